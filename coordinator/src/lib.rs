@@ -1,0 +1,1 @@
+//! Accepts jobs, plans steps and shards, and drives supersteps; never touches values.

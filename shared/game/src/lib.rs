@@ -1,0 +1,43 @@
+//! The rules of the Royal Game of Ur and its relatives.
+//!
+//! A [`Ruleset`] is everything that decides the value of a position: the [`Path`] a piece
+//! follows over the [`Board`], the rosettes, the [`Dice`], the number of pieces and the rule
+//! flags. A [`Position`] is the pieces of both players, seen from the player to move. Moves are
+//! pure functions of a position and a roll:
+//!
+//! ```
+//! use ziggurat_game::{Ruleset, Position};
+//!
+//! let finkel = Ruleset::builtin("finkel").unwrap();
+//! let start = Position::start();
+//! let moves: Vec<_> = finkel.moves(&start, 4).collect();
+//! assert_eq!(moves.len(), 1); // a piece enters onto path position 4, a rosette ...
+//! let outcome = finkel.apply(&start, moves[0]);
+//! assert!(outcome.rolls_again); // ... which grants another roll
+//! ```
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | [`square`] | physical squares and the mirror between the players |
+//! | [`board`] | which squares there are, which are rosettes |
+//! | [`path`] | the ordered squares a piece visits |
+//! | [`dice`] | rolls and their exact probabilities |
+//! | [`ruleset`] | all of these together, and the squares' roles for both players |
+//! | [`position`] | where the pieces are |
+//! | [`moves`] | legal moves and what they lead to |
+
+pub mod board;
+pub mod dice;
+pub mod moves;
+pub mod path;
+pub mod position;
+pub mod ruleset;
+pub mod square;
+
+pub use board::Board;
+pub use dice::{Dice, Roll};
+pub use moves::{Move, Outcome};
+pub use path::{Path, PathPosition};
+pub use position::{Position, Side};
+pub use ruleset::{Captures, Ruleset, RulesetError, RulesetParts};
+pub use square::Square;

@@ -1,0 +1,1 @@
+//! Sweeps its shards on a pool of threads and exchanges halos with other workers.
