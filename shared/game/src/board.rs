@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+
 
 use crate::Square;
 
 /// A board: a set of squares, symmetric under the mirror, and how it is called.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Board {
     name: String,
     squares: BTreeSet<Square>,

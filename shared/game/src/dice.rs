@@ -1,10 +1,10 @@
 //! Dice: rolls with their exact probabilities.
 
 use num_rational::Ratio;
-use serde::Serialize;
+
 
 /// One result of the dice.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Roll {
     /// How far a piece moves; 0 passes the turn.
     pub value: u8,
@@ -20,7 +20,7 @@ impl Roll {
 }
 
 /// Dice as the rolls they can give, in ascending order; probabilities sum to exactly 1.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dice {
     name: String,
     rolls: Vec<Roll>,
