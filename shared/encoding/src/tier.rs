@@ -6,9 +6,7 @@ use serde::{Deserialize, Serialize};
 
 /// All positions with the same number of pieces not yet scored, (just moved, to move). Both are
 /// at least 1: with none left the game is over.
-#[derive(
-    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize,
-)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tier {
     /// Pieces left of the player who just moved.
     pub just_moved: u8,

@@ -1,0 +1,348 @@
+//! Shared configurations and the offsets of their blocks.
+//!
+//! The block of a shared configuration w with a own and b opponent pieces has
+//! C(n-a) x C(m-b) values in tier (n, m). Its offset is the sum of the sizes of all smaller w with
+//! a <= n, b <= m. The shared squares are split into *chunks* of a few squares, most significant
+//! first; the offset is then a sum of one table entry per chunk,
+//!
+//! ```text
+//! offset(w) = sum over chunks c of  T_c[n_c][m_c][w_c],
+//! T_c[n][m][x] = sum over y < x that fit of  Z_{c+1}(n - a(y), m - b(y)),
+//! Z_c(n, m)    = sum over all y that fit of  Z_{c+1}(n - a(y), m - b(y)),
+//! Z_last(n, m) = C(n) C(m),
+//! ```
+//!
+//! with n_c, m_c what the chunks before c leave of n and m. `Z_0(n, m)` is the length of the tier.
+
+use crate::{EncodingError, PrivateConfigurations, Tier, geometry::Geometry};
+
+/// The most chunks there may be.
+pub const MAX_CHUNKS: usize = 16;
+
+/// A chunk has at most this many configurations, unless a single square has more.
+const CHUNK_CONFIGURATIONS: usize = 256;
+
+/// A shared configuration: the value of each chunk, most significant first, unused ones 0.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+pub struct SharedConfiguration(pub [u16; MAX_CHUNKS]);
+
+/// A few consecutive shared squares.
+#[derive(Clone, Debug)]
+struct Chunk {
+    /// The squares' places in the order.
+    squares: std::ops::Range<usize>,
+    /// How many configurations it has.
+    configurations: usize,
+    /// (own, opponent) pieces of each configuration.
+    pieces: Vec<(u8, u8)>,
+    /// What each configuration adds to the swapped shared configuration.
+    swapped: Vec<SharedConfiguration>,
+    /// T_c by \[own budget]\[opponent budget]\[configuration].
+    offsets: Vec<u64>,
+}
+
+/// The ranking of shared configurations, for up to `pieces` pieces per player.
+#[derive(Clone, Debug)]
+pub struct SharedRanking {
+    chunks: Vec<Chunk>,
+    /// For each shared square its chunk and its weight there.
+    weights: Vec<(usize, u16)>,
+    bases: Vec<u8>,
+    /// Z_c by \[own budget]\[opponent budget], for c in 0..=chunks.
+    sizes: Vec<Vec<u64>>,
+    budgets: usize,
+}
+
+impl SharedRanking {
+    /// The ranking for a geometry.
+    ///
+    /// # Errors
+    /// If a tier has more positions than a `u64` counts, or there are more than
+    /// [`MAX_CHUNKS`] chunks.
+    pub fn new(
+        geometry: &Geometry,
+        private: &PrivateConfigurations,
+        pieces: u8,
+    ) -> Result<Self, EncodingError> {
+        let bases: Vec<usize> = geometry.shared.iter().map(|square| square.base()).collect();
+        let ranges = cut_into_chunks(&bases);
+        if ranges.len() > MAX_CHUNKS {
+            return Err(EncodingError::TooManySharedSquares { squares: bases.len() });
+        }
+        let mut weights = vec![(0, 0); bases.len()];
+        for (chunk, range) in ranges.iter().enumerate() {
+            let mut weight = 1;
+            for square in range.clone().rev() {
+                weights[square] = (chunk, weight as u16);
+                weight *= bases[square];
+            }
+        }
+        let budgets = pieces as usize + 1;
+        let count = |k: usize| u128::from(private.count(k as u8));
+        let mut sizes = vec![
+            (0..budgets * budgets)
+                .map(|nm| count(nm / budgets) * count(nm % budgets))
+                .collect::<Vec<u128>>(),
+        ];
+        let mut chunks = Vec::new();
+        for range in ranges.into_iter().rev() {
+            let configurations: usize = range.clone().map(|square| bases[square]).product();
+            let mut digits = vec![0u8; range.len()];
+            let mut counted = Vec::with_capacity(configurations);
+            let mut swapped = Vec::with_capacity(configurations);
+            for _ in 0..configurations {
+                let mut own_opponent = (0, 0);
+                let mut swap = SharedConfiguration::default();
+                for (&digit, at) in digits.iter().zip(range.clone()) {
+                    let square = &geometry.shared[at];
+                    own_opponent.0 += u8::from((1..=square.own.len() as u8).contains(&digit));
+                    own_opponent.1 += u8::from(digit > square.own.len() as u8);
+                    let (chunk, weight) = weights[square.mirror];
+                    swap.0[chunk] += weight * u16::from(square.swapped(digit));
+                }
+                counted.push(own_opponent);
+                swapped.push(swap);
+                increment(&mut digits, &bases[range.clone()]);
+            }
+            let mut totals = vec![0u128; budgets * budgets];
+            let mut offsets = Vec::with_capacity(budgets * budgets * configurations);
+            let after = sizes.last().expect("there is the innermost size");
+            for (nm, total) in totals.iter_mut().enumerate() {
+                let (n, m) = (nm / budgets, nm % budgets);
+                for &(own, opponent) in &counted {
+                    offsets.push(*total);
+                    let (own, opponent) = (own as usize, opponent as usize);
+                    if own <= n && opponent <= m {
+                        *total = total.saturating_add(after[(n - own) * budgets + m - opponent]);
+                    }
+                }
+            }
+            sizes.push(totals);
+            let offsets = narrow(&offsets)?;
+            chunks.push(Chunk {
+                squares: range,
+                configurations,
+                pieces: counted,
+                swapped,
+                offsets,
+            });
+        }
+        chunks.reverse();
+        sizes.reverse();
+        let sizes = sizes.iter().map(|of_chunk| narrow(of_chunk)).collect::<Result<_, _>>()?;
+        let bases = bases.into_iter().map(|base| base as u8).collect();
+        Ok(Self { chunks, weights, bases, sizes, budgets })
+    }
+
+    /// The number of values of a tier; 1 more than nothing even where a player has no pieces left.
+    pub fn tier_len(&self, tier: Tier) -> u64 {
+        self.sizes[0][self.at(tier)]
+    }
+
+    /// How many chunks there are; the entries of a [`SharedConfiguration`] beyond are 0.
+    pub fn chunks(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// The number of shared squares.
+    pub fn squares(&self) -> usize {
+        self.weights.len()
+    }
+
+    /// The pieces on the shared squares, (own, opponent).
+    #[inline]
+    pub fn pieces(&self, w: &SharedConfiguration) -> (u8, u8) {
+        let mut sum = (0, 0);
+        for (chunk, &x) in self.chunks.iter().zip(&w.0) {
+            let (own, opponent) = chunk.pieces[x as usize];
+            sum.0 += own;
+            sum.1 += opponent;
+        }
+        sum
+    }
+
+    /// The digit of a shared square.
+    #[inline]
+    pub fn digit(&self, w: &SharedConfiguration, square: usize) -> u8 {
+        let (chunk, weight) = self.weights[square];
+        (w.0[chunk] / weight % u16::from(self.bases[square])) as u8
+    }
+
+    /// Changes the digit of a shared square from `from` to `to`.
+    #[inline]
+    pub fn change(&self, w: &mut SharedConfiguration, square: usize, from: u8, to: u8) {
+        let (chunk, weight) = self.weights[square];
+        w.0[chunk] = w.0[chunk] + weight * u16::from(to) - weight * u16::from(from);
+    }
+
+    /// The same squares as the other player sees them.
+    #[inline]
+    pub fn swap(&self, w: &SharedConfiguration) -> SharedConfiguration {
+        let mut sum = SharedConfiguration::default();
+        for (chunk, &x) in self.chunks.iter().zip(&w.0) {
+            let part = &chunk.swapped[x as usize];
+            for (total, add) in sum.0.iter_mut().zip(part.0) {
+                *total += add;
+            }
+        }
+        sum
+    }
+
+    /// Where the block of a configuration starts in a tier. The configuration must fit: no more
+    /// pieces than the tier has.
+    #[inline]
+    pub fn offset(&self, tier: Tier, w: &SharedConfiguration) -> u64 {
+        let (mut own, mut opponent) = (tier.just_moved as usize, tier.to_move as usize);
+        let mut offset = 0;
+        for (chunk, &x) in self.chunks.iter().zip(&w.0) {
+            let row = own * self.budgets + opponent;
+            offset += chunk.offsets[row * chunk.configurations + x as usize];
+            let (a, b) = chunk.pieces[x as usize];
+            own -= a as usize;
+            opponent -= b as usize;
+        }
+        offset
+    }
+
+    /// The configuration of the block that an offset of a tier lies in, and the offset within
+    /// the block.
+    pub fn locate(&self, tier: Tier, mut offset: u64) -> (SharedConfiguration, u64) {
+        let (mut own, mut opponent) = (tier.just_moved as usize, tier.to_move as usize);
+        let mut w = SharedConfiguration::default();
+        for (chunk, x) in self.chunks.iter().zip(&mut w.0) {
+            let row = own * self.budgets + opponent;
+            let table = &chunk.offsets[row * chunk.configurations..][..chunk.configurations];
+            // Configurations that do not fit have the offset of the next one that does, so the
+            // last with an offset of at most this one fits.
+            *x = (table.partition_point(|&start| start <= offset) - 1) as u16;
+            offset -= table[*x as usize];
+            let (a, b) = chunk.pieces[*x as usize];
+            own -= a as usize;
+            opponent -= b as usize;
+        }
+        (w, offset)
+    }
+
+    /// Visits the configurations of a tier that begin with `prefix` (digits of the most
+    /// significant squares) in descending order, with the (own, opponent) pieces not on shared
+    /// squares.
+    pub fn for_each_descending(
+        &self,
+        tier: Tier,
+        prefix: &[u8],
+        visit: &mut impl FnMut(&SharedConfiguration, (u8, u8)),
+    ) {
+        let mut w = SharedConfiguration::default();
+        self.descend(0, (tier.just_moved, tier.to_move), prefix, &mut w, visit);
+    }
+
+    fn descend(
+        &self,
+        chunk: usize,
+        (own, opponent): (u8, u8),
+        prefix: &[u8],
+        w: &mut SharedConfiguration,
+        visit: &mut impl FnMut(&SharedConfiguration, (u8, u8)),
+    ) {
+        let Some(this) = self.chunks.get(chunk) else {
+            return visit(w, (own, opponent));
+        };
+        let fixed =
+            &prefix[this.squares.start.min(prefix.len())..this.squares.end.min(prefix.len())];
+        let first = self.value_of(this.squares.start, fixed);
+        let free = this.squares.start + fixed.len()..this.squares.end;
+        let count: u16 = self.bases[free].iter().map(|&base| u16::from(base)).product();
+        for x in (first..first + count).rev() {
+            let (a, b) = this.pieces[x as usize];
+            if a <= own && b <= opponent {
+                w.0[chunk] = x;
+                self.descend(chunk + 1, (own - a, opponent - b), prefix, w, visit);
+            }
+        }
+    }
+
+    /// The range of a tier's indices whose configurations begin with `prefix`; empty if the prefix
+    /// has more pieces than the tier.
+    pub fn prefix_range(&self, tier: Tier, prefix: &[u8]) -> std::ops::Range<u64> {
+        let (mut own, mut opponent) = (tier.just_moved as usize, tier.to_move as usize);
+        let mut start = 0;
+        for (c, chunk) in self.chunks.iter().enumerate() {
+            let fixed =
+                &prefix[chunk.squares.start.min(prefix.len())..chunk.squares.end.min(prefix.len())];
+            let first = self.value_of(chunk.squares.start, fixed) as usize;
+            let row = own * self.budgets + opponent;
+            let table = &chunk.offsets[row * chunk.configurations..][..chunk.configurations];
+            if fixed.len() < chunk.squares.len() {
+                let free = chunk.squares.start + fixed.len()..chunk.squares.end;
+                let count: usize = self.bases[free].iter().map(|&base| base as usize).product();
+                let end = table.get(first + count).copied();
+                let end = end.unwrap_or(self.sizes[c][row]);
+                return start + table[first]..start + end;
+            }
+            start += table[first];
+            let (a, b) = chunk.pieces[first];
+            match (own.checked_sub(a as usize), opponent.checked_sub(b as usize)) {
+                (Some(rest), Some(others)) => (own, opponent) = (rest, others),
+                _ => return start..start,
+            }
+        }
+        start..start + self.sizes[self.chunks.len()][own * self.budgets + opponent]
+    }
+
+    /// The value of a chunk from `square` on whose first digits are `digits` and others 0.
+    fn value_of(&self, square: usize, digits: &[u8]) -> u16 {
+        let weighted = digits.iter().zip(&self.weights[square.min(self.weights.len())..]);
+        weighted.map(|(&digit, &(_, weight))| weight * u16::from(digit)).sum()
+    }
+
+    /// How many values the digit of a shared square has.
+    pub fn base(&self, square: usize) -> u8 {
+        self.bases[square]
+    }
+
+    fn at(&self, tier: Tier) -> usize {
+        tier.just_moved as usize * self.budgets + tier.to_move as usize
+    }
+}
+
+/// Cuts the squares into the fewest chunks, of about the same number of squares.
+fn cut_into_chunks(bases: &[usize]) -> Vec<std::ops::Range<usize>> {
+    let greedy = |most: usize| {
+        let mut ranges: Vec<std::ops::Range<usize>> = Vec::new();
+        let mut configurations = 1;
+        for (square, &base) in bases.iter().enumerate() {
+            match ranges.last_mut() {
+                Some(range)
+                    if range.len() < most && configurations * base <= CHUNK_CONFIGURATIONS =>
+                {
+                    range.end += 1;
+                    configurations *= base;
+                }
+                _ => {
+                    ranges.push(square..square + 1);
+                    configurations = base;
+                }
+            }
+        }
+        ranges
+    };
+    let fewest = greedy(bases.len()).len();
+    (1..=bases.len()).map(greedy).find(|ranges| ranges.len() == fewest).unwrap_or_default()
+}
+
+/// Adds one to digits, most significant first; wraps around.
+fn increment(digits: &mut [u8], bases: &[usize]) {
+    for (digit, &base) in digits.iter_mut().zip(bases).rev() {
+        *digit += 1;
+        if usize::from(*digit) < base {
+            return;
+        }
+        *digit = 0;
+    }
+}
+
+fn narrow(sums: &[u128]) -> Result<Vec<u64>, EncodingError> {
+    sums.iter()
+        .map(|&sum| u64::try_from(sum).map_err(|_| EncodingError::TooManyPositions))
+        .collect()
+}

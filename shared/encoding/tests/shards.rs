@@ -1,0 +1,104 @@
+//! Shards partition a step, are closed under exchanging the players, and keep to their limit.
+
+mod common;
+
+use common::tracks;
+use ziggurat_encoding::{Encoding, Index, SharedConfiguration, Tier};
+
+#[test]
+fn shards_partition_every_step() {
+    for track in tracks() {
+        let encoding = Encoding::new(&track.ruleset(3)).unwrap();
+        for tier in encoding.tiers() {
+            for limit in [1, 100, 5_000, encoding.default_shard_positions(tier)] {
+                let shards = encoding.shards(tier, limit);
+                let of = |wanted: Tier| {
+                    let mut ranges: Vec<_> = shards
+                        .iter()
+                        .flat_map(|shard| {
+                            let (first, second) = shard.ranges.clone();
+                            [(tier, Some(first)), (tier.swap(), second)]
+                        })
+                        .filter(|(at, _)| *at == wanted)
+                        .filter_map(|(_, range)| range)
+                        .collect();
+                    ranges.sort_by_key(|range| range.start);
+                    ranges
+                };
+                for wanted in [tier, tier.swap()] {
+                    let mut next = 0;
+                    for range in of(wanted) {
+                        assert_eq!(range.start, next, "{} {tier} {limit}", track.name);
+                        assert!(!range.is_empty());
+                        next = range.end;
+                    }
+                    assert_eq!(next, encoding.tier_len(wanted));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn shards_are_closed_under_exchanging_the_players() {
+    for track in tracks() {
+        let encoding = Encoding::new(&track.ruleset(2)).unwrap();
+        for tier in encoding.tiers() {
+            let shards = encoding.shards(tier, 500);
+            let shard_of = |index: Index| {
+                shards.iter().position(|shard| {
+                    let (first, second) = &shard.ranges;
+                    index.tier == tier && first.contains(&index.offset)
+                        || index.tier == tier.swap()
+                            && second.as_ref().is_some_and(|s| s.contains(&index.offset))
+                })
+            };
+            for offset in 0..encoding.tier_len(tier) {
+                let index = Index { tier, offset };
+                let swapped = encoding.rank(&encoding.unrank(index).swap());
+                assert!(shard_of(index).is_some());
+                assert_eq!(shard_of(index), shard_of(swapped), "{} {index:?}", track.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn blocks_of_a_shard_are_visited_once_in_descending_order_and_fill_its_range() {
+    for track in tracks() {
+        let encoding = Encoding::new(&track.ruleset(3)).unwrap();
+        let (shared, private) = (encoding.shared(), encoding.private());
+        for tier in [Tier::new(3, 3), Tier::new(3, 1), Tier::new(1, 2)] {
+            for shard in encoding.shards(tier, 3_000) {
+                let mut end = shard.ranges.0.end;
+                shared.for_each_descending(
+                    tier,
+                    &shard.prefix,
+                    &mut |w: &SharedConfiguration, (own, opponent)| {
+                        let start = shared.offset(tier, w);
+                        assert_eq!(start + private.count(own) * private.count(opponent), end);
+                        assert_eq!(shared.locate(tier, start), (*w, 0));
+                        assert_eq!(shared.swap(&shared.swap(w)), *w);
+                        end = start;
+                    },
+                );
+                assert_eq!(end, shard.ranges.0.start, "{} {tier}", track.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn the_default_limit_is_kept_where_blocks_are_smaller() {
+    for track in tracks() {
+        let encoding = Encoding::new(&track.ruleset(7)).unwrap();
+        let tier = Tier::new(7, 6);
+        let limit = encoding.default_shard_positions(tier);
+        assert!((64 << 10..=4 << 20).contains(&limit));
+        let shards = encoding.shards(tier, limit.max(encoding.step_len(tier) / 64));
+        let largest = encoding.private().count(7) * encoding.private().count(6) * 2;
+        for shard in &shards {
+            assert!(shard.len() <= limit.max(encoding.step_len(tier) / 64).max(largest));
+        }
+    }
+}
