@@ -1,7 +1,16 @@
 //! Dice: rolls with their exact probabilities.
+//!
+//! Probabilities are fractions, not floats, so that "they sum to 1" is a fact and not a matter
+//! of rounding, and so that two dice with the same rolls are the same dice however they were
+//! written down.
+
+use std::{fmt, str::FromStr};
 
 use num_rational::Ratio;
+use num_traits::CheckedAdd;
+use thiserror::Error;
 
+use crate::UnknownName;
 
 /// One result of the dice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,12 +31,15 @@ impl Roll {
 /// Dice as the rolls they can give, in ascending order; probabilities sum to exactly 1.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Dice {
-    name: String,
+    name: &'static str,
     rolls: Vec<Roll>,
 }
 
-/// The named dice: name, and for every roll its weight, with their common denominator.
-const NAMED: [(&str, &[(u8, u64)], u64); 5] = [
+/// A name, for every roll its weight, and the sum of the weights.
+type NamedDice = (&'static str, &'static [(u8, u64)], u64);
+
+/// The named dice.
+const NAMED: [NamedDice; 5] = [
     ("binary4", &[(0, 1), (1, 4), (2, 6), (3, 4), (4, 1)], 16),
     ("binary3", &[(0, 1), (1, 3), (2, 3), (3, 1)], 8),
     ("binary3-zero-is-four", &[(1, 3), (2, 3), (3, 1), (4, 1)], 8),
@@ -39,7 +51,7 @@ impl Dice {
     /// The largest value a roll may have.
     pub const MAX_ROLL: u8 = 15;
 
-    /// The name of dice given by explicit probabilities.
+    /// The name of dice that are none of the named ones.
     pub const EXPLICIT: &str = "explicit";
 
     /// The names [`Dice::named`] knows.
@@ -61,29 +73,177 @@ impl Dice {
             .iter()
             .map(|&(value, weight)| Roll { value, probability: Ratio::new(weight, *total) })
             .collect();
-        Some(Self { name: (*name).to_owned(), rolls })
+        Some(Self { name, rolls })
     }
 
     /// Dice with an explicit probability for every roll; rolls of probability 0 are left out.
-    /// `None` unless the values are distinct, at most [`Dice::MAX_ROLL`], include a value above
-    /// 0, and the probabilities sum to exactly 1.
-    pub fn explicit(mut rolls: Vec<Roll>) -> Option<Self> {
-        rolls.retain(|roll| roll.probability > Ratio::ZERO);
+    /// If the rolls are those of named dice, they are those dice.
+    ///
+    /// # Errors
+    /// A roll above [`Dice::MAX_ROLL`] or given twice, probabilities that do not sum to exactly
+    /// 1, and dice that can leave a piece stuck for ever.
+    pub fn explicit(mut rolls: Vec<Roll>) -> Result<Self, DiceError> {
         rolls.sort_by_key(|roll| roll.value);
-        let distinct = rolls.windows(2).all(|pair| pair[0].value < pair[1].value);
-        let largest = rolls.last()?.value;
-        let one = rolls.iter().map(|roll| roll.probability).sum::<Ratio<u64>>() == Ratio::ONE;
-        (distinct && (1..=Self::MAX_ROLL).contains(&largest) && one)
-            .then(|| Self { name: Self::EXPLICIT.to_owned(), rolls })
+        if let Some(pair) = rolls.windows(2).find(|pair| pair[0].value == pair[1].value) {
+            return Err(DiceError::Twice { value: pair[0].value });
+        }
+        rolls.retain(|roll| roll.probability > Ratio::ZERO);
+        if let Some(roll) = rolls.iter().find(|roll| roll.value > Self::MAX_ROLL) {
+            return Err(DiceError::RollTooLarge { value: roll.value.to_string() });
+        }
+        let total = rolls
+            .iter()
+            .try_fold(Ratio::ZERO, |sum: Ratio<u64>, roll| sum.checked_add(&roll.probability))
+            .ok_or(DiceError::TooFine)?;
+        if total != Ratio::ONE {
+            return Err(DiceError::Sum { total });
+        }
+        if rolls.iter().all(|roll| roll.value == 0) {
+            return Err(DiceError::NeverMove);
+        }
+        if rolls.iter().all(|roll| roll.value != 1) {
+            return Err(DiceError::NoRollOfOne);
+        }
+        let named = Self::names().filter_map(Self::named).find(|dice| dice.rolls == rolls);
+        Ok(named.unwrap_or(Self { name: Self::EXPLICIT, rolls }))
     }
 
-    /// The name of the dice, [`Dice::EXPLICIT`] if they are given by their probabilities.
+    /// The name of the dice, [`Dice::EXPLICIT`] if they are none of the named ones.
     pub fn name(&self) -> &str {
-        &self.name
+        self.name
     }
 
     /// The rolls there are, ascending by value.
     pub fn rolls(&self) -> &[Roll] {
         &self.rolls
     }
+}
+
+/// The name, or `ROLL:PROBABILITY` for every roll, separated by commas; [`Dice::from_str`] reads
+/// it back.
+impl fmt::Display for Dice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.name != Self::EXPLICIT {
+            return f.write_str(self.name);
+        }
+        for (i, roll) in self.rolls.iter().enumerate() {
+            let comma = if i == 0 { "" } else { "," };
+            write!(f, "{comma}{}:{}", roll.value, roll.probability)?;
+        }
+        Ok(())
+    }
+}
+
+impl FromStr for Dice {
+    type Err = DiceError;
+
+    /// Dice as a person types them: a name, or `ROLL:PROBABILITY` for every roll.
+    ///
+    /// ```
+    /// use ziggurat_game::Dice;
+    /// let coin: Dice = "0:1/2,1:1/2".parse().unwrap();
+    /// assert_eq!(coin.rolls().len(), 2);
+    /// assert_eq!("1:3/8,2:3/8,3:1/8,4:0.125".parse(), Ok(Dice::named("binary3-zero-is-four").unwrap()));
+    /// ```
+    fn from_str(text: &str) -> Result<Self, DiceError> {
+        if !text.contains(':') {
+            return Self::named(text)
+                .ok_or_else(|| UnknownName::new("dice", text, Self::names()).into());
+        }
+        let rolls = text.split(',').map(|part| {
+            let (value, probability) = part
+                .split_once(':')
+                .ok_or_else(|| DiceError::Roll { text: part.trim().to_owned() })?;
+            Ok(Roll { value: parse_roll(value)?, probability: parse_probability(probability)? })
+        });
+        Self::explicit(rolls.collect::<Result<_, DiceError>>()?)
+    }
+}
+
+/// The value of a roll, 0..=[`Dice::MAX_ROLL`].
+pub(crate) fn parse_roll(text: &str) -> Result<u8, DiceError> {
+    let text = text.trim();
+    if text.is_empty() || !text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(DiceError::Roll { text: text.to_owned() });
+    }
+    match text.parse() {
+        Ok(value) if value <= Dice::MAX_ROLL => Ok(value),
+        _ => Err(DiceError::RollTooLarge { value: text.to_owned() }),
+    }
+}
+
+/// A probability in 0..=1, exactly: a fraction such as `3/8` or a decimal such as `0.375`.
+pub(crate) fn parse_probability(text: &str) -> Result<Ratio<u64>, DiceError> {
+    let text = text.trim();
+    let bad = || DiceError::Probability { text: text.to_owned() };
+    let number = |digits: &str| -> Option<u64> {
+        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    };
+    let probability = if let Some((over, under)) = text.split_once('/') {
+        let (over, under) = (number(over.trim_end()), number(under.trim_start()));
+        let under = under.filter(|&under| under > 0).ok_or_else(bad)?;
+        Ratio::new(over.ok_or_else(bad)?, under)
+    } else {
+        let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
+        let digits = number(&format!("{whole}{decimals}")).ok_or_else(bad)?;
+        Ratio::new(digits, 10u64.checked_pow(decimals.len() as u32).ok_or(DiceError::TooFine)?)
+    };
+    if probability > Ratio::ONE { Err(bad()) } else { Ok(probability) }
+}
+
+/// Why there are no such dice.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum DiceError {
+    /// No dice of that name.
+    #[error("{0}; or give every roll its probability, such as 0:1/2,1:1/2")]
+    Unknown(#[from] UnknownName),
+    /// Not a roll.
+    #[error("`{text}` is not a roll; a roll is a whole number from 0 to {}", Dice::MAX_ROLL)]
+    Roll {
+        /// What there is instead.
+        text: String,
+    },
+    /// A roll above the limit.
+    #[error("a roll of {value} is too large; rolls go from 0 to {}", Dice::MAX_ROLL)]
+    RollTooLarge {
+        /// The roll.
+        value: String,
+    },
+    /// A roll with two probabilities.
+    #[error("the roll {value} is given twice; add its probabilities up")]
+    Twice {
+        /// The roll.
+        value: u8,
+    },
+    /// Not a probability.
+    #[error(
+        "`{text}` is not a probability; write a fraction such as 3/8 or a decimal such as 0.375, from 0 to 1"
+    )]
+    Probability {
+        /// What there is instead.
+        text: String,
+    },
+    /// Probabilities that are not exactly 1 in all.
+    #[error(
+        "the probabilities of the rolls sum to {total}; they must sum to exactly 1 (1/3 is exact, 0.333 is not)"
+    )]
+    Sum {
+        /// Their sum.
+        total: Ratio<u64>,
+    },
+    /// Fractions that 64 bits cannot add exactly.
+    #[error(
+        "the probabilities have too many digits to be added exactly; use fractions with smaller denominators"
+    )]
+    TooFine,
+    /// Only the roll 0.
+    #[error(
+        "the dice can only roll 0, so that no piece ever moves; give a roll of 1 some probability"
+    )]
+    NeverMove,
+    /// No roll of 1.
+    #[error(
+        "the dice never roll 1, so that a piece on the last square of its path can never score and a game may never end; give a roll of 1 some probability"
+    )]
+    NoRollOfOne,
 }

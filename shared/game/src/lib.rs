@@ -23,21 +23,33 @@
 //! | [`path`] | the ordered squares a piece visits |
 //! | [`dice`] | rolls and their exact probabilities |
 //! | [`ruleset`] | all of these together, and the squares' roles for both players |
+//! | [`check`] | what makes parts a ruleset |
+//! | [`builtin`] | the rulesets and tracks that come with Ziggurat |
+//! | [`file`] | rulesets as TOML files, and what is wrong with them |
 //! | [`position`] | where the pieces are |
 //! | [`moves`] | legal moves and what they lead to |
+//! | [`name`] | unknown names and what was probably meant |
 
 pub mod board;
+pub mod builtin;
+mod canonical;
+pub mod check;
 pub mod dice;
+pub mod file;
 pub mod moves;
+pub mod name;
 pub mod path;
 pub mod position;
 pub mod ruleset;
 pub mod square;
 
 pub use board::Board;
-pub use dice::{Dice, Roll};
+pub use check::RulesetError;
+pub use dice::{Dice, DiceError, Roll};
+pub use file::{RulesetFileError, RulesetFileProblem};
 pub use moves::{Move, Outcome};
+pub use name::UnknownName;
 pub use path::{Path, PathPosition};
 pub use position::{Position, Side};
-pub use ruleset::{Captures, Ruleset, RulesetError, RulesetParts};
+pub use ruleset::{Captures, Overrides, Ruleset, RulesetParts};
 pub use square::Square;

@@ -1,21 +1,46 @@
 //! Rulesets: path, rosettes, dice, piece count and rule flags, checked against each other.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use serde::{Deserialize, Serialize};
-use thiserror::Error;
-
-use crate::{Board, Dice, Path, Square, path::PathPosition};
+use crate::{Board, Dice, Path, RulesetError, Square, UnknownName, check, path::PathPosition};
 
 /// What a piece may capture on a path that visits squares more than once.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Captures {
     /// An opponent piece on any lap.
     #[default]
     Any,
     /// Only an opponent piece on the same lap; one on another lap blocks the square.
     SameLap,
+}
+
+impl Captures {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Any, Self::SameLap];
+
+    /// How it is called in ruleset files and on the command line.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Any => "any",
+            Self::SameLap => "same-lap",
+        }
+    }
+}
+
+impl fmt::Display for Captures {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+impl FromStr for Captures {
+    type Err = UnknownName;
+
+    fn from_str(text: &str) -> Result<Self, UnknownName> {
+        let names = Self::ALL.map(Self::name);
+        let known = Self::ALL.into_iter().find(|captures| captures.name() == text);
+        known.ok_or_else(|| UnknownName::new("kind of captures", text, names))
+    }
 }
 
 /// What a ruleset is made of, before it is checked.
@@ -43,12 +68,21 @@ pub struct RulesetParts {
     pub captures: Captures,
 }
 
-/// Why parts do not make a ruleset. Every message says what is wrong and what would be right.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum RulesetError {
-    /// Placeholder, refined by the checks.
-    #[error("{0}")]
-    Invalid(String),
+/// Changes to a ruleset; what is `None` stays as it is.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Overrides {
+    /// Pieces per player.
+    pub pieces: Option<u8>,
+    /// The dice.
+    pub dice: Option<Dice>,
+    /// Whether a piece on a rosette cannot be captured.
+    pub safe_rosettes: Option<bool>,
+    /// Whether ending a move on a rosette grants another roll.
+    pub rosettes_grant_rolls: Option<bool>,
+    /// Whether a capture grants another roll.
+    pub captures_grant_rolls: Option<bool>,
+    /// What a piece may capture on a path that visits squares more than once.
+    pub captures: Option<Captures>,
 }
 
 /// A checked ruleset: everything that decides the value of a position.
@@ -69,15 +103,21 @@ impl Ruleset {
     /// The most pieces a player may have.
     pub const MAX_PIECES: u8 = 15;
 
+    /// The most characters a name may have.
+    pub const MAX_NAME_LEN: usize = 64;
+
     /// Checks the parts against each other and precomputes who meets whom where.
     ///
     /// # Errors
     /// The first thing that is wrong, see [`RulesetError`].
     pub fn new(parts: RulesetParts) -> Result<Self, RulesetError> {
+        check::check(&parts)?;
         let path = &parts.path;
         let len = path.len();
         let mask = |wanted: &dyn Fn(PathPosition, Square) -> bool| -> u64 {
-            path.positions().filter(|&(at, s)| wanted(at, s)).fold(0, |mask, (at, _)| mask | 1 << at)
+            path.positions()
+                .filter(|&(at, s)| wanted(at, s))
+                .fold(0, |mask, (at, _)| mask | 1 << at)
         };
         let rosettes = mask(&|_, square| parts.rosettes.contains(&square));
         let per_position = |f: &dyn Fn(PathPosition) -> u64| -> Vec<u64> {
@@ -96,6 +136,35 @@ impl Ruleset {
             }
         });
         Ok(Self { own_on_square_of, opponent_on_square_of, capturable_from, rosettes, parts })
+    }
+
+    /// The same ruleset with changes; it keeps its name.
+    ///
+    /// # Errors
+    /// If the changed parts do not make a ruleset.
+    ///
+    /// ```
+    /// use ziggurat_game::{Overrides, Ruleset};
+    /// let finkel = Ruleset::builtin("finkel").unwrap();
+    /// let short = finkel.with(&Overrides { pieces: Some(3), ..Overrides::default() }).unwrap();
+    /// assert_eq!(short.pieces(), 3);
+    /// assert_eq!(short.path(), finkel.path());
+    /// ```
+    pub fn with(&self, overrides: &Overrides) -> Result<Self, RulesetError> {
+        let old = &self.parts;
+        Self::new(RulesetParts {
+            pieces: overrides.pieces.unwrap_or(old.pieces),
+            dice: overrides.dice.clone().unwrap_or_else(|| old.dice.clone()),
+            safe_rosettes: overrides.safe_rosettes.unwrap_or(old.safe_rosettes),
+            rosettes_grant_rolls: overrides
+                .rosettes_grant_rolls
+                .unwrap_or(old.rosettes_grant_rolls),
+            captures_grant_rolls: overrides
+                .captures_grant_rolls
+                .unwrap_or(old.captures_grant_rolls),
+            captures: overrides.captures.unwrap_or(old.captures),
+            ..old.clone()
+        })
     }
 
     /// The parts the ruleset was made from.
@@ -141,6 +210,29 @@ impl Ruleset {
     /// Whether a capture grants another roll.
     pub fn captures_grant_rolls(&self) -> bool {
         self.parts.captures_grant_rolls
+    }
+
+    /// What a piece may capture on a path that visits squares more than once.
+    pub fn captures(&self) -> Captures {
+        self.parts.captures
+    }
+
+    /// The squares on both players' paths, in the order the near player first visits them.
+    pub fn shared_squares(&self) -> Vec<Square> {
+        self.squares_where(|at| self.opponent_on_square_of(at) != 0)
+    }
+
+    /// The squares on the near player's path only, in the order they are first visited. The far
+    /// player's are their mirror images.
+    pub fn private_squares(&self) -> Vec<Square> {
+        self.squares_where(|at| self.opponent_on_square_of(at) == 0)
+    }
+
+    /// The squares of the path positions that are wanted, each once.
+    fn squares_where(&self, wanted: impl Fn(PathPosition) -> bool) -> Vec<Square> {
+        let path = self.path();
+        let first_visits = path.positions().filter(|&(at, _)| path.lap(at) == 1 && wanted(at));
+        first_visits.map(|(_, square)| square).collect()
     }
 
     /// Whether a path position is a rosette.

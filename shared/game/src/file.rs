@@ -1,0 +1,431 @@
+//! Rulesets as TOML files.
+//!
+//! ```toml
+//! extends = "finkel"                # optional: what the file leaves out is as in this ruleset
+//! name = "pocket"                   # the file's name without .toml if left out
+//! board = ["*o*", ".o.", "*o*"]     # or a named board; row 1 first, * rosette, o square, . none
+//! path = [[1, 1], [2, 1], [2, 2], [2, 3], [1, 3]]                    # or the name of a track
+//! rosettes = [[2, 2]]               # those drawn or printed on the board if left out
+//! dice = { 0 = "1/4", 1 = "1/2", 2 = 0.25 }                          # or the name of dice
+//! pieces = 3
+//! safe_rosettes = true
+//! rosettes_grant_rolls = true
+//! captures_grant_rolls = false
+//! captures = "any"                  # or "same-lap"; "any" if left out
+//! ```
+//!
+//! The document is walked by hand, not derived, so that every mistake is reported where it
+//! stands, with what to write instead.
+
+use std::{borrow::Cow, collections::BTreeSet, ops::Range};
+
+use thiserror::Error;
+use toml::{
+    Spanned,
+    de::{DeTable, DeValue},
+};
+
+use crate::{
+    Board, Captures, Dice, DiceError, Path, Roll, Ruleset, RulesetError, RulesetParts, Square,
+    UnknownName, dice,
+};
+
+/// The keys of a ruleset file, each with how it is written.
+const KEYS: [(&str, &str); 11] = [
+    ("name", r#"name = "my-game""#),
+    ("extends", r#"extends = "finkel""#),
+    ("board", r#"board = "standard" or, row by row, board = ["*o*", ".o.", "ooo"]"#),
+    ("path", r#"path = "single-short" or path = [[1, 4], [1, 3], [1, 2]]"#),
+    ("rosettes", "rosettes = [[1, 1], [3, 1], [2, 4]]"),
+    ("dice", r#"dice = "binary4" or dice = { 0 = "1/4", 1 = "1/2", 2 = "1/4" }"#),
+    ("pieces", "pieces = 7"),
+    ("safe_rosettes", "safe_rosettes = true"),
+    ("rosettes_grant_rolls", "rosettes_grant_rolls = true"),
+    ("captures_grant_rolls", "captures_grant_rolls = false"),
+    ("captures", r#"captures = "any" or captures = "same-lap""#),
+];
+
+/// How a key is written.
+fn example(key: &str) -> &'static str {
+    KEYS.iter().find(|(known, _)| *known == key).map_or("", |(_, example)| example)
+}
+
+/// What is wrong in a ruleset file, and where.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{file}:{line}:{column}: {problem}")]
+pub struct RulesetFileError {
+    /// The file's name, as the caller gave it.
+    pub file: String,
+    /// The line, from 1.
+    pub line: usize,
+    /// The column in characters, from 1.
+    pub column: usize,
+    /// What is wrong and what would be right.
+    pub problem: RulesetFileProblem,
+}
+
+/// What is wrong in a ruleset file and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RulesetFileProblem {
+    /// Bytes that are no text.
+    #[error("this is not UTF-8 text; save the file as UTF-8")]
+    NotUtf8,
+    /// Text that is no TOML.
+    #[error("this is not TOML: {0}; every line reads `key = value`, texts stand in quotes")]
+    Syntax(String),
+    /// A key that every ruleset needs.
+    #[error("`{key}` is missing; add {}, or take everything you leave out from a built-in ruleset, like extends = \"finkel\"", example(.key))]
+    MissingKey {
+        /// The key.
+        key: &'static str,
+    },
+    /// A value of another kind than the key takes.
+    #[error("`{key}` cannot be {found}; write {}", example(.key))]
+    WrongType {
+        /// The key.
+        key: &'static str,
+        /// What there is instead.
+        found: String,
+    },
+    /// A key, ruleset, board, track, dice or kind of captures that does not exist.
+    #[error("{0}")]
+    UnknownName(UnknownName),
+    /// Something in the drawing of a board that is not a row of three squares.
+    #[error(
+        "`{row}` is not a row of a board; a row is three characters: `*` a rosette, `o` another square, `.` no square"
+    )]
+    BoardRow {
+        /// The row.
+        row: String,
+    },
+    /// Rosettes both in the drawing of the board and as a list.
+    #[error("the rosettes are already drawn on the board, as `*`; leave out either these or those")]
+    RosettesTwice,
+    /// Dice that cannot be.
+    #[error("{0}")]
+    Dice(DiceError),
+    /// Parts that do not fit each other.
+    #[error("{0}")]
+    Ruleset(RulesetError),
+}
+
+use RulesetFileProblem as Problem;
+
+/// A problem and the bytes of the text it is about.
+struct Located {
+    span: Range<usize>,
+    problem: Problem,
+}
+
+type Read<T> = Result<T, Located>;
+type Value<'t> = Spanned<DeValue<'t>>;
+
+impl Ruleset {
+    /// Reads a ruleset file's text; `file` is its name, for errors and for the name of a ruleset
+    /// whose file gives none. [`crate::file`] describes the format.
+    ///
+    /// # Errors
+    /// The first mistake, with its place and what would be right.
+    ///
+    /// ```
+    /// use ziggurat_game::Ruleset;
+    /// let text = "extends = \"finkel\"\npeices = 3\n";
+    /// let error = Ruleset::from_toml(text, "short.toml").unwrap_err();
+    /// assert!(error.to_string().starts_with(
+    ///     "short.toml:2:1: there is no key called `peices`; did you mean `pieces`?"
+    /// ));
+    /// ```
+    pub fn from_toml(text: &str, file: &str) -> Result<Self, RulesetFileError> {
+        read_ruleset(text, file).map_err(|error| locate(text.as_bytes(), file, error))
+    }
+
+    /// Reads a ruleset file's bytes, see [`Ruleset::from_toml`].
+    ///
+    /// # Errors
+    /// If they are not UTF-8 text, or as for [`Ruleset::from_toml`].
+    pub fn from_toml_bytes(bytes: &[u8], file: &str) -> Result<Self, RulesetFileError> {
+        let text = std::str::from_utf8(bytes).map_err(|error| {
+            let at = error.valid_up_to();
+            locate(bytes, file, Located { span: at..at, problem: Problem::NotUtf8 })
+        })?;
+        Self::from_toml(text, file)
+    }
+}
+
+/// The error for a problem: line and column of where its bytes begin.
+fn locate(text: &[u8], file: &str, Located { span, problem }: Located) -> RulesetFileError {
+    let before = String::from_utf8_lossy(&text[..span.start.min(text.len())]).into_owned();
+    let line = before.matches('\n').count() + 1;
+    let column = before.rsplit('\n').next().unwrap_or_default().chars().count() + 1;
+    RulesetFileError { file: file.to_owned(), line, column, problem }
+}
+
+fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
+    let document = parse(text)?;
+    let table = document.get_ref();
+    let keys = KEYS.map(|(key, _)| key);
+    let known = |key: &str| keys.contains(&key);
+    if let Some((key, _)) = in_text_order(table).into_iter().find(|(key, _)| !known(key.as_ref())) {
+        let unknown = UnknownName::new("key", key.as_ref(), keys);
+        return Err(Located { span: key.span(), problem: Problem::UnknownName(unknown) });
+    }
+
+    let base = table.get("extends").map(read_extends).transpose()?;
+    let base = base.as_ref().map(Ruleset::parts);
+    let drawn = table.get("board").map(read_board).transpose()?;
+    let listed = table.get("rosettes").map(|value| read_squares("rosettes", value)).transpose()?;
+    if let (Some(value), Some((_, Some(drawn)))) = (table.get("rosettes"), &drawn)
+        && !drawn.is_empty()
+    {
+        return Err(Located { span: value.span(), problem: Problem::RosettesTwice });
+    }
+    let (board, drawn_rosettes) = drawn.unwrap_or_else(|| {
+        let standard = || Board::named("standard").expect("a board of that name");
+        (base.map_or_else(standard, |base| base.board.clone()), None)
+    });
+    let path = required(table, "path", read_path, base.map(|base| base.path.clone()))?;
+    let printed_on_path = || {
+        let visits = |square: Square| path.squares().contains(&square);
+        let on_path = |square: &Square| visits(*square) || visits(square.mirror());
+        board.rosettes().into_iter().filter(on_path).collect()
+    };
+    let rosettes = match (&listed, drawn_rosettes) {
+        (Some(listed), _) => listed.iter().copied().collect(),
+        (None, Some(drawn)) => drawn,
+        (None, None) => printed_on_path(),
+    };
+    let flag = |key: &'static str, base: Option<bool>| {
+        required(table, key, |value| read_bool(key, value), base)
+    };
+    let parts = RulesetParts {
+        name: table.get("name").map_or_else(|| Ok(name_from(file)), |v| read_text("name", v))?,
+        dice: required(table, "dice", read_dice, base.map(|base| base.dice.clone()))?,
+        pieces: required(table, "pieces", read_pieces, base.map(|base| base.pieces))?,
+        safe_rosettes: flag("safe_rosettes", base.map(|base| base.safe_rosettes))?,
+        rosettes_grant_rolls: flag(
+            "rosettes_grant_rolls",
+            base.map(|base| base.rosettes_grant_rolls),
+        )?,
+        captures_grant_rolls: flag(
+            "captures_grant_rolls",
+            base.map(|base| base.captures_grant_rolls),
+        )?,
+        captures: table.get("captures").map_or_else(
+            || Ok(base.map(|base| base.captures).unwrap_or_default()),
+            read_captures,
+        )?,
+        board,
+        path,
+        rosettes,
+    };
+    Ruleset::new(parts).map_err(|error| {
+        let span = span_of(&error, table, listed.as_deref().unwrap_or_default());
+        Located { span, problem: Problem::Ruleset(error) }
+    })
+}
+
+/// The tracks of a file that gives each as `name = [[x, y], ...]`, in the order of the file.
+pub(crate) fn read_tracks(text: &str) -> Result<Vec<(String, Path)>, RulesetFileError> {
+    let read = || -> Read<Vec<(String, Path)>> {
+        let document = parse(text)?;
+        in_text_order(document.get_ref())
+            .into_iter()
+            .map(|(name, value)| Ok((name.to_string(), Path::new(read_squares("path", value)?))))
+            .collect()
+    };
+    read().map_err(|error| locate(text.as_bytes(), "tracks.toml", error))
+}
+
+fn parse(text: &str) -> Read<Spanned<DeTable<'_>>> {
+    DeTable::parse(text).map_err(|error| Located {
+        span: error.span().unwrap_or_default(),
+        problem: Problem::Syntax(error.message().to_owned()),
+    })
+}
+
+/// The entries of a table as they follow each other in the text.
+fn in_text_order<'v, 't>(
+    table: &'v DeTable<'t>,
+) -> Vec<(&'v Spanned<Cow<'t, str>>, &'v Value<'t>)> {
+    let mut entries: Vec<_> = table.iter().collect();
+    entries.sort_by_key(|(key, _)| key.span().start);
+    entries
+}
+
+/// The value of a key, or that of the ruleset the file extends.
+fn required<T>(
+    table: &DeTable<'_>,
+    key: &'static str,
+    read: impl FnOnce(&Value<'_>) -> Read<T>,
+    base: Option<T>,
+) -> Read<T> {
+    match table.get(key) {
+        Some(value) => read(value),
+        None => base.ok_or(Located { span: 0..0, problem: Problem::MissingKey { key } }),
+    }
+}
+
+/// Where in the text the part that an error is about stands.
+fn span_of(error: &RulesetError, table: &DeTable<'_>, rosettes: &[Square]) -> Range<usize> {
+    use RulesetError as E;
+    let (key, element) = match error {
+        E::Name { .. } => ("name", None),
+        E::BoardEmpty => ("board", None),
+        E::BoardSquare { square } | E::BoardNotSymmetric { square } => {
+            ("board", Some(usize::from(square.y) - 1))
+        }
+        E::PathEmpty | E::PathTooLong { .. } => ("path", None),
+        E::PathLeavesBoard { at, .. } | E::PathStays { at, .. } | E::PathJumps { at, .. } => {
+            ("path", Some(usize::from(*at) - 1))
+        }
+        E::RosetteOffPath { square } | E::RosettesNotSymmetric { square } => {
+            match rosettes.iter().position(|rosette| rosette == square) {
+                Some(element) => ("rosettes", Some(element)),
+                None => ("board", Some(usize::from(square.y) - 1)),
+            }
+        }
+        E::Pieces { .. } => ("pieces", None),
+    };
+    let value = table.get(key).or_else(|| table.get("extends"));
+    value.map_or(0..0, |value| {
+        let element = element.and_then(|element| value.get_ref().as_array()?.get(element));
+        element.unwrap_or(value).span()
+    })
+}
+
+/// A ruleset's name from its file's: without folder and ending, what no name may have as `-`.
+fn name_from(file: &str) -> String {
+    let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
+    let stem = file.strip_suffix(".toml").unwrap_or(file);
+    stem.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '-' }).collect()
+}
+
+fn wrong_type<T>(key: &'static str, value: &Value<'_>) -> Read<T> {
+    let found = match value.get_ref() {
+        DeValue::String(text) => format!("the text \"{text}\""),
+        DeValue::Integer(number) => format!("the number {number}"),
+        DeValue::Float(number) => format!("the number {number}"),
+        DeValue::Boolean(flag) => flag.to_string(),
+        DeValue::Datetime(_) => "a date".to_owned(),
+        DeValue::Array(_) => "this list".to_owned(),
+        DeValue::Table(_) => "a table".to_owned(),
+    };
+    Err(Located { span: value.span(), problem: Problem::WrongType { key, found } })
+}
+
+fn unknown_name(value: &Value<'_>, unknown: UnknownName) -> Located {
+    Located { span: value.span(), problem: Problem::UnknownName(unknown) }
+}
+
+fn read_text(key: &'static str, value: &Value<'_>) -> Read<String> {
+    value.get_ref().as_str().map_or_else(|| wrong_type(key, value), |text| Ok(text.to_owned()))
+}
+
+fn read_bool(key: &'static str, value: &Value<'_>) -> Read<bool> {
+    value.get_ref().as_bool().map_or_else(|| wrong_type(key, value), Ok)
+}
+
+/// A whole number, as far as 64 bits go.
+fn read_integer(value: &Value<'_>) -> Option<i64> {
+    let number = value.get_ref().as_integer()?;
+    i64::from_str_radix(number.as_str(), number.radix()).ok()
+}
+
+fn read_pieces(value: &Value<'_>) -> Read<u8> {
+    let Some(pieces) = read_integer(value) else { return wrong_type("pieces", value) };
+    let problem = Problem::Ruleset(RulesetError::Pieces { pieces });
+    u8::try_from(pieces).map_err(|_| Located { span: value.span(), problem })
+}
+
+fn read_extends(value: &Value<'_>) -> Read<Ruleset> {
+    Ruleset::find(&read_text("extends", value)?).map_err(|unknown| unknown_name(value, unknown))
+}
+
+fn read_captures(value: &Value<'_>) -> Read<Captures> {
+    read_text("captures", value)?.parse().map_err(|unknown| unknown_name(value, unknown))
+}
+
+/// The squares of a list of `[column, row]`, in its order.
+fn read_squares(key: &'static str, value: &Value<'_>) -> Read<Vec<Square>> {
+    let Some(list) = value.get_ref().as_array() else { return wrong_type(key, value) };
+    let squares = list.iter().map(|pair| {
+        let numbers = pair.get_ref().as_array().into_iter().flat_map(|pair| pair.iter());
+        let numbers: Option<Vec<u8>> =
+            numbers.map(|number| read_integer(number)?.try_into().ok()).collect();
+        match numbers.as_deref() {
+            Some(&[x, y]) => Ok(Square::new(x, y)),
+            _ => {
+                let found = match pair.get_ref() {
+                    DeValue::Array(_) => "a list in which this is no [column, row]",
+                    _ => "a list of anything but squares",
+                };
+                let problem = Problem::WrongType { key, found: found.to_owned() };
+                Err(Located { span: pair.span(), problem })
+            }
+        }
+    });
+    squares.collect()
+}
+
+fn read_path(value: &Value<'_>) -> Read<Path> {
+    match value.get_ref() {
+        DeValue::String(name) => Path::named(name)
+            .ok_or_else(|| unknown_name(value, UnknownName::new("track", name, Path::names()))),
+        _ => Ok(Path::new(read_squares("path", value)?)),
+    }
+}
+
+/// A board, and the rosettes drawn on it if it is drawn.
+fn read_board(value: &Value<'_>) -> Read<(Board, Option<BTreeSet<Square>>)> {
+    if let Some(name) = value.get_ref().as_str() {
+        let board = Board::named(name)
+            .ok_or_else(|| unknown_name(value, UnknownName::new("board", name, Board::NAMES)))?;
+        return Ok((board, None));
+    }
+    let Some(rows) = value.get_ref().as_array() else { return wrong_type("board", value) };
+    let (mut squares, mut rosettes) = (BTreeSet::new(), BTreeSet::new());
+    for (row, y) in rows.iter().zip(1..) {
+        let Some(text) = row.get_ref().as_str() else { return wrong_type("board", row) };
+        if y > Board::MAX_ROWS {
+            let problem = RulesetError::BoardSquare { square: Square::new(1, y) };
+            return Err(Located { span: row.span(), problem: Problem::Ruleset(problem) });
+        }
+        if text.chars().count() != 3 || text.chars().any(|c| !"*o.".contains(c)) {
+            let problem = Problem::BoardRow { row: text.to_owned() };
+            return Err(Located { span: row.span(), problem });
+        }
+        for (drawn, x) in text.chars().zip(1..).filter(|(drawn, _)| *drawn != '.') {
+            squares.insert(Square::new(x, y));
+            if drawn == '*' {
+                rosettes.insert(Square::new(x, y));
+            }
+        }
+    }
+    Ok((Board::explicit(squares), Some(rosettes)))
+}
+
+fn read_dice(value: &Value<'_>) -> Read<Dice> {
+    let dice_error = |span, error| Located { span, problem: Problem::Dice(error) };
+    let table = match value.get_ref() {
+        DeValue::String(name) => {
+            return Dice::named(name)
+                .ok_or_else(|| unknown_name(value, UnknownName::new("dice", name, Dice::names())));
+        }
+        DeValue::Table(table) => table,
+        _ => return wrong_type("dice", value),
+    };
+    let rolls = in_text_order(table).into_iter().map(|(roll, chance)| {
+        let text = match chance.get_ref() {
+            DeValue::String(text) => text.as_ref(),
+            DeValue::Integer(number) => number.as_str(),
+            // The digits as they were written, not the nearest binary fraction.
+            DeValue::Float(number) => number.as_str(),
+            _ => return wrong_type("dice", chance),
+        };
+        Ok(Roll {
+            value: dice::parse_roll(roll.as_ref()).map_err(|e| dice_error(roll.span(), e))?,
+            probability: dice::parse_probability(text).map_err(|e| dice_error(chance.span(), e))?,
+        })
+    });
+    Dice::explicit(rolls.collect::<Read<_>>()?).map_err(|error| dice_error(value.span(), error))
+}
