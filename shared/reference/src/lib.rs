@@ -11,6 +11,7 @@
 //! | [`solve`](mod@solve) | the chance of the player to move in each of them |
 
 pub mod arrangements;
+pub mod baseline;
 pub mod solve;
 
 pub use arrangements::{choices, decided, enumerate};
