@@ -27,6 +27,8 @@
 //! | [`builtin`] | the rulesets and tracks that come with Ziggurat |
 //! | [`file`] | rulesets as TOML files, and what is wrong with them |
 //! | [`position`] | where the pieces are |
+//! | [`legal`] | which arrangements of pieces are positions |
+//! | [`notation`] | positions as a person types them |
 //! | [`moves`] | legal moves and what they lead to |
 //! | [`name`] | unknown names and what was probably meant |
 
@@ -36,8 +38,10 @@ mod canonical;
 pub mod check;
 pub mod dice;
 pub mod file;
+pub mod legal;
 pub mod moves;
 pub mod name;
+pub mod notation;
 pub mod path;
 pub mod position;
 pub mod ruleset;
@@ -47,8 +51,10 @@ pub use board::Board;
 pub use check::RulesetError;
 pub use dice::{Dice, DiceError, Roll};
 pub use file::{RulesetFileError, RulesetFileProblem};
+pub use legal::{Player, PositionError};
 pub use moves::{Move, Outcome};
 pub use name::UnknownName;
+pub use notation::{NotationError, NotationProblem};
 pub use path::{Path, PathPosition};
 pub use position::{Position, Side};
 pub use ruleset::{Captures, Overrides, Ruleset, RulesetParts};

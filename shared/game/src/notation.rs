@@ -1,0 +1,144 @@
+//! Positions as a person types them: `own/opponent`, seen from the player to move.
+//!
+//! Each side lists the path positions of its pieces on the board, separated by commas, or `-` if
+//! there are none, then `+k` if `k` pieces are scored; the others are in hand. `4,8+1/3,12` is:
+//! own pieces on path positions 4 and 8 and one scored, opponent pieces on path positions 3 and
+//! 12 of the opponent's path. `start` is the first position of a game, `-/-`.
+
+use thiserror::Error;
+
+use crate::{Position, PositionError, Ruleset, Side, legal::Player};
+
+/// A text that is not a position of a ruleset.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("`{text}` is not a position: {problem}")]
+pub struct NotationError {
+    /// The text.
+    pub text: String,
+    /// What is wrong and what would be right.
+    pub problem: NotationProblem,
+}
+
+/// What is wrong with the text of a position and what would be right.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum NotationProblem {
+    /// Not two sides.
+    #[error(
+        "write own/opponent, each the path positions of the pieces or `-`, then `+` and the number scored, such as 4,8+1/3,12; or `start`"
+    )]
+    Sides,
+    /// Something in the list of pieces that is no path position.
+    #[error(
+        "`{token}` is not a path position; list numbers from 1 to {len}, separated by commas, or write `-` for no piece on the board"
+    )]
+    Piece {
+        /// What there is instead.
+        token: String,
+        /// The length of the path.
+        len: u8,
+    },
+    /// Two pieces of one player on one path position.
+    #[error("path position {at} is listed twice for the {player} pieces; it holds one piece")]
+    Doubled {
+        /// Whose pieces.
+        player: Player,
+        /// The path position.
+        at: u8,
+    },
+    /// Something after `+` that is no number of pieces.
+    #[error(
+        "`{token}` is not a number of scored pieces; write a number from 0 to {pieces} after `+`"
+    )]
+    Scored {
+        /// What there is instead.
+        token: String,
+        /// Pieces per player.
+        pieces: u8,
+    },
+    /// Pieces that cannot stand like that.
+    #[error("{0}")]
+    Position(#[from] PositionError),
+}
+
+impl Ruleset {
+    /// Reads a position; [`crate::notation`] describes how it is written. Spaces do not matter.
+    ///
+    /// # Errors
+    /// If the text is no position of this ruleset; the error says what is wrong and what would
+    /// be right.
+    ///
+    /// ```
+    /// use ziggurat_game::{Position, Ruleset, Side};
+    /// let finkel = Ruleset::builtin("finkel").unwrap();
+    /// let position = finkel.parse_position("4,8+1/3,12").unwrap();
+    /// assert_eq!(position.own, Side::new([4, 8], 1));
+    /// assert_eq!(position.opponent.in_hand(finkel.pieces()), 5);
+    /// assert_eq!(finkel.parse_position("start"), Ok(Position::start()));
+    /// ```
+    pub fn parse_position(&self, text: &str) -> Result<Position, NotationError> {
+        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let parse = || {
+            if compact.eq_ignore_ascii_case("start") {
+                return Ok(Position::start());
+            }
+            let (own, opponent) = compact.split_once('/').ok_or(NotationProblem::Sides)?;
+            let position = Position {
+                own: self.parse_side(Player::Own, own)?,
+                opponent: self.parse_side(Player::Opponent, opponent)?,
+            };
+            self.check_position(&position)?;
+            Ok(position)
+        };
+        parse().map_err(|problem| NotationError { text: text.to_owned(), problem })
+    }
+
+    fn parse_side(&self, player: Player, text: &str) -> Result<Side, NotationProblem> {
+        if text.is_empty() || text.contains('/') {
+            return Err(NotationProblem::Sides);
+        }
+        let (board, scored) = match text.split_once('+') {
+            Some((board, scored)) => (board, self.parse_scored(scored)?),
+            None => (text, 0),
+        };
+        let mut side = Side::new([], scored);
+        if board == "-" {
+            return Ok(side);
+        }
+        let len = self.path().len();
+        for token in board.split(',') {
+            let at: u8 = token
+                .parse()
+                .ok()
+                .filter(|&at| (1..=len).contains(&at))
+                .ok_or_else(|| NotationProblem::Piece { token: token.to_owned(), len })?;
+            if side.has(at) {
+                return Err(NotationProblem::Doubled { player, at });
+            }
+            side.board |= 1 << at;
+        }
+        Ok(side)
+    }
+
+    fn parse_scored(&self, token: &str) -> Result<u8, NotationProblem> {
+        let pieces = self.pieces();
+        let scored = token.parse().ok().filter(|&scored: &u8| scored <= pieces);
+        scored.ok_or_else(|| NotationProblem::Scored { token: token.to_owned(), pieces })
+    }
+
+    /// Writes a position so that [`Ruleset::parse_position`] reads it back.
+    ///
+    /// ```
+    /// use ziggurat_game::{Position, Ruleset};
+    /// let finkel = Ruleset::builtin("finkel").unwrap();
+    /// assert_eq!(finkel.format_position(&Position::start()), "-/-");
+    /// ```
+    pub fn format_position(&self, position: &Position) -> String {
+        format!("{}/{}", format_side(&position.own), format_side(&position.opponent))
+    }
+}
+
+fn format_side(side: &Side) -> String {
+    let pieces: Vec<String> = side.positions().map(|at| at.to_string()).collect();
+    let board = if pieces.is_empty() { "-".to_owned() } else { pieces.join(",") };
+    if side.scored == 0 { board } else { format!("{board}+{}", side.scored) }
+}
