@@ -1,2 +1,53 @@
-//! The command line.
-fn main() {}
+//! `ziggurat`: strongly solves the Royal Game of Ur and its relatives.
+//!
+//! The binary is thin glue: it reads the command line, calls the crates that know how, and
+//! prints what they say. One module per command.
+
+mod choices;
+mod commands;
+mod failure;
+mod interrupt;
+mod output;
+mod progress;
+mod resources;
+mod selection;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use crate::failure::Exit;
+
+const EXIT_CODES: &str = "\
+Exit codes:
+  0    all went well
+  1    the work failed, a table is damaged, a verification failed, or two tables differ
+  2    the command line, or a file named on it, is not right
+  3    refused: there is not enough memory or disk
+  130  interrupted";
+
+/// Strongly solves the Royal Game of Ur and its relatives.
+#[derive(Parser, Debug)]
+#[command(version, after_help = EXIT_CODES, max_term_width = 100)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand, Debug)]
+enum Command {
+    Count(commands::count::Args),
+    Rulesets(commands::rulesets::Args),
+}
+
+fn main() -> ExitCode {
+    let result = match Cli::parse().command {
+        Command::Count(args) => commands::count::run(&args),
+        Command::Rulesets(args) => commands::rulesets::run(&args),
+    };
+    let exit = result.unwrap_or_else(|failure| {
+        eprintln!("{}", failure.report());
+        failure.exit
+    });
+    ExitCode::from(exit as u8)
+}

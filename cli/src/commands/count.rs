@@ -1,0 +1,139 @@
+//! `ziggurat count`: how large a ruleset is, and how many choices its players have.
+
+use serde_json::json;
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::Ruleset;
+
+use crate::{
+    choices::{self, Choices},
+    failure::{Exit, Explain, Failure},
+    output::{bytes, columns, grouped, print, print_json},
+    selection::Selection,
+};
+
+/// Bytes of a stored value, by the names of the value types.
+const VALUE_BYTES: [(&str, u64); 3] = [("percent16", 2), ("f32", 4), ("f64", 8)];
+
+/// Count the positions of a ruleset, by tier, and the bytes their values take
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// Count also the legal choices for every arrangement and roll
+    #[arg(long)]
+    choices: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let ruleset = args.selection.ruleset()?;
+    let encoding = Encoding::new(&ruleset).or_bad_input()?;
+    let tiers: Vec<(Tier, u64)> =
+        encoding.tiers().into_iter().map(|tier| (tier, encoding.tier_len(tier))).collect();
+    let choices = args.choices.then(|| choices::count(&ruleset));
+    if args.json {
+        print_json(&as_json(&encoding, &tiers, choices.as_ref()))?;
+    } else {
+        print(&as_text(&ruleset, &encoding, &tiers, choices.as_ref()))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn as_text(
+    ruleset: &Ruleset,
+    encoding: &Encoding,
+    tiers: &[(Tier, u64)],
+    choices: Option<&Choices>,
+) -> String {
+    let mut text = format!("{} with {} pieces\n\n", ruleset.name(), ruleset.pieces());
+    text += &tier_grid(ruleset.pieces(), tiers);
+    let (states, undecided) = (encoding.states(), encoding.undecided());
+    text += "\nPositions\n";
+    text += &columns(&[
+        vec!["  in all".into(), grouped(states)],
+        vec!["  undecided".into(), grouped(undecided)],
+        vec!["  decided".into(), grouped(states - undecided)],
+    ]);
+    text += &format!("  state-space complexity 10^{:.2}\n", (states as f64).log10());
+    text += "\nBytes of the undecided positions' values, uncompressed\n";
+    let sizes: Vec<Vec<String>> = VALUE_BYTES
+        .iter()
+        .map(|(name, size)| {
+            vec![format!("  {name}"), bytes(u128::from(undecided) * u128::from(*size))]
+        })
+        .collect();
+    text += &columns(&sizes);
+    if let Some(choices) = choices {
+        text += &choices_text(choices);
+    }
+    text
+}
+
+/// The sizes of the tiers as a square of pieces left: just moved down, to move across.
+fn tier_grid(pieces: u8, tiers: &[(Tier, u64)]) -> String {
+    let size = |tier: Tier| {
+        let found = tiers.iter().find(|(known, _)| *known == tier);
+        found.map_or(String::new(), |(_, len)| grouped(*len))
+    };
+    let mut rows = vec![
+        std::iter::once("  left".to_owned()).chain((1..=pieces).map(|m| m.to_string())).collect(),
+    ];
+    for n in 1..=pieces {
+        let sizes = (1..=pieces).map(|m| size(Tier::new(n, m)));
+        rows.push(std::iter::once(format!("  {n}")).chain(sizes).collect());
+    }
+    format!(
+        "Undecided positions by tier: pieces left of the player who just moved (down) and of the\n\
+         player to move (across)\n{}",
+        columns(&rows)
+    )
+}
+
+fn choices_text(choices: &Choices) -> String {
+    let histogram = choices.histogram();
+    let total = histogram.iter().sum::<u128>().max(1) as f64;
+    let rows: Vec<Vec<String>> = histogram
+        .iter()
+        .enumerate()
+        .map(|(k, &count)| {
+            vec![format!("  {k}"), grouped(count), format!("{:.4} %", count as f64 / total * 100.0)]
+        })
+        .collect();
+    format!(
+        "\n(arrangement, roll) pairs by number of legal choices; every decided arrangement counts\n\
+         once, without a choice\n{}  {:.4} choices on average where there is one\n",
+        columns(&rows),
+        choices.mean_branching()
+    )
+}
+
+fn as_json(
+    encoding: &Encoding,
+    tiers: &[(Tier, u64)],
+    choices: Option<&Choices>,
+) -> serde_json::Value {
+    let ruleset = encoding.ruleset();
+    let undecided = encoding.undecided();
+    let mut document = json!({
+        "ruleset": ruleset.name(),
+        "pieces": ruleset.pieces(),
+        "positions": encoding.states(),
+        "undecided": undecided,
+        "tiers": tiers.iter().map(|(tier, len)| json!({
+            "just_moved": tier.just_moved, "to_move": tier.to_move, "positions": len,
+        })).collect::<Vec<_>>(),
+        "bytes": VALUE_BYTES.iter()
+            .map(|(name, size)| ((*name).to_owned(), json!(u128::from(undecided) * u128::from(*size))))
+            .collect::<serde_json::Map<_, _>>(),
+    });
+    if let Some(choices) = choices {
+        document["choices"] = json!(choices.histogram());
+        document["mean_branching"] = json!(choices.mean_branching());
+    }
+    document
+}

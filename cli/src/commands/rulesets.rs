@@ -1,0 +1,110 @@
+//! `ziggurat rulesets`: the built-in rulesets, and a check for those of the user.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use ziggurat_game::Ruleset;
+
+use crate::{
+    failure::{Exit, Failure},
+    output::{columns, print, print_json},
+    selection,
+};
+
+/// List the built-in rulesets, show one, or check a file
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    /// List the built-in rulesets
+    List {
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
+    },
+    /// Draw the board, both paths and the rosettes of a ruleset, and list its rules
+    Show {
+        /// Name of a built-in ruleset, or a ruleset file
+        #[arg(value_name = "RULESET|FILE")]
+        name: String,
+        /// Print the ruleset as a TOML file, to start one of your own from
+        #[arg(long)]
+        toml: bool,
+    },
+    /// Check a ruleset file
+    Check {
+        /// The TOML file
+        file: PathBuf,
+    },
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::List { json } => list(*json)?,
+        Command::Show { name, toml } => {
+            let ruleset = find(name)?;
+            print(&if *toml { ruleset.to_toml() } else { ruleset.to_toml() })?;
+        }
+        Command::Check { file } => {
+            let ruleset = selection::read(file)?;
+            print(&format!("{} is a ruleset:\n\n{}", file.display(), ruleset.to_toml()))?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+/// A built-in ruleset, or one from a file if the name is a path.
+fn find(name: &str) -> Result<Ruleset, Failure> {
+    if name.contains('/') || name.ends_with(".toml") {
+        selection::read(name.as_ref())
+    } else {
+        selection::builtin(name)
+    }
+}
+
+fn list(json: bool) -> Result<(), Failure> {
+    let rulesets: Vec<Ruleset> = Ruleset::builtin_names().filter_map(Ruleset::builtin).collect();
+    if json {
+        return print_json(&rulesets.iter().map(as_json).collect::<Vec<_>>());
+    }
+    let mut rows = vec![
+        ["name", "pieces", "path", "dice", "safe rosettes", "rosette rolls", "capture rolls"]
+            .map(str::to_owned)
+            .to_vec(),
+    ];
+    rows.extend(rulesets.iter().map(|ruleset| {
+        vec![
+            ruleset.name().to_owned(),
+            ruleset.pieces().to_string(),
+            ruleset.path().len().to_string(),
+            ruleset.dice().name().to_owned(),
+            yes_or_no(ruleset.safe_rosettes()),
+            yes_or_no(ruleset.rosettes_grant_rolls()),
+            yes_or_no(ruleset.captures_grant_rolls()),
+        ]
+    }));
+    print(&columns(&rows))
+}
+
+fn yes_or_no(flag: bool) -> String {
+    if flag { "yes" } else { "no" }.to_owned()
+}
+
+fn as_json(ruleset: &Ruleset) -> serde_json::Value {
+    json!({
+        "name": ruleset.name(),
+        "pieces": ruleset.pieces(),
+        "path_length": ruleset.path().len(),
+        "board": ruleset.board().name(),
+        "dice": ruleset.dice().name(),
+        "safe_rosettes": ruleset.safe_rosettes(),
+        "rosettes_grant_rolls": ruleset.rosettes_grant_rolls(),
+        "captures_grant_rolls": ruleset.captures_grant_rolls(),
+        "captures": ruleset.captures().name(),
+    })
+}

@@ -1,0 +1,135 @@
+//! What goes to standard output, and how numbers look there.
+//!
+//! A reader that goes away (`ziggurat ... | head`) is not an error: printing then stops
+//! quietly.
+
+use std::io::{self, Write};
+
+use serde::Serialize;
+
+use crate::failure::Failure;
+
+/// Prints a text that ends in a line break.
+pub fn print(text: &str) -> Result<(), Failure> {
+    let mut stdout = io::stdout().lock();
+    match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(anyhow::Error::from(error).context("cannot write the output").into()),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Prints a value as one line of JSON.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    print(&(serde_json::to_string(value)? + "\n"))
+}
+
+/// A chance in percent with ten decimals: `51.5404732509 %`.
+pub fn percent(chance: f64) -> String {
+    format!("{:.10} %", chance * 100.0)
+}
+
+/// A whole number with its thousands apart: `137,913,936`.
+pub fn grouped(number: impl Into<u128>) -> String {
+    let digits = number.into().to_string();
+    let mut text = String::new();
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A number of bytes as a person says it: `1.10 GB`, powers of 1000.
+pub fn bytes(count: impl Into<u128>) -> String {
+    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
+    let count = count.into();
+    let mut value = count as f64;
+    let mut unit = 0;
+    while value >= 999.5 && unit + 1 < UNITS.len() {
+        value /= 1000.0;
+        unit += 1;
+    }
+    let decimals = if unit == 0 || value >= 100.0 {
+        0
+    } else if value >= 10.0 {
+        1
+    } else {
+        2
+    };
+    format!("{value:.decimals$} {}", UNITS[unit])
+}
+
+/// A span of time as a person says it: `47 s`, `3 min 20 s`, `2 h 5 min`.
+pub fn duration(seconds: f64) -> String {
+    let whole = seconds.round() as u64;
+    match (whole / 3600, whole / 60 % 60, whole % 60) {
+        (0, 0, _) if seconds < 9.95 => format!("{seconds:.1} s"),
+        (0, 0, s) => format!("{s} s"),
+        (0, m, s) => format!("{m} min {s} s"),
+        (h, m, _) if h < 48 => format!("{h} h {m} min"),
+        (h, ..) => format!("{} d {} h", h / 24, h % 24),
+    }
+}
+
+/// A count with an appropriate unit: `31.2 M`, for rates.
+pub fn short(number: f64) -> String {
+    match number {
+        n if n >= 1e9 => format!("{:.2} G", n / 1e9),
+        n if n >= 1e6 => format!("{:.1} M", n / 1e6),
+        n if n >= 1e3 => format!("{:.1} k", n / 1e3),
+        n => format!("{n:.0}"),
+    }
+}
+
+/// Lines of cells with the columns aligned: the first to the left, the others to the right.
+pub fn columns(rows: &[Vec<String>]) -> String {
+    let count = rows.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        rows.iter().filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
+    };
+    let widths: Vec<usize> = (0..count).map(|column| width(column).unwrap_or(0)).collect();
+    let mut text = String::new();
+    for row in rows {
+        let line: Vec<String> = row
+            .iter()
+            .enumerate()
+            .map(|(column, cell)| {
+                let width = widths[column];
+                if column == 0 { format!("{cell:<width$}") } else { format!("{cell:>width$}") }
+            })
+            .collect();
+        text.push_str(line.join("  ").trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_look_as_a_person_writes_them() {
+        assert_eq!(percent(0.515404732509), "51.5404732509 %");
+        assert_eq!(grouped(137_913_936u64), "137,913,936");
+        assert_eq!(grouped(7u64), "7");
+        assert_eq!(grouped(1000u64), "1,000");
+        assert_eq!(bytes(1_102_960_776u64), "1.10 GB");
+        assert_eq!(bytes(999u64), "999 B");
+        assert_eq!(bytes(999_999u64), "1.00 MB");
+        assert_eq!(duration(4.0), "4.0 s");
+        assert_eq!(duration(59.9), "1 min 0 s");
+        assert_eq!(duration(200.0), "3 min 20 s");
+        assert_eq!(duration(7500.0), "2 h 5 min");
+        assert_eq!(short(31_200_000.0), "31.2 M");
+    }
+
+    #[test]
+    fn columns_line_up() {
+        let rows = [vec!["a".into(), "10".into()], vec!["bcd".into(), "7".into()]];
+        assert_eq!(columns(&rows), "a    10\nbcd   7\n");
+    }
+}

@@ -1,0 +1,165 @@
+//! What a solve shows while it runs: a drawing on a terminal, plain lines elsewhere, JSON lines
+//! for machines. The drawing and the plain lines go to standard error, the JSON lines to
+//! standard output.
+
+mod drawing;
+mod forecast;
+
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use serde_json::json;
+use ziggurat_kernel::{Event, Plan};
+
+use self::forecast::{Forecast, StepState};
+use crate::output::{duration, print_json, short};
+
+/// At least this long between two plain lines.
+const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
+
+/// How progress is shown.
+enum Style {
+    Terminal(ProgressBar),
+    Plain { last_line: Option<Instant> },
+    Json,
+}
+
+/// The progress of one solve.
+pub struct Progress<'p> {
+    plan: &'p Plan,
+    title: String,
+    forecast: Forecast,
+    started: Instant,
+    style: Style,
+}
+
+impl<'p> Progress<'p> {
+    /// Progress of a solve called `title` that ends its steps at a residual of `tolerance`.
+    pub fn new(plan: &'p Plan, title: String, tolerance: f64, json: bool) -> Self {
+        let bar = ProgressBar::with_draw_target(Some(1000), ProgressDrawTarget::stderr_with_hz(8));
+        let style = if json {
+            Style::Json
+        } else if bar.is_hidden() {
+            Style::Plain { last_line: None }
+        } else {
+            let template = "\n{msg}\n\n{bar:46} {percent:>3} %";
+            if let Ok(style) = ProgressStyle::with_template(template) {
+                bar.set_style(style.progress_chars("█▓░"));
+            }
+            bar.enable_steady_tick(Duration::from_millis(500));
+            Style::Terminal(bar)
+        };
+        let forecast = Forecast::new(plan, tolerance);
+        Self { plan, title, forecast, started: Instant::now(), style }
+    }
+
+    /// Shows an event.
+    pub fn tell(&mut self, event: Event) {
+        self.forecast.tell(&event);
+        let seconds = self.started.elapsed().as_secs_f64();
+        match &mut self.style {
+            Style::Terminal(bar) => {
+                let text = side_by_side(
+                    &drawing::ziggurat(self.plan, self.forecast.states()),
+                    &status(self.plan, &self.title, &self.forecast, seconds),
+                );
+                bar.set_message(text);
+                bar.set_position((self.forecast.fraction() * 1000.0) as u64);
+            }
+            Style::Plain { last_line } => {
+                let due = last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL);
+                if due && self.forecast.positions_swept() > 0 {
+                    *last_line = Some(Instant::now());
+                    let lines = status(self.plan, &self.title, &self.forecast, seconds);
+                    eprintln!("{}", lines[1..].join(", "));
+                }
+            }
+            // A reader that went away does not stop a solve.
+            Style::Json => {
+                drop(print_json(&event_json(self.plan, &event, &self.forecast, seconds)))
+            }
+        }
+    }
+
+    /// Clears the drawing.
+    pub fn finish(self) {
+        if let Style::Terminal(bar) = self.style {
+            bar.finish_and_clear();
+        }
+    }
+}
+
+/// What there is to say, a line for each subject, the title first.
+fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<String> {
+    let tier = plan.steps[forecast.latest()].tier;
+    let mut lines = vec![
+        title.to_owned(),
+        format!(
+            "step {} of {}, tier {tier}",
+            forecast.done().saturating_add(1).min(plan.steps.len()),
+            plan.steps.len()
+        ),
+    ];
+    if let StepState::Active { superstep, residual } = forecast.states()[forecast.latest()] {
+        lines.push(format!("superstep {superstep}, residual {residual:.1e}"));
+    }
+    let rate = forecast.positions_swept() as f64 / seconds.max(1e-9);
+    lines.push(format!("{} positions per second", short(rate)));
+    let left = match forecast.seconds_left(seconds) {
+        Some(left) => format!(", about {} left", duration(left)),
+        None => String::new(),
+    };
+    lines.push(format!("{} gone{left}", duration(seconds)));
+    lines
+}
+
+/// The drawing to the left, the lines to the right, both ending at the bottom.
+fn side_by_side(drawing: &[String], lines: &[String]) -> String {
+    let width = drawing.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    let height = drawing.len().max(lines.len());
+    let row = |rows: &[String], i: usize| {
+        (i + rows.len()).checked_sub(height).map_or(String::new(), |i| rows[i].clone())
+    };
+    let rows: Vec<String> = (0..height)
+        .map(|i| format!("  {:<width$}    {}", row(drawing, i), row(lines, i)))
+        .collect();
+    rows.join("\n")
+}
+
+/// An event for machines.
+fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> serde_json::Value {
+    let step = match *event {
+        Event::StepStarted { step } => step,
+        Event::Superstep { step, .. } | Event::StepFinished { step, .. } => step,
+    };
+    let mut line = json!({
+        "event": match event {
+            Event::StepStarted { .. } => "step-started",
+            Event::Superstep { .. } => "superstep",
+            Event::StepFinished { .. } => "step-finished",
+        },
+        "step": step + 1,
+        "steps": plan.steps.len(),
+        "tier": plan.steps[step].tier.to_string(),
+        "seconds": seconds,
+    });
+    if let Event::Superstep { superstep, residual, positions_swept, .. } = *event {
+        line["superstep"] = json!(superstep);
+        line["residual"] = json!(residual);
+        line["positions_swept"] = json!(positions_swept);
+        line["seconds_left"] = json!(forecast.seconds_left(seconds));
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawing_and_status_stand_on_the_same_ground() {
+        let drawing = ["#".to_owned()];
+        let lines = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(side_by_side(&drawing, &lines), "       a\n  #    b");
+    }
+}

@@ -1,0 +1,167 @@
+//! How much memory and disk there is, to refuse work that would not fit before it begins.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Bytes of memory this process can still take: what the system has available, or less if a
+/// control group (v1 or v2), as containers have, limits it. `None` where the system does not say.
+pub fn available_memory_bytes() -> Option<u64> {
+    let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_available(&text));
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let group = group_available_bytes(&groups, Path::new("/sys/fs/cgroup"));
+    [system, group].into_iter().flatten().min()
+}
+
+/// Bytes of disk that an ordinary user can still write where `file` is to be.
+pub fn free_disk_bytes(file: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(directory_of(file))?;
+    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The directory a file is in or will be in.
+pub fn directory_of(file: &Path) -> &Path {
+    match file.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+/// `MemAvailable` of `/proc/meminfo`, in bytes.
+fn mem_available(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// The tightest of the limits of this process's control groups and those above them, less what
+/// is used; `groups` is the text of `/proc/self/cgroup`, `root` where the groups are mounted.
+fn group_available_bytes(groups: &str, root: &Path) -> Option<u64> {
+    let mut tightest = None;
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else { continue };
+        let (mount, names) = match controllers {
+            "" => (root.to_owned(), &V2),
+            v1 if v1.split(',').any(|name| name == "memory") => (root.join("memory"), &V1),
+            _ => continue,
+        };
+        // Inside a container the path may be that of the host; the mount itself is the group then.
+        let inside = mount.join(path.trim_start_matches('/'));
+        for group in inside.ancestors().take_while(|group| group.starts_with(&mount)) {
+            if let Some(bytes) = names.available_bytes(group) {
+                tightest = Some(tightest.map_or(bytes, |least: u64| least.min(bytes)));
+            }
+        }
+    }
+    tightest
+}
+
+/// What the files of a control group are called.
+struct GroupFiles {
+    limit: &'static str,
+    usage: &'static str,
+    /// The file cache that the kernel takes back at once, in `memory.stat`.
+    reclaimable: &'static str,
+}
+
+const V1: GroupFiles = GroupFiles {
+    limit: "memory.limit_in_bytes",
+    usage: "memory.usage_in_bytes",
+    reclaimable: "total_inactive_file",
+};
+
+const V2: GroupFiles =
+    GroupFiles { limit: "memory.max", usage: "memory.current", reclaimable: "inactive_file" };
+
+impl GroupFiles {
+    /// `None` for a group without a limit.
+    fn available_bytes(&self, group: &Path) -> Option<u64> {
+        let number = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
+        let limit = number(group.join(self.limit))?;
+        let usage = number(group.join(self.usage))?;
+        let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
+        let reclaimable = stat
+            .lines()
+            .find_map(|line| line.strip_prefix(self.reclaimable)?.trim().parse::<u64>().ok())
+            .unwrap_or(0);
+        Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
+    }
+}
+
+/// Parses a size such as `6GiB`, `500 MB` or `1000000`, in bytes.
+pub fn parse_size(text: &str) -> Result<u64, String> {
+    let wrong = || format!("`{text}` is not a size; write for example 6GiB, 500MB or 1000000");
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    let number: f64 = number.parse().map_err(|_| wrong())?;
+    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+        "" | "b" => 1,
+        "k" | "kb" => 1000,
+        "kib" => 1 << 10,
+        "m" | "mb" => 1_000_000,
+        "mib" => 1 << 20,
+        "g" | "gb" => 1_000_000_000,
+        "gib" => 1 << 30,
+        "t" | "tb" => 1_000_000_000_000,
+        "tib" => 1 << 40,
+        _ => return Err(wrong()),
+    };
+    Ok((number * unit as f64) as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn write(path: PathBuf, text: &str) {
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    #[test]
+    fn meminfo_is_read_in_kibibytes() {
+        let text = "MemTotal:  200 kB\nMemAvailable:   100 kB\n";
+        assert_eq!(mem_available(text), Some(102_400));
+        assert_eq!(mem_available("MemTotal: 1 kB\n"), None);
+    }
+
+    #[test]
+    fn the_tightest_group_of_version_2_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join(name);
+        write(at("outer/memory.max"), "1000\n");
+        write(at("outer/memory.current"), "700\n");
+        write(at("outer/memory.stat"), "anon 400\ninactive_file 300\n");
+        write(at("outer/inner/memory.max"), "max\n");
+        write(at("outer/inner/memory.current"), "100\n");
+        assert_eq!(group_available_bytes("0::/outer/inner\n", root.path()), Some(600));
+        assert_eq!(group_available_bytes("0::/elsewhere\n", root.path()), None);
+    }
+
+    #[test]
+    fn a_group_of_version_1_seen_from_inside_a_container_counts() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join("memory").join(name);
+        write(at("memory.limit_in_bytes"), "5000\n");
+        write(at("memory.usage_in_bytes"), "1000\n");
+        let groups = "7:cpu,cpuacct:/docker/ab\n4:memory:/docker/ab\n";
+        assert_eq!(group_available_bytes(groups, root.path()), Some(4000));
+    }
+
+    #[test]
+    fn sizes_are_read_with_their_unit() {
+        assert_eq!(parse_size("6GiB"), Ok(6 << 30));
+        assert_eq!(parse_size("1.5 kB"), Ok(1500));
+        assert_eq!(parse_size("42"), Ok(42));
+        assert!(parse_size("six").is_err());
+        assert!(parse_size("6 elephants").is_err());
+    }
+
+    #[test]
+    fn the_disk_of_a_plain_file_name_is_that_of_the_current_directory() {
+        assert_eq!(directory_of(Path::new("a.zgt")), Path::new("."));
+        assert_eq!(directory_of(Path::new("/tmp/a.zgt")), Path::new("/tmp"));
+        assert!(free_disk_bytes(Path::new("a.zgt")).unwrap() > 0);
+    }
+}

@@ -1,0 +1,90 @@
+//! Which ruleset a command is about: a built-in by name or a file, with single rules overridden
+//! on the command line.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use clap::{Args, builder::BoolishValueParser};
+use ziggurat_game::{Captures, Dice, Overrides, Ruleset, UnknownName};
+
+use crate::failure::{Explain, Failure};
+
+/// The arguments that choose a ruleset.
+#[derive(Args, Debug)]
+pub struct Selection {
+    /// Name of a built-in ruleset (see `ziggurat rulesets list`)
+    #[arg(value_name = "RULESET", required_unless_present = "file")]
+    pub name: Option<String>,
+
+    /// Read the ruleset from a TOML file instead
+    #[arg(long = "ruleset", value_name = "FILE", conflicts_with = "name")]
+    pub file: Option<PathBuf>,
+
+    /// Pieces per player, 1 to 15
+    #[arg(long, value_name = "N", help_heading = "Rules")]
+    pub pieces: Option<u8>,
+
+    /// Dice: binary4, binary3, binary3-zero-is-four, d4 or d6-ur
+    #[arg(long, value_name = "NAME", help_heading = "Rules")]
+    pub dice: Option<String>,
+
+    /// Whether a piece on a rosette cannot be captured
+    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), help_heading = "Rules")]
+    pub safe_rosettes: Option<bool>,
+
+    /// Whether ending a move on a rosette grants another roll
+    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), help_heading = "Rules")]
+    pub rosettes_grant_rolls: Option<bool>,
+
+    /// Whether a capture grants another roll
+    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), help_heading = "Rules")]
+    pub captures_grant_rolls: Option<bool>,
+
+    /// What a piece may capture on a path that visits squares twice: any or same-lap
+    #[arg(long, value_name = "LAPS", help_heading = "Rules")]
+    pub captures: Option<Captures>,
+}
+
+impl Selection {
+    /// The ruleset that was asked for.
+    pub fn ruleset(&self) -> Result<Ruleset, Failure> {
+        let ruleset = match (&self.file, &self.name) {
+            (Some(file), _) => read(file)?,
+            (None, name) => builtin(name.as_deref().unwrap_or_default())?,
+        };
+        let dice = match &self.dice {
+            Some(name) => Some(
+                Dice::named(name)
+                    .ok_or_else(|| UnknownName::new("dice", name, Dice::names()))
+                    .or_bad_input()?,
+            ),
+            None => None,
+        };
+        let overrides = Overrides {
+            pieces: self.pieces,
+            dice,
+            safe_rosettes: self.safe_rosettes,
+            rosettes_grant_rolls: self.rosettes_grant_rolls,
+            captures_grant_rolls: self.captures_grant_rolls,
+            captures: self.captures,
+        };
+        ruleset.with(&overrides).or_bad_input()
+    }
+}
+
+/// A built-in ruleset by name.
+pub fn builtin(name: &str) -> Result<Ruleset, Failure> {
+    Ruleset::find(name)
+        .or_bad_input()
+        .or_help("a ruleset of your own goes into a TOML file: --ruleset FILE")
+}
+
+/// A ruleset from a file.
+pub fn read(file: &Path) -> Result<Ruleset, Failure> {
+    let shown = file.display().to_string();
+    let bytes =
+        fs::read(file).context(format!("cannot read the ruleset file {shown}")).or_bad_input()?;
+    Ruleset::from_toml_bytes(&bytes, &shown).or_bad_input()
+}
