@@ -29,6 +29,7 @@
 //! | [`position`] | where the pieces are |
 //! | [`legal`] | which arrangements of pieces are positions |
 //! | [`notation`] | positions as a person types them |
+//! | [`draw`] | boards as text |
 //! | [`moves`] | legal moves and what they lead to |
 //! | [`name`] | unknown names and what was probably meant |
 
@@ -37,7 +38,9 @@ pub mod builtin;
 mod canonical;
 pub mod check;
 pub mod dice;
+pub mod draw;
 pub mod file;
+mod frame;
 pub mod legal;
 pub mod moves;
 pub mod name;
