@@ -90,6 +90,9 @@ pub enum RulesetFileProblem {
         /// What there is instead.
         found: String,
     },
+    /// Something in a list of squares that is none.
+    #[error("this is not a square; a square is [column, row], such as [1, 4]")]
+    NotASquare,
     /// A key, ruleset, board, track, dice or kind of captures that does not exist.
     #[error("{0}")]
     UnknownName(UnknownName),
@@ -125,7 +128,7 @@ type Value<'t> = Spanned<DeValue<'t>>;
 
 impl Ruleset {
     /// Reads a ruleset file's text; `file` is its name, for errors and for the name of a ruleset
-    /// whose file gives none. [`crate::file`] describes the format.
+    /// whose file gives none. [`mod@crate::file`] describes the format.
     ///
     /// # Errors
     /// The first mistake, with its place and what would be right.
@@ -135,7 +138,7 @@ impl Ruleset {
     /// let text = "extends = \"finkel\"\npeices = 3\n";
     /// let error = Ruleset::from_toml(text, "short.toml").unwrap_err();
     /// assert!(error.to_string().starts_with(
-    ///     "short.toml:2:1: there is no key called `peices`; did you mean `pieces`?"
+    ///     "short.toml:2:1: unknown key `peices`; did you mean `pieces`?"
     /// ));
     /// ```
     pub fn from_toml(text: &str, file: &str) -> Result<Self, RulesetFileError> {

@@ -25,7 +25,7 @@
 //! | [`ruleset`] | all of these together, and the squares' roles for both players |
 //! | [`check`] | what makes parts a ruleset |
 //! | [`builtin`] | the rulesets and tracks that come with Ziggurat |
-//! | [`file`] | rulesets as TOML files, and what is wrong with them |
+//! | [`file`](mod@file) | rulesets as TOML files, and what is wrong with them |
 //! | [`position`] | where the pieces are |
 //! | [`legal`] | which arrangements of pieces are positions |
 //! | [`notation`] | positions as a person types them |

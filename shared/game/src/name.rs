@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Somebody asked for a thing by a name that nothing has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("there is no {what} called `{name}`; {}", remedy(.name, .known))]
+#[error("unknown {what} `{name}`; {}", remedy(.name, .known))]
 pub struct UnknownName {
     /// The kind of thing, such as "ruleset".
     pub what: &'static str,
@@ -46,7 +46,7 @@ pub(crate) fn nearest<'n, S: AsRef<str>>(name: &str, known: &'n [S]) -> Option<&
     known
         .iter()
         .map(|known| (strsim::damerau_levenshtein(&name, known.as_ref()), known.as_ref()))
-        .min()
+        .min_by_key(|(errors, _)| *errors)
         .filter(|(errors, known)| *errors <= known.len().div_ceil(3))
         .map(|(_, known)| known)
 }

@@ -64,14 +64,7 @@ pub(super) fn read_squares(key: &'static str, value: &Value<'_>) -> Read<Vec<Squ
             numbers.map(|number| read_integer(number)?.try_into().ok()).collect();
         match numbers.as_deref() {
             Some(&[x, y]) => Ok(Square::new(x, y)),
-            _ => {
-                let found = match pair.get_ref() {
-                    DeValue::Array(_) => "a list in which this is no [column, row]",
-                    _ => "a list of anything but squares",
-                };
-                let problem = Problem::WrongType { key, found: found.to_owned() };
-                Err(Located { span: pair.span(), problem })
-            }
+            _ => Err(Located { span: pair.span(), problem: Problem::NotASquare }),
         }
     });
     squares.collect()

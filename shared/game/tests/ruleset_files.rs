@@ -1,0 +1,249 @@
+//! Ruleset files: what can be written, and that every mistake is reported where it stands, with
+//! what to do.
+
+use ziggurat_game::{
+    Captures, Dice, DiceError, Overrides, Ruleset, RulesetError, RulesetFileProblem, Square,
+};
+
+const POCKET: &str = r#"
+name = "pocket"
+board = ["*o*", ".o.", "*o*"]
+path = [[1, 1], [2, 1], [2, 2], [2, 3], [1, 3]]
+dice = { 0 = "1/4", 1 = "1/2", 2 = 0.25 }
+pieces = 3
+safe_rosettes = true
+rosettes_grant_rolls = true
+captures_grant_rolls = false
+"#;
+
+fn pocket() -> Ruleset {
+    Ruleset::from_toml(POCKET, "pocket.toml").unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn a_file_can_spell_everything_out() {
+    let pocket = pocket();
+    assert_eq!(pocket.name(), "pocket");
+    assert_eq!(pocket.board().squares().len(), 7);
+    assert_eq!(pocket.path().len(), 5);
+    assert_eq!(pocket.parts().rosettes.len(), 4);
+    assert_eq!(pocket.dice(), &"0:1/4,1:1/2,2:1/4".parse::<Dice>().unwrap());
+    assert_eq!(pocket.captures(), Captures::Any);
+    assert!(pocket.is_rosette(1) && pocket.is_rosette(5) && !pocket.is_rosette(3));
+    assert_eq!(Ruleset::from_toml(&pocket.to_toml(), "").unwrap(), pocket);
+}
+
+#[test]
+fn a_file_can_extend_a_built_in_ruleset() {
+    let text = "extends = \"blitz\"\npieces = 3\ncaptures = \"same-lap\"";
+    let quick = Ruleset::from_toml(text, "games/quick one.toml").unwrap();
+    let blitz = Ruleset::builtin("blitz").unwrap();
+    assert_eq!(quick.name(), "quick-one");
+    assert_eq!((quick.pieces(), quick.captures()), (3, Captures::SameLap));
+    assert_eq!(quick.path(), blitz.path());
+    assert_eq!(quick.dice(), blitz.dice());
+    assert!(quick.captures_grant_rolls() && !quick.safe_rosettes());
+}
+
+#[test]
+fn rosettes_printed_on_the_board_count_only_where_a_path_goes() {
+    let text = "extends = \"finkel\"\npath = [[2, 1], [2, 2], [2, 3], [2, 4]]";
+    let straight = Ruleset::from_toml(text, "straight.toml").unwrap();
+    assert_eq!(straight.parts().rosettes, [Square::new(2, 4)].into());
+    assert!(straight.private_squares().is_empty());
+}
+
+#[test]
+fn listed_rosettes_replace_the_printed_ones() {
+    let text = "extends = \"finkel\"\nrosettes = [[2, 1]]";
+    let ruleset = Ruleset::from_toml(text, "one.toml").unwrap();
+    assert_eq!(ruleset.parts().rosettes, [Square::new(2, 1)].into());
+    assert!(ruleset.is_rosette(5) && !ruleset.is_rosette(8));
+}
+
+#[test]
+fn decimal_probabilities_are_exact() {
+    let change = |dice: &str| POCKET.replace(r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#, dice);
+    let read = |dice: &str| Ruleset::from_toml(&change(dice), "x.toml");
+    // As binary fractions, 0.1 + 0.2 + 0.7 is not 1.
+    let decimal = read("{ 0 = 0.1, 1 = 0.2, 2 = 0.7 }").unwrap();
+    assert_eq!(decimal.dice(), read("{ 0 = \"1/10\", 1 = \"1/5\", 2 = \"7/10\" }").unwrap().dice());
+    assert!(read("{ 0 = 0.1, 1 = 0.2, 2 = 0.7000000000000001 }").is_err());
+    assert!(read("{ 1 = 1 }").is_ok());
+    assert!(read("\"d4\"").is_ok());
+}
+
+/// A change to [`POCKET`], the place of the error, and what its message must contain: what is
+/// wrong and what would be right.
+type Mistake<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
+
+#[test]
+fn every_mistake_is_reported_at_its_place_with_a_remedy() {
+    let dice = r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#;
+    let long_path = format!("[{}]", "[2, 1], [2, 2], ".repeat(31));
+    let high_board = format!("[{}]", r#"".o.", "#.repeat(61));
+    let mistakes: &[Mistake] = &[
+        // the text
+        ("pieces = 3", "pieces = ", "6:10", &["not TOML", "key = value"]),
+        ("pieces = 3", "pieces = 3\npieces = 4", "7:1", &["not TOML", "duplicate key"]),
+        // keys
+        ("pieces", "peices", "6:1", &["`peices`", "did you mean `pieces`?"]),
+        ("safe_rosettes", "safe-rosettes", "7:1", &["did you mean `safe_rosettes`?"]),
+        ("pieces = 3", "colour = \"red\"", "6:1", &["`colour`", "there are: name, extends, board"]),
+        ("pieces = 3", "", "1:1", &["`pieces` is missing", "pieces = 7", "extends"]),
+        ("safe_rosettes = true", "", "1:1", &["`safe_rosettes` is missing"]),
+        // kinds of values
+        ("pieces = 3", "pieces = \"3\"", "6:10", &["`pieces`", "the text \"3\"", "pieces = 7"]),
+        ("safe_rosettes = true", "safe_rosettes = 1", "7:17", &["the number 1", "= true"]),
+        ("name = \"pocket\"", "name = 3", "2:8", &["`name`", "the number 3"]),
+        (dice, "[0.5, 0.5]", "5:8", &["`dice`", "this list", "dice = { 0"]),
+        (dice, "{ 1 = true }", "5:14", &["`dice`", "true"]),
+        ("[[1, 1], [2, 1]", "[[1, 1], 2", "4:17", &["not a square", "[column, row]"]),
+        ("[2, 2]", "[2, 2, 2]", "4:25", &["not a square", "[column, row]"]),
+        ("[2, 2]", "[2, -2]", "4:25", &["not a square", "[column, row]"]),
+        // names
+        (dice, "\"binary5\"", "5:8", &["`binary5`", "did you mean `binary4`?", "d6-ur"]),
+        ("[\"*o*\", \".o.\", \"*o*\"]", "\"Standard\"", "3:9", &["did you mean `standard`?"]),
+        ("pieces = 3", "pieces = 3\nextends = \"chess\"", "7:11", &["`chess`", "finkel, masters"]),
+        ("pieces = 3", "pieces = 3\ncaptures = \"none\"", "7:12", &["`none`", "any, same-lap"]),
+        ("\"pocket\"", "\"a/b\"", "2:8", &["`a/b`", "letters, digits"]),
+        ("\"pocket\"", "\"\"", "2:8", &["``", "letters, digits"]),
+        // the board
+        ("\".o.\"", "\".x.\"", "3:17", &["`.x.`", "`*` a rosette"]),
+        ("\".o.\"", "\".o\"", "3:17", &["`.o`", "three characters"]),
+        ("\".o.\"", "\".oo\"", "3:17", &["(3,2)", "(1,2)", "add the one or leave out the other"]),
+        ("[\"*o*\", \".o.\", \"*o*\"]", "[]", "3:9", &["no squares", "draw it"]),
+        ("[\"*o*\", \".o.\", \"*o*\"]", &high_board, "3:430", &["(1,61)", "1 to 60"]),
+        // the path
+        ("[[1, 1], [2, 1], [2, 2], [2, 3], [1, 3]]", "[]", "4:8", &["no squares", "[[1, 4]"]),
+        ("[[1, 1], [2, 1], [2, 2], [2, 3], [1, 3]]", &long_path, "4:8", &["62", "at most 60"]),
+        ("[2, 2]", "[1, 2]", "4:25", &["path position 3", "(1,2)", "not on the board"]),
+        ("[1, 3]", "[4, 3]", "4:41", &["path position 5", "(4,3)", "not on the board"]),
+        ("[2, 2], ", "", "4:25", &["jumps from (2,1)", "to (2,3)", "neighbouring"]),
+        ("[2, 2]", "[2, 1]", "4:25", &["2 and 3 are both (2,1)", "another square"]),
+        ("[[1, 1], [2, 1]", "\"simple-long\", [[2, 1]", "4:21", &["not TOML"]),
+        // rosettes
+        ("pieces = 3", "pieces = 3\nrosettes = [[2, 2]]", "7:12", &["already drawn", "leave out"]),
+        ("\".o.\"", "\".o.\", \"...\"", "4:33", &["(2,3)", "not on the board"]),
+        // pieces
+        ("pieces = 3", "pieces = 0", "6:10", &["0 pieces", "1 to 15"]),
+        ("pieces = 3", "pieces = 16", "6:10", &["16 pieces", "1 to 15"]),
+        ("pieces = 3", "pieces = -1", "6:10", &["-1 pieces", "1 to 15"]),
+        ("pieces = 3", "pieces = 3000", "6:10", &["3000 pieces", "1 to 15"]),
+        // dice
+        (dice, "{ 0 = \"1/4\", 1 = \"1/2\" }", "5:8", &["sum to 3/4", "exactly 1"]),
+        (dice, "{ 0 = \"3/4\", 1 = \"1/2\" }", "5:8", &["sum to 5/4", "exactly 1"]),
+        (dice, "{ 1 = 0.333, 2 = 0.667, 3 = 0.001 }", "5:8", &["sum to 1001/1000"]),
+        (dice, "{ 0 = 1 }", "5:8", &["only roll 0", "roll of 1"]),
+        (dice, "{ 2 = 1 }", "5:8", &["never roll 1", "roll of 1"]),
+        (dice, "{ 1 = \"1/2\", 16 = \"1/2\" }", "5:21", &["16", "0 to 15"]),
+        (dice, "{ 1 = \"1/2\", -1 = \"1/2\" }", "5:21", &["`-1`", "0 to 15"]),
+        (dice, "{ 1 = \"1/0\" }", "5:14", &["`1/0`", "3/8"]),
+        (dice, "{ 1 = \"half\", 2 = 0.5 }", "5:14", &["`half`", "3/8"]),
+        (dice, "{ 1 = -0.5, 2 = 1.5 }", "5:14", &["`-0.5`", "from 0 to 1"]),
+        (dice, "{ 1 = 1.5 }", "5:14", &["`1.5`", "from 0 to 1"]),
+        (dice, "{ 1 = 0.0000000000000000000001 }", "5:14", &["too many digits"]),
+    ];
+    let mut wrong = Vec::new();
+    for (from, to, place, message) in mistakes {
+        assert!(POCKET.contains(from), "{from}");
+        let error = match Ruleset::from_toml(&POCKET.replacen(from, to, 1), "my/pocket.toml") {
+            Ok(_) => "no error".to_owned(),
+            Err(error) => error.to_string(),
+        };
+        let place = format!("my/pocket.toml:{place}: ");
+        if !error.starts_with(&place) || !message.iter().all(|part| error.contains(part)) {
+            wrong.push(format!("{from} -> {to}\n  expected {place}{message:?}\n  got {error}\n"));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
+#[test]
+fn rosettes_off_the_paths_or_without_their_mirror_image_are_reported() {
+    let read = |rosettes: &str, board: &str| {
+        let text = POCKET.replace("[\"*o*\", \".o.\", \"*o*\"]", board);
+        let text = text.replace("pieces = 3", &format!("pieces = 3\nrosettes = {rosettes}"));
+        let error = Ruleset::from_toml(&text, "x.toml").unwrap_err();
+        (error.line, error.column, error.problem)
+    };
+    let wrong = RulesetFileProblem::Ruleset;
+    let wide = r#"["ooo", "ooo", "ooo"]"#;
+    let off_path = |x, y| wrong(RulesetError::RosetteOffPath { square: Square::new(x, y) });
+    assert_eq!(read("[[2, 2], [1, 2], [3, 2]]", wide), (7, 21, off_path(1, 2)));
+    assert_eq!(read("[[2, 2], [9, 200]]", wide), (7, 21, off_path(9, 200)));
+    let square = Square::new(1, 1);
+    assert_eq!(
+        read("[[1, 1]]", wide),
+        (7, 13, wrong(RulesetError::RosettesNotSymmetric { square }))
+    );
+    // Drawn ones are reported where they are drawn.
+    let drawn = POCKET.replace("[\"*o*\", \".o.\", \"*o*\"]", r#"["*o*", "*o*", "*o*"]"#);
+    let error = Ruleset::from_toml(&drawn, "x.toml").unwrap_err();
+    assert_eq!((error.line, error.column, error.problem), (3, 17, off_path(1, 2)));
+}
+
+#[test]
+fn bytes_that_are_no_text_are_reported_at_their_place() {
+    let error = Ruleset::from_toml_bytes(b"pieces = 3\nname = \"\xff\"", "x.toml").unwrap_err();
+    assert_eq!(error.problem, RulesetFileProblem::NotUtf8);
+    assert_eq!((error.line, error.column), (2, 9));
+    assert!(Ruleset::from_toml_bytes(POCKET.as_bytes(), "x.toml").is_ok());
+}
+
+#[test]
+fn jumps_along_a_column_are_legal_only_over_squares_the_board_does_not_have() {
+    // Every two-lap track jumps over the notch; the same step is illegal where squares are.
+    let double = Ruleset::builtin("double-short").unwrap();
+    let (from, to) = (Square::new(1, 7), Square::new(1, 4));
+    assert!(double.path().squares().windows(2).any(|step| step == [from, to]));
+    let filled = format!("extends = \"double-short\"\nboard = [{}]", r#""ooo", "#.repeat(8));
+    let error = Ruleset::from_toml(&filled, "filled.toml").unwrap_err();
+    let jump = RulesetError::PathJumps { at: 15, from, to };
+    assert_eq!(error.problem, RulesetFileProblem::Ruleset(jump));
+}
+
+#[test]
+fn overrides_are_checked_like_files() {
+    let finkel = Ruleset::builtin("finkel").unwrap();
+    let pieces = |pieces| finkel.with(&Overrides { pieces: Some(pieces), ..Overrides::default() });
+    assert_eq!(pieces(0), Err(RulesetError::Pieces { pieces: 0 }));
+    assert_eq!(pieces(16), Err(RulesetError::Pieces { pieces: 16 }));
+    assert_eq!(pieces(15).unwrap().pieces(), 15);
+    assert_eq!(finkel.with(&Overrides::default()).unwrap(), finkel);
+    let all = finkel.with(&Overrides {
+        pieces: Some(2),
+        dice: Dice::named("d4"),
+        safe_rosettes: Some(false),
+        rosettes_grant_rolls: Some(false),
+        captures_grant_rolls: Some(true),
+        captures: Some(Captures::SameLap),
+    });
+    let all = all.unwrap();
+    assert_eq!((all.pieces(), all.dice().name(), all.captures()), (2, "d4", Captures::SameLap));
+    assert!(!all.safe_rosettes() && !all.rosettes_grant_rolls() && all.captures_grant_rolls());
+    assert_eq!(Ruleset::from_toml(&all.to_toml(), "").unwrap(), all);
+}
+
+#[test]
+fn dice_typed_on_a_command_line_are_checked_like_files() {
+    let parse = |text: &str| text.parse::<Dice>();
+    assert_eq!(parse("d4"), Ok(Dice::named("d4").unwrap()));
+    assert_eq!(parse("1:1/4,2:1/4,3:1/4,4:0.25"), parse("d4"));
+    assert_eq!(parse("0:1/2, 1:1/2").unwrap().to_string(), "0:1/2,1:1/2");
+    assert_eq!(parse("1:1/2,1:1/2"), Err(DiceError::Twice { value: 1 }));
+    assert_eq!(parse("1:1/2,half"), Err(DiceError::Roll { text: "half".to_owned() }));
+    let unknown = parse("binery4").unwrap_err().to_string();
+    assert!(unknown.contains("did you mean `binary4`?"), "{unknown}");
+    let fine = parse("0:1/18446744073709551557,1:1/18446744073709551533");
+    assert_eq!(fine, Err(DiceError::TooFine));
+}
+
+#[test]
+fn an_unknown_ruleset_is_answered_with_the_nearest() {
+    let nearest = |name| Ruleset::find(name).unwrap_err().nearest().map(str::to_owned);
+    assert_eq!(nearest("finkle"), Some("finkel".to_owned()));
+    assert_eq!(nearest("Masters"), Some("masters".to_owned()));
+    assert_eq!(nearest("double-shrot"), Some("double-short".to_owned()));
+    assert_eq!(nearest("backgammon"), None);
+}
