@@ -3,6 +3,10 @@
 
 use std::fmt::Display;
 
+use ziggurat_encoding::EncodingError;
+use ziggurat_game::{NotationError, RulesetError, RulesetFileError, UnknownName};
+use ziggurat_table::TableError;
+
 /// What the process says to its parent when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
@@ -68,7 +72,31 @@ impl Failure {
 
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self { exit: Exit::Failed, error: error.into(), help: None }
+        let error = error.into();
+        Self { exit: exit_of(&error), error, help: None }
+    }
+}
+
+/// Whether an error of a library is about what the user typed.
+fn exit_of(error: &anyhow::Error) -> Exit {
+    let typed = error.is::<EncodingError>()
+        || error.is::<NotationError>()
+        || error.is::<RulesetError>()
+        || error.is::<RulesetFileError>()
+        || error.is::<UnknownName>();
+    match error.downcast_ref::<TableError>() {
+        Some(TableError::Io { action: "open" | "create", .. }) => Exit::BadInput,
+        Some(
+            TableError::Exists { .. }
+            | TableError::IsADirectory { .. }
+            | TableError::NotATable { .. }
+            | TableError::Encoding(_)
+            | TableError::NotExpressible(_)
+            | TableError::NotAPosition { .. }
+            | TableError::DifferentRulesets { .. },
+        ) => Exit::BadInput,
+        None if typed => Exit::BadInput,
+        _ => Exit::Failed,
     }
 }
 

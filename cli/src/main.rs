@@ -3,20 +3,22 @@
 //! The binary is thin glue: it reads the command line, calls the crates that know how, and
 //! prints what they say. One module per command.
 
+mod advice;
 mod choices;
 mod commands;
 mod failure;
 mod interrupt;
+mod job;
 mod output;
 mod progress;
 mod resources;
 mod selection;
+mod showcase;
 
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
-use crate::failure::Exit;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -36,13 +38,23 @@ struct Cli {
 
 #[derive(Subcommand, Debug)]
 enum Command {
+    Solve(commands::solve::Args),
+    Best(commands::best::Args),
+    Table(commands::table::Args),
+    Export(commands::export::Args),
     Count(commands::count::Args),
+    Plan(commands::plan::Args),
     Rulesets(commands::rulesets::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Cli::parse().command {
+        Command::Solve(args) => commands::solve::run(&args),
+        Command::Best(args) => commands::best::run(&args),
+        Command::Table(args) => commands::table::run(&args),
+        Command::Export(args) => commands::export::run(&args),
         Command::Count(args) => commands::count::run(&args),
+        Command::Plan(args) => commands::plan::run(&args),
         Command::Rulesets(args) => commands::rulesets::run(&args),
     };
     let exit = result.unwrap_or_else(|failure| {
@@ -50,4 +62,9 @@ fn main() -> ExitCode {
         failure.exit
     });
     ExitCode::from(exit as u8)
+}
+
+/// How the user called this program, for hints that can be typed back.
+fn program_name() -> String {
+    std::env::args().next().unwrap_or_else(|| "ziggurat".to_owned())
 }

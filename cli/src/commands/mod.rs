@@ -1,4 +1,9 @@
 //! The commands, one module each: their arguments, and what they print.
 
+pub mod best;
 pub mod count;
+pub mod export;
+pub mod plan;
 pub mod rulesets;
+pub mod solve;
+pub mod table;

@@ -48,11 +48,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Command::List { json } => list(*json)?,
         Command::Show { name, toml } => {
             let ruleset = find(name)?;
-            print(&if *toml { ruleset.to_toml() } else { ruleset.to_toml() })?;
+            print(&if *toml { ruleset.to_toml() } else { ruleset.draw() })?;
         }
         Command::Check { file } => {
             let ruleset = selection::read(file)?;
-            print(&format!("{} is a ruleset:\n\n{}", file.display(), ruleset.to_toml()))?;
+            print(&format!("{} is a ruleset:\n\n{}", file.display(), ruleset.draw()))?;
         }
     }
     Ok(Exit::Success)

@@ -1,0 +1,84 @@
+//! `ziggurat export`: a table in another format or value type.
+
+use std::path::PathBuf;
+
+use clap::ValueEnum;
+use serde_json::json;
+use ziggurat_table::{AnyTable, Compression, Existing, ValueType};
+
+use crate::{
+    failure::{Exit, Failure},
+    output::{bytes, print, print_json},
+};
+
+/// Write a table in another format or with another type of values
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// A solved table, .zgt or .rgu
+    file: PathBuf,
+
+    /// The format to write
+    #[arg(long, value_enum)]
+    format: Format,
+
+    /// The type of the values: percent16, f32 or f64 [default: that of the table]
+    #[arg(long, value_name = "TYPE")]
+    value_type: Option<ValueType>,
+
+    /// The file to write [default: the table's name with the format's ending]
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Store the values of a .zgt file as they are instead of compressed
+    #[arg(long)]
+    raw: bool,
+
+    /// Replace the file if it exists, once the new one is complete
+    #[arg(long)]
+    force: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// The formats tables are written in.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+enum Format {
+    /// Ziggurat's own
+    Zgt,
+    /// That of the Java and Python libraries for the game
+    Rgu,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let table = AnyTable::open(&args.file)?;
+    let ending = match args.format {
+        Format::Zgt => "zgt",
+        Format::Rgu => "rgu",
+    };
+    let out = args.out.clone().unwrap_or_else(|| args.file.with_extension(ending));
+    let value_type = args.value_type.unwrap_or(table.value_type());
+    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    match args.format {
+        Format::Zgt => {
+            let compression = if args.raw { Compression::Raw } else { Compression::default() };
+            table.export_zgt(&out, existing, value_type, compression)?;
+        }
+        Format::Rgu if args.raw => {
+            return Err(Failure::bad_input("--raw is about .zgt files; .rgu files always are raw")
+                .help("leave --raw out, or write --format zgt"));
+        }
+        Format::Rgu => table.export_rgu(&out, existing, value_type)?,
+    }
+    let size = std::fs::metadata(&out)?.len();
+    if args.json {
+        print_json(&json!({
+            "file": out, "format": ending, "value_type": value_type, "bytes": size,
+        }))?;
+    } else {
+        print(&format!("Wrote {} ({}, {value_type})\n", out.display(), bytes(size)))?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,48 @@
+//! `ziggurat table get`: the chance of winning some positions.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use ziggurat_table::AnyTable;
+
+use crate::{
+    failure::{Exit, Failure},
+    output::{columns, percent, print, print_json},
+};
+
+/// Print the chance that the player to move wins, for each position
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The table, .zgt or .rgu
+    file: PathBuf,
+
+    /// Positions: own/opponent, such as 4,8+1/3,12, or `start` (see docs/CLI.md)
+    #[arg(required = true, allow_hyphen_values = true, value_name = "POSITION")]
+    positions: Vec<String>,
+
+    /// Print a line of JSON for each position
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let table = AnyTable::open(&args.file)?;
+    let ruleset = table.ruleset();
+    // All or nothing: a mistake in the last position prints no chance of the first.
+    let mut chances = Vec::new();
+    for text in &args.positions {
+        let position = ruleset.parse_position(text)?;
+        chances.push((ruleset.format_position(&position), table.value(&position)?));
+    }
+    if args.json {
+        for (position, chance) in &chances {
+            print_json(&json!({ "position": position, "percent": chance * 100.0 }))?;
+        }
+    } else {
+        let rows: Vec<Vec<String>> =
+            chances.into_iter().map(|(position, chance)| vec![position, percent(chance)]).collect();
+        print(&columns(&rows))?;
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,137 @@
+//! `ziggurat table info`: what a table says about itself.
+
+use std::{fs, path::PathBuf};
+
+use serde_json::json;
+use ziggurat_encoding::Tier;
+use ziggurat_game::Position;
+use ziggurat_table::{AnyTable, Compression, TierStatistics};
+
+use crate::{
+    failure::{Exit, Failure},
+    output::{bytes, columns, grouped, percent, print, print_json},
+};
+
+/// Print the ruleset of a table, its values' type and size, and how it was solved
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The table, .zgt or .rgu
+    file: PathBuf,
+
+    /// List every tier
+    #[arg(long)]
+    tiers: bool,
+
+    /// Print the ruleset as a TOML file
+    #[arg(long, conflicts_with_all = ["tiers", "json"])]
+    ruleset: bool,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// A tier, its positions, and how it was solved.
+type TierInfo = (Tier, u64, TierStatistics);
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let table = AnyTable::open(&args.file)?;
+    if args.ruleset {
+        print(&table.ruleset().to_toml())?;
+        return Ok(Exit::Success);
+    }
+    let encoding = table.encoding();
+    let tiers: Vec<TierInfo> = encoding
+        .tiers()
+        .into_iter()
+        .map(|tier| (tier, encoding.tier_len(tier), table.statistics(tier)))
+        .collect();
+    let start = table.value(&Position::start())?;
+    let size = fs::metadata(&args.file)?.len();
+    if args.json {
+        print_json(&as_json(&table, &tiers, start, size))?;
+    } else {
+        print(&as_text(&table, &tiers, start, size, args.tiers))?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Name of the format, and how the values are packed.
+fn format(table: &AnyTable) -> (&'static str, &'static str) {
+    match table {
+        AnyTable::Rgu(_) => ("rgu", "raw"),
+        AnyTable::Zgt(table) => match table.compression() {
+            Compression::Raw => ("zgt", "raw"),
+            Compression::Zstd => ("zgt", "zstd"),
+        },
+    }
+}
+
+/// The largest residual and the largest certificate, if every tier has one.
+fn worst(tiers: &[TierInfo], of: impl Fn(&TierStatistics) -> Option<f64>) -> Option<f64> {
+    tiers.iter().try_fold(0.0_f64, |largest, (.., statistics)| Some(largest.max(of(statistics)?)))
+}
+
+fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bool) -> String {
+    let ruleset = table.ruleset();
+    let (format, packing) = format(table);
+    let or_unknown =
+        |value: Option<f64>| value.map_or("unknown".to_owned(), |v| format!("{v:.1e}"));
+    let lines = [
+        (
+            "ruleset",
+            format!("{}, {} pieces, {}", ruleset.name(), ruleset.pieces(), ruleset.dice().name()),
+        ),
+        ("format", format!("{format}, {} values, {packing}", table.value_type())),
+        ("positions", format!("{} undecided", grouped(table.encoding().undecided()))),
+        ("size", format!("{} ({} bytes)", bytes(size), grouped(size))),
+        ("residual", or_unknown(worst(tiers, |statistics| statistics.residual))),
+        ("certificate", or_unknown(worst(tiers, |statistics| statistics.certificate))),
+        ("first player wins", percent(start)),
+    ];
+    let mut text = format!("{}\n", table.path().display());
+    for (what, value) in lines {
+        text += &format!("  {what:<18} {value}\n");
+    }
+    if list {
+        let mut rows =
+            vec![["  tier", "positions", "supersteps", "residual"].map(str::to_owned).to_vec()];
+        rows.extend(tiers.iter().map(|(tier, positions, statistics)| {
+            vec![
+                format!("  {tier}"),
+                grouped(*positions),
+                statistics.supersteps.to_string(),
+                or_unknown(statistics.residual),
+            ]
+        }));
+        text += &format!("\n{}", columns(&rows));
+    }
+    text
+}
+
+fn as_json(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64) -> serde_json::Value {
+    let ruleset = table.ruleset();
+    let (format, packing) = format(table);
+    json!({
+        "file": table.path(),
+        "format": format,
+        "compression": packing,
+        "value_type": table.value_type(),
+        "ruleset": ruleset.name(),
+        "pieces": ruleset.pieces(),
+        "ruleset_toml": ruleset.to_toml(),
+        "undecided": table.encoding().undecided(),
+        "bytes": size,
+        "residual": worst(tiers, |statistics| statistics.residual),
+        "certificate": worst(tiers, |statistics| statistics.certificate),
+        "first_player_percent": start * 100.0,
+        "tiers": tiers.iter().map(|(tier, positions, statistics)| json!({
+            "tier": tier.to_string(),
+            "positions": positions,
+            "supersteps": statistics.supersteps,
+            "residual": statistics.residual,
+            "certificate": statistics.certificate,
+        })).collect::<Vec<_>>(),
+    })
+}

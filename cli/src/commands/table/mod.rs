@@ -1,0 +1,27 @@
+//! `ziggurat table`: what is in a table, and whether it is right.
+
+mod get;
+mod info;
+
+use crate::failure::{Exit, Failure};
+
+/// Look into a table, compare two, or verify one
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(clap::Subcommand, Debug)]
+enum Command {
+    Info(info::Args),
+    Get(get::Args),
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    match &args.command {
+        Command::Info(args) => info::run(args),
+        Command::Get(args) => get::run(args),
+    }
+}

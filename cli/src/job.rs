@@ -1,0 +1,116 @@
+//! What decides the result of a solve, beside the ruleset, and what it takes: the arguments that
+//! `solve` and `plan` share.
+
+use clap::{Args, ValueEnum};
+use ziggurat_encoding::Encoding;
+use ziggurat_kernel::{Plan, Precision, Settings};
+use ziggurat_table::{Compression, ValueType};
+
+use crate::{failure::Failure, selection::Selection};
+
+/// Memory for packing values on their way to the file, beyond that of the solver.
+const WRITER_MEMORY_BYTES: u64 = 256 << 20;
+
+/// The ruleset, how it is solved, and how the values are stored.
+#[derive(Args, Debug)]
+pub struct JobArgs {
+    #[command(flatten)]
+    selection: Selection,
+
+    /// The type values are computed in
+    #[arg(long, value_enum, default_value_t = PrecisionArg::F64)]
+    precision: PrecisionArg,
+
+    /// Solve each tier until no value changes by more than this in a superstep, as a probability
+    /// [default: 1e-13, with f32 1e-6]
+    #[arg(long, value_name = "E", value_parser = parse_tolerance)]
+    tolerance: Option<f64>,
+
+    /// Threads to solve with; 0 is one per core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0)]
+    threads: usize,
+
+    /// Most positions of a shard, unless a single block is larger [default: 1/64 of the tier, at
+    /// least 64 Ki, at most 4 Mi]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    shard_positions: Option<u64>,
+
+    /// The type of the stored values: percent16, f32 or f64 [default: as the precision]
+    #[arg(long, value_name = "TYPE")]
+    value_type: Option<ValueType>,
+
+    /// Store the values as they are instead of compressed
+    #[arg(long)]
+    raw: bool,
+}
+
+/// [`Precision`] as typed.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+enum PrecisionArg {
+    /// 32 bits: half the memory, six digits
+    F32,
+    /// 64 bits
+    F64,
+}
+
+impl JobArgs {
+    /// The ranking of the chosen ruleset.
+    pub fn encoding(&self) -> Result<Encoding, Failure> {
+        Ok(Encoding::new(&self.selection.ruleset()?)?)
+    }
+
+    /// How to solve it.
+    pub fn settings(&self) -> Settings {
+        let (precision, floor) = match self.precision {
+            PrecisionArg::F32 => (Precision::F32, 1e-6),
+            PrecisionArg::F64 => (Precision::F64, 1e-13),
+        };
+        Settings {
+            precision,
+            tolerance: self.tolerance.unwrap_or(floor),
+            shard_positions: self.shard_positions,
+            threads: self.threads,
+        }
+    }
+
+    /// The type values are stored in.
+    pub fn value_type(&self) -> ValueType {
+        self.value_type.unwrap_or(match self.precision {
+            PrecisionArg::F32 => ValueType::F32,
+            PrecisionArg::F64 => ValueType::F64,
+        })
+    }
+
+    /// How values are packed.
+    pub fn compression(&self) -> Compression {
+        if self.raw { Compression::Raw } else { Compression::default() }
+    }
+
+    /// The most memory a solve takes, in bytes.
+    pub fn memory_bytes(&self, plan: &Plan) -> u64 {
+        let stored = plan.positions.saturating_mul(self.value_type().bytes() as u64);
+        plan.peak_memory_bytes.saturating_add(stored.saturating_mul(2).min(WRITER_MEMORY_BYTES))
+    }
+
+    /// About how many bytes the table will have. Compressed values take as much as measured on
+    /// solved games, rounded up: see `docs/TABLES.md`.
+    pub fn table_bytes(&self, encoding: &Encoding) -> u64 {
+        let positions = u128::from(encoding.undecided());
+        let hundredths = match (self.compression(), self.value_type()) {
+            (Compression::Raw, stored) => 100 * stored.bytes() as u128,
+            (_, ValueType::Percent16) => 200,
+            (_, ValueType::F32) => 330,
+            (_, ValueType::F64) => 680,
+        };
+        u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
+    }
+}
+
+fn parse_tolerance(text: &str) -> Result<f64, String> {
+    let tolerance: f64 = text.parse().map_err(|_| "write a number such as 1e-12".to_owned())?;
+    if tolerance > 0.0 && tolerance < 1.0 {
+        Ok(tolerance)
+    } else {
+        Err("write a probability between 0 and 1, such as 1e-12".to_owned())
+    }
+}
