@@ -144,6 +144,11 @@ impl SharedRanking {
         self.chunks.len()
     }
 
+    /// How many configurations a chunk has.
+    pub fn configurations(&self, chunk: usize) -> usize {
+        self.chunks[chunk].configurations
+    }
+
     /// The number of shared squares.
     pub fn squares(&self) -> usize {
         self.weights.len()

@@ -1,9 +1,26 @@
 //! Solving a ruleset tier by tier.
 
-use std::sync::atomic::AtomicBool;
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+};
 
+use rayon::prelude::*;
 use thiserror::Error;
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::Position;
+
+use crate::{
+    block::Scratch,
+    context::{Context, Tables},
+    lanes::PADDING,
+    simd::Simd,
+    step::{StepState, first_of_step},
+    value::Value,
+};
 
 /// The floating-point type values are computed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -117,6 +134,9 @@ pub enum SolveError {
     /// Somebody asked for it.
     #[error("the solve was cancelled")]
     Cancelled,
+    /// The threads could not be started.
+    #[error("could not start the threads of the solver; ask for fewer")]
+    Threads(#[source] rayon::ThreadPoolBuildError),
     /// The receiver of a tier's values failed.
     #[error("could not store tier {tier}")]
     Store {
@@ -127,26 +147,245 @@ pub enum SolveError {
     },
 }
 
-/// What solving `encoding`'s ruleset with `settings` will do and need.
-pub fn plan(_encoding: &Encoding, _settings: &Settings) -> Plan {
-    todo!()
+/// The steps of a ruleset in the order they are solved, in batches that are solved at the same
+/// time: steps of one level (n + m) that together are no larger than the largest step.
+fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
+    let steps: Vec<Tier> =
+        encoding.tiers().into_iter().filter(|&tier| first_of_step(tier) == tier).collect();
+    let level = |tier: &Tier| tier.just_moved + tier.to_move;
+    let largest = steps.iter().map(|&tier| encoding.step_len(tier)).max().unwrap_or(0);
+    let mut batches: Vec<Vec<Tier>> = Vec::new();
+    let mut room = 0;
+    for tier in steps {
+        let positions = encoding.step_len(tier);
+        match batches.last_mut() {
+            Some(batch) if level(&batch[0]) == level(&tier) && positions <= room => {
+                batch.push(tier);
+            }
+            _ => {
+                batches.push(vec![tier]);
+                room = largest;
+            }
+        }
+        room -= positions;
+    }
+    batches
 }
+
+fn shard_limit(encoding: &Encoding, settings: &Settings, tier: Tier) -> u64 {
+    settings.shard_positions.unwrap_or_else(|| encoding.default_shard_positions(tier))
+}
+
+/// What solving `encoding`'s ruleset with `settings` will do and need.
+pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
+    let size = match settings.precision {
+        Precision::F32 => size_of::<f32>(),
+        Precision::F64 => size_of::<f64>(),
+    } as u64;
+    let threads = match settings.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    let rolls = encoding.ruleset().dice().rolls().len();
+    let scratch = threads as u64 * Scratch::<f64>::bytes(Tables::side(encoding), rolls);
+    let level = |tier: Tier| tier.just_moved + tier.to_move;
+    let mut peak = 0;
+    let mut steps = Vec::new();
+    let mut finals: Vec<(u8, u64)> = Vec::new();
+    for batch in batches(encoding) {
+        let this = level(batch[0]);
+        finals.retain(|&(at, _)| at + 1 >= this);
+        let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
+        let mut working = 0;
+        for &tier in &batch {
+            let positions = encoding.step_len(tier);
+            let shards = encoding.shards(tier, shard_limit(encoding, settings, tier)).len();
+            steps.push(Step { tier, positions, shards });
+            working += StepState::<f64>::bytes(positions, shards) / 8 * size;
+            finals.push((this, positions * size));
+        }
+        peak = peak.max(kept + working + scratch);
+    }
+    Plan { steps, positions: encoding.undecided(), peak_memory_bytes: peak }
+}
+
+/// Receives the values of a solved tier.
+pub type Store<'a> = dyn FnMut(
+        Tier,
+        TierStatistics,
+        TierValues<'_>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    + Send
+    + 'a;
 
 /// Solves every tier in dependency order and hands each, once solved, to `store`, which keeps
 /// what it needs (the slice is gone afterwards).
 ///
 /// # Errors
-/// If `store` fails or `cancelled` becomes true.
+/// If the threads cannot be started, `store` fails, or `cancelled` becomes true.
 pub fn solve(
-    _encoding: &Encoding,
-    _settings: &Settings,
-    _cancelled: &Cancelled,
-    _tell: &mut dyn FnMut(Event),
-    _store: &mut dyn FnMut(
-        Tier,
-        TierStatistics,
-        TierValues<'_>,
-    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>,
+    encoding: &Encoding,
+    settings: &Settings,
+    cancelled: &Cancelled,
+    tell: &mut (dyn FnMut(Event) + Send),
+    store: &mut Store<'_>,
 ) -> Result<Summary, SolveError> {
-    todo!()
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads)
+        .build()
+        .map_err(SolveError::Threads)?;
+    pool.install(|| match settings.precision {
+        Precision::F32 => Solver::<f32>::new(encoding, settings, cancelled, tell).run(store),
+        Precision::F64 => Solver::<f64>::new(encoding, settings, cancelled, tell).run(store),
+    })
+}
+
+/// The values of a tier as [`TierValues`].
+trait AsTierValues: Value {
+    fn as_tier_values(values: &[Self]) -> TierValues<'_>;
+}
+
+impl AsTierValues for f32 {
+    fn as_tier_values(values: &[Self]) -> TierValues<'_> {
+        TierValues::F32(values)
+    }
+}
+
+impl AsTierValues for f64 {
+    fn as_tier_values(values: &[Self]) -> TierValues<'_> {
+        TierValues::F64(values)
+    }
+}
+
+struct Solver<'a, T> {
+    encoding: &'a Encoding,
+    settings: &'a Settings,
+    cancelled: &'a Cancelled,
+    tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
+    tables: Tables,
+    simd: Simd,
+    positions_swept: AtomicU64,
+    /// The final values, padded, of the tiers that are still read.
+    finals: HashMap<Tier, Vec<T>>,
+}
+
+impl<'a, T: AsTierValues> Solver<'a, T> {
+    fn new(
+        encoding: &'a Encoding,
+        settings: &'a Settings,
+        cancelled: &'a Cancelled,
+        tell: &'a mut (dyn FnMut(Event) + Send),
+    ) -> Self {
+        Self {
+            encoding,
+            settings,
+            cancelled,
+            tell: Mutex::new(tell),
+            tables: Tables::new(encoding),
+            simd: Simd::best(),
+            positions_swept: AtomicU64::new(0),
+            finals: HashMap::new(),
+        }
+    }
+
+    fn run(mut self, store: &mut Store<'_>) -> Result<Summary, SolveError> {
+        let mut statistics = Vec::new();
+        let mut first_step = 0;
+        for batch in batches(self.encoding) {
+            let solved: Vec<(Vec<Vec<T>>, TierStatistics)> = batch
+                .par_iter()
+                .enumerate()
+                .map(|(i, &tier)| self.solve_step(first_step + i, tier))
+                .collect::<Result<_, _>>()?;
+            first_step += batch.len();
+            let level = batch[0].just_moved + batch[0].to_move;
+            self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 > level);
+            for (tier, (orientations, stats)) in batch.iter().zip(solved) {
+                for (tier, values) in [*tier, tier.swap()].into_iter().zip(orientations) {
+                    let used = &values[..values.len() - PADDING];
+                    store(tier, stats, T::as_tier_values(used))
+                        .map_err(|source| SolveError::Store { tier, source })?;
+                    statistics.push((tier, stats));
+                    self.finals.insert(tier, values);
+                }
+            }
+        }
+        let start = self.encoding.rank(&Position::start());
+        statistics.sort_by_key(|(tier, _)| (tier.just_moved + tier.to_move, tier.just_moved));
+        Ok(Summary {
+            first_player_wins: 1.0 - self.finals[&start.tier][start.offset as usize].to_f64(),
+            tiers: statistics,
+            positions_swept: self.positions_swept.into_inner(),
+        })
+    }
+
+    fn solve_step(
+        &self,
+        step: usize,
+        tier: Tier,
+    ) -> Result<(Vec<Vec<T>>, TierStatistics), SolveError> {
+        let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier]);
+        let limit = shard_limit(self.encoding, self.settings, tier);
+        let mut state = StepState::new(&context, self.encoding.shards(tier, limit));
+        let positions = self.encoding.step_len(tier);
+        self.tell(Event::StepStarted { step });
+        let mut convergence = Convergence::new::<T>(self.settings.tolerance);
+        loop {
+            if self.cancelled.load(Ordering::Relaxed) {
+                return Err(SolveError::Cancelled);
+            }
+            let residual = state.superstep(&context, self.simd);
+            let done = convergence.is_done_after(residual);
+            let before = self.positions_swept.fetch_add(positions, Ordering::Relaxed);
+            let superstep = convergence.supersteps;
+            let positions_swept = before + positions;
+            self.tell(Event::Superstep { step, superstep, residual, positions_swept });
+            if done {
+                break;
+            }
+        }
+        self.tell(Event::StepFinished { step });
+        let statistics =
+            TierStatistics { supersteps: convergence.supersteps, residual: convergence.last };
+        Ok((state.into_values(), statistics))
+    }
+
+    fn tell(&self, event: Event) {
+        // A display that panicked must not stop the solve.
+        (self.tell.lock().unwrap_or_else(PoisonError::into_inner))(event);
+    }
+}
+
+/// Decides when a step is solved: when the residual is at most the tolerance, or when it is close
+/// to the precision of the values and has stopped falling.
+struct Convergence {
+    tolerance: f64,
+    floor: f64,
+    supersteps: u32,
+    last: f64,
+    best: f64,
+    since_best: u32,
+}
+
+impl Convergence {
+    /// A residual below this many units of precision may be the last that rounding allows.
+    const FLOOR_EPSILONS: f64 = 64.0;
+    /// How many supersteps without a new smallest residual mean that it has stopped falling.
+    const PATIENCE: u32 = 8;
+
+    fn new<T: Value>(tolerance: f64) -> Self {
+        let floor = Self::FLOOR_EPSILONS * T::EPSILON;
+        Self { tolerance, floor, supersteps: 0, last: 1.0, best: f64::INFINITY, since_best: 0 }
+    }
+
+    fn is_done_after(&mut self, residual: f64) -> bool {
+        self.supersteps += 1;
+        self.last = residual;
+        if residual < self.best {
+            (self.best, self.since_best) = (residual, 0);
+        } else {
+            self.since_best += 1;
+        }
+        residual <= self.tolerance || residual <= self.floor && self.since_best >= Self::PATIENCE
+    }
 }
