@@ -1,1 +1,35 @@
-//! table
+//! Tables: the solved values of one ruleset in a file.
+//!
+//! A `.zgt` table holds values only, in the order of the [encoding](ziggurat_encoding): a
+//! position is looked up by ranking it. An `.rgu` file, the format of the existing libraries,
+//! is read and written, too. [`AnyTable`] is either of them.
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | `value` | value types: how a chance of winning is written |
+//! | `frame` | frames: values packed, compressed and under a checksum |
+//! | `layout` | the parts of a `.zgt` file around its frames |
+//! | `writer`, `table` | writing and reading `.zgt` files |
+//! | [`rgu`] | `.rgu` files |
+//! | `any` | both formats behind one face |
+//! | `output` | files that are there completely or not at all |
+
+mod any;
+mod error;
+mod frame;
+mod layout;
+mod output;
+mod position;
+pub mod rgu;
+mod table;
+mod value;
+mod writer;
+
+pub use any::{AnyTable, BATCH_POSITIONS};
+pub use error::TableError;
+pub use frame::{Compression, FRAME_BYTES, UnknownCompression};
+pub use layout::{FORMAT_VERSION, TierStatistics};
+pub use output::Existing;
+pub use table::Table;
+pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};
+pub use writer::TableWriter;

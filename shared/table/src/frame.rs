@@ -1,0 +1,213 @@
+//! Frames: about a mebibyte of values each, with a checksum, readable on their own.
+//!
+//! A compressed frame holds its values *byte-shuffled*, all lowest bytes first, all highest last:
+//! neighbouring values agree in their high bytes, which then become runs that zstd shrinks to
+//! nearly nothing, and its low bytes, which are noise, do not get in between.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::{ValueType, from_percent16, to_percent16};
+
+/// Bytes of values in a frame; the last frame of a tier may hold fewer.
+pub const FRAME_BYTES: usize = 1 << 20;
+/// Where values may start in a file that is not compressed, so that it can be mapped.
+pub(crate) const ALIGNMENT_BYTES: usize = 64;
+const ZSTD_LEVEL: i32 = 1;
+
+/// How the values of a table are packed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Compression {
+    /// As they are: a tier is one array at a multiple of 64 bytes, fit for memory mapping.
+    Raw,
+    /// Byte-shuffled and zstd-compressed, frame by frame.
+    #[default]
+    Zstd,
+}
+
+impl Compression {
+    /// Every way, by name.
+    pub const ALL: [(&str, Self); 2] = [("raw", Self::Raw), ("zstd", Self::Zstd)];
+}
+
+impl fmt::Display for Compression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Self::Raw => "raw",
+            Self::Zstd => "zstd",
+        })
+    }
+}
+
+/// There is no compression of that name.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("there is no compression `{0}`; use raw or zstd")]
+pub struct UnknownCompression(String);
+
+impl FromStr for Compression {
+    type Err = UnknownCompression;
+
+    fn from_str(name: &str) -> Result<Self, Self::Err> {
+        let known = Self::ALL.iter().find(|(known, _)| *known == name);
+        known
+            .map(|(_, compression)| *compression)
+            .ok_or_else(|| UnknownCompression(name.to_owned()))
+    }
+}
+
+/// Values per frame.
+pub(crate) fn frame_values(value_type: ValueType) -> usize {
+    FRAME_BYTES / value_type.bytes()
+}
+
+/// A frame as it is written, with its checksum.
+pub(crate) struct Packed {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) checksum: u64,
+}
+
+/// Packs values, chances in index order.
+pub(crate) fn pack<V: Copy + Into<f64>>(
+    values: &[V],
+    value_type: ValueType,
+    compression: Compression,
+) -> std::io::Result<Packed> {
+    let raw = to_little_endian(values, value_type);
+    let bytes = match compression {
+        Compression::Raw => {
+            let mut padded = raw;
+            padded.resize(padded.len().next_multiple_of(ALIGNMENT_BYTES), 0);
+            padded
+        }
+        Compression::Zstd => zstd::bulk::compress(&shuffle(&raw, value_type.bytes()), ZSTD_LEVEL)?,
+    };
+    let checksum = xxh3_64(&bytes);
+    Ok(Packed { bytes, checksum })
+}
+
+/// The little-endian bytes of the `count` values of a frame, after its checksum was verified.
+/// An error says what is wrong with it.
+pub(crate) fn unpack(
+    bytes: Vec<u8>,
+    checksum: u64,
+    count: usize,
+    value_type: ValueType,
+    compression: Compression,
+) -> Result<Vec<u8>, String> {
+    if xxh3_64(&bytes) != checksum {
+        return Err("the checksum does not match".to_owned());
+    }
+    let length = count * value_type.bytes();
+    let mut raw = match compression {
+        Compression::Raw => bytes,
+        Compression::Zstd => {
+            let shuffled =
+                zstd::bulk::decompress(&bytes, length).map_err(|error| error.to_string())?;
+            if shuffled.len() != length {
+                return Err(format!("it holds {} bytes, not {length}", shuffled.len()));
+            }
+            unshuffle(&shuffled, value_type.bytes())
+        }
+    };
+    if raw.len() < length {
+        return Err(format!("it holds {} bytes, not {length}", raw.len()));
+    }
+    raw.truncate(length);
+    Ok(raw)
+}
+
+fn to_little_endian<V: Copy + Into<f64>>(values: &[V], value_type: ValueType) -> Vec<u8> {
+    let mut bytes = Vec::with_capacity(values.len() * value_type.bytes() + ALIGNMENT_BYTES);
+    let values = values.iter().map(|&value| value.into());
+    match value_type {
+        ValueType::Percent16 => {
+            values.for_each(|value| bytes.extend(to_percent16(value).to_le_bytes()));
+        }
+        ValueType::F32 => values.for_each(|value| bytes.extend((value as f32).to_le_bytes())),
+        ValueType::F64 => values.for_each(|value| bytes.extend(value.to_le_bytes())),
+    }
+    bytes
+}
+
+/// Reads little-endian values into chances; `into` says how many.
+pub(crate) fn from_little_endian(bytes: &[u8], value_type: ValueType, into: &mut [f64]) {
+    fn each<const N: usize>(bytes: &[u8], into: &mut [f64], read: impl Fn([u8; N]) -> f64) {
+        let (words, _) = bytes.as_chunks::<N>();
+        into.iter_mut().zip(words).for_each(|(value, word)| *value = read(*word));
+    }
+    match value_type {
+        ValueType::Percent16 => each(bytes, into, |word| from_percent16(u16::from_le_bytes(word))),
+        ValueType::F32 => each(bytes, into, |word| f32::from_le_bytes(word).into()),
+        ValueType::F64 => each(bytes, into, f64::from_le_bytes),
+    }
+}
+
+/// Groups the bytes of words by their place in the word.
+fn shuffle(bytes: &[u8], word: usize) -> Vec<u8> {
+    let mut shuffled = Vec::with_capacity(bytes.len());
+    for place in 0..word {
+        shuffled.extend(bytes.iter().skip(place).step_by(word));
+    }
+    shuffled
+}
+
+/// Undoes [`shuffle`].
+fn unshuffle(shuffled: &[u8], word: usize) -> Vec<u8> {
+    let mut bytes = vec![0; shuffled.len()];
+    if bytes.is_empty() {
+        return bytes;
+    }
+    for (place, plane) in shuffled.chunks_exact(shuffled.len() / word).enumerate() {
+        for (byte, &value) in bytes.iter_mut().skip(place).step_by(word).zip(plane) {
+            *byte = value;
+        }
+    }
+    bytes
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn shuffling_is_undone(bytes in proptest::collection::vec(any::<u64>(), 0..50), log in 1_usize..4) {
+            let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_le_bytes()).collect();
+            let word = 1_usize << log;
+            prop_assert_eq!(unshuffle(&shuffle(&bytes, word), word), bytes);
+        }
+
+        #[test]
+        fn a_frame_gives_back_its_values_to_half_a_quantum(
+            values in proptest::collection::vec(0.0..=1.0_f64, 1..500),
+        ) {
+            for value_type in ValueType::ALL {
+                for (_, compression) in Compression::ALL {
+                    let Packed { bytes, checksum } = pack(&values, value_type, compression).unwrap();
+                    let raw = unpack(bytes, checksum, values.len(), value_type, compression).unwrap();
+                    let mut read = vec![f64::NAN; values.len()];
+                    from_little_endian(&raw, value_type, &mut read);
+                    for (read, value) in read.iter().zip(&values) {
+                        let error = (read - value).abs();
+                        prop_assert!(error <= value_type.quantum() / 2.0, "{value_type}: {error}");
+                    }
+                    if value_type == ValueType::F64 {
+                        prop_assert_eq!(&read, &values);
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn smooth_values_compress_well() {
+        let values: Vec<f64> = (0..100_000).map(|i| 0.5 + f64::from(i) * 1e-7).collect();
+        let packed = pack(&values, ValueType::F64, Compression::Zstd).unwrap();
+        assert!(packed.bytes.len() < values.len() * 7, "{} bytes", packed.bytes.len());
+    }
+}

@@ -1,0 +1,283 @@
+//! Reading an `.rgu` file.
+//!
+//! The ruleset decides which keys a file has, so a position's value is found by computing where
+//! its key must be; that the key is there is verified on every look-up.
+
+use std::{
+    fs::File,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_game::{Position, Ruleset};
+
+use super::{
+    Keys, Metadata, Run,
+    format::{KEY_BYTES, MAGIC, VERSION, read_value},
+};
+use crate::{
+    TableError, ValueType,
+    position::{Decided, check},
+};
+
+/// Values are read into memory as a whole, for bulk reading, up to this many bytes.
+const MAX_BYTES_IN_MEMORY: u64 = 2 << 30;
+/// Metadata longer than this is taken for damage.
+const MAX_METADATA_BYTES: u64 = 1 << 20;
+
+/// An `.rgu` file, open for reading.
+pub struct RguTable {
+    path: PathBuf,
+    file: File,
+    metadata: Metadata,
+    encoding: Encoding,
+    keys: Keys,
+    value_type: ValueType,
+    keys_offset: u64,
+    values_offset: u64,
+    values: OnceLock<Vec<u8>>,
+}
+
+impl RguTable {
+    /// Opens a file and verifies everything but its keys and values.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not an `.rgu` file, is of a game that Ziggurat does not
+    /// know, or is incomplete or damaged.
+    pub fn open(path: &Path) -> Result<Self, TableError> {
+        let file = File::open(path).map_err(TableError::io(path, "open"))?;
+        let bytes = file.metadata().map_err(TableError::io(path, "inspect"))?.len();
+        let damaged = |what: String| TableError::Damaged { path: path.to_owned(), what };
+        let part = |start: u64, length: u64, missing: &str| -> Result<Vec<u8>, TableError> {
+            if start.checked_add(length).is_none_or(|end| end > bytes) {
+                let (path, missing) = (path.to_owned(), missing.to_owned());
+                return Err(TableError::Incomplete { path, bytes, missing });
+            }
+            let mut part = vec![0; length as usize];
+            file.read_exact_at(&mut part, start).map_err(TableError::io(path, "read"))?;
+            Ok(part)
+        };
+        let start = part(0, bytes.min(8), "no header")?;
+        if !start.starts_with(&MAGIC) {
+            return Err(TableError::NotATable { path: path.to_owned() });
+        }
+        let start = part(0, 8, "no header")?;
+        if start[3] > VERSION {
+            let (path, found) = (path.to_owned(), start[3].into());
+            return Err(TableError::NewerFormat { path, found, known: VERSION.into() });
+        }
+        let metadata_length = number(&start[4..]);
+        if metadata_length > MAX_METADATA_BYTES {
+            return Err(damaged(format!("its metadata is said to have {metadata_length} bytes")));
+        }
+        let metadata = part(8, metadata_length, "no complete metadata")?;
+        let metadata: Metadata = serde_json::from_slice(&metadata)
+            .map_err(|error| damaged(format!("its metadata cannot be read: {error}")))?;
+        let settings = metadata
+            .settings()
+            .map_err(|error| damaged(format!("its `game_settings` cannot be read: {error}")))?;
+        let foreign = |why| TableError::ForeignGame { path: path.to_owned(), source: why };
+        let ruleset = settings.ruleset().map_err(foreign)?;
+        let keys = Keys::new(&ruleset)?;
+
+        let maps_offset = 8 + metadata_length;
+        let maps = number(&part(maps_offset, 4, "no maps")?);
+        let expected = keys.map_lens();
+        if maps != expected.len() as u64 {
+            let many = expected.len();
+            return Err(damaged(format!("it has {maps} maps, where its game has {many}")));
+        }
+        let lens = part(maps_offset + 4, 4 * maps, "no complete list of maps")?;
+        for (map, (len, expected)) in lens.chunks_exact(4).zip(expected).enumerate() {
+            if number(len) != *expected {
+                let found = number(len);
+                return Err(damaged(format!("map {map} has {found} entries, not {expected}")));
+            }
+        }
+        let keys_offset = maps_offset + 4 + 4 * maps;
+        let values_offset = keys_offset + KEY_BYTES * keys.count();
+        // Some programs state two value types: the one that the length of the file fits is meant.
+        let value_type = ValueType::ALL
+            .into_iter()
+            .filter(|&value_type| metadata.says(value_type))
+            .find(|value_type| values_offset + keys.count() * value_type.bytes() as u64 == bytes);
+        let value_type = value_type.ok_or_else(|| TableError::Incomplete {
+            path: path.to_owned(),
+            bytes,
+            missing: format!("not one value of its type for each of {} keys", keys.count()),
+        })?;
+        let encoding = Encoding::new(&ruleset)?;
+        let (path, values) = (path.to_owned(), OnceLock::new());
+        Ok(Self {
+            path,
+            file,
+            metadata,
+            encoding,
+            keys,
+            value_type,
+            keys_offset,
+            values_offset,
+            values,
+        })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the file says about itself.
+    pub fn metadata(&self) -> &Metadata {
+        &self.metadata
+    }
+
+    /// The ruleset that was solved.
+    pub fn ruleset(&self) -> &Ruleset {
+        self.encoding.ruleset()
+    }
+
+    /// The ranking that [`RguTable::stored`] and [`RguTable::read_range`] go by.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// The keys of the file.
+    pub fn keys(&self) -> &Keys {
+        &self.keys
+    }
+
+    /// The type of the values, as the length of the file says.
+    pub fn value_type(&self) -> ValueType {
+        self.value_type
+    }
+
+    /// The residual that the file states, as a probability.
+    pub fn residual(&self) -> Option<f64> {
+        self.metadata.all("training-precision").last()?.as_f64().map(|percent| percent / 100.0)
+    }
+
+    /// The chance that the player to move wins.
+    ///
+    /// # Errors
+    /// If the position is not one of the ruleset's, or the file cannot be read or is damaged.
+    pub fn value(&self, position: &Position) -> Result<f64, TableError> {
+        match check(self.ruleset(), position)? {
+            Some(Decided::Lost) => Ok(0.0),
+            Some(Decided::Won) | None => self.look_up(position),
+        }
+    }
+
+    /// The chance of the player who just moved before the position at an index.
+    ///
+    /// # Errors
+    /// If there is no such index, or the file cannot be read or is damaged.
+    pub fn stored(&self, index: Index) -> Result<f64, TableError> {
+        let values = self.read_range(index.tier, index.offset..index.offset + 1)?;
+        Ok(values[0])
+    }
+
+    /// The chances of the player who just moved, for all positions of a tier in index order.
+    ///
+    /// # Errors
+    /// As [`RguTable::read_range`].
+    pub fn read_tier(&self, tier: Tier) -> Result<Vec<f64>, TableError> {
+        self.read_range(tier, 0..self.encoding.tier_len(tier))
+    }
+
+    /// The chances of the player who just moved, for some offsets of a tier.
+    ///
+    /// # Errors
+    /// If there is no such tier or offset, or the file cannot be read or is damaged.
+    pub fn read_range(&self, tier: Tier, offsets: Range<u64>) -> Result<Vec<f64>, TableError> {
+        crate::position::check_range(&self.encoding, tier, &offsets)?;
+        if offsets.end - offsets.start > 1 {
+            self.load()?;
+        }
+        let one = |i: usize| {
+            let offset = offsets.start + i as u64;
+            let position = self.encoding.unrank(Index { tier, offset });
+            self.look_up(&position).map(|value| 1.0 - value)
+        };
+        (0..(offsets.end - offsets.start) as usize).into_par_iter().map(one).collect()
+    }
+
+    /// Verifies that the keys are those of the ruleset, and that every value is a chance.
+    ///
+    /// # Errors
+    /// The first damage that is found, or that the file cannot be read.
+    pub fn verify_keys(&self) -> Result<(), TableError> {
+        let runs: Vec<Run> = self.keys.runs().collect();
+        runs.par_iter().try_for_each(|run| {
+            let found = self.read(self.keys_offset + KEY_BYTES * run.first, KEY_BYTES * run.len)?;
+            let mut at = 0;
+            let mut wrong = None;
+            self.keys.for_each(run, |key, _| {
+                if number(&found[at..at + 4]) != key & u64::from(u32::MAX) {
+                    wrong.get_or_insert(run.first + at as u64 / KEY_BYTES);
+                }
+                at += KEY_BYTES as usize;
+            });
+            let width = self.value_type.bytes() as u64;
+            let values = self.read(self.values_offset + width * run.first, width * run.len)?;
+            for (i, value) in values.chunks_exact(width as usize).enumerate() {
+                self.chance(run.first + i as u64, value)?;
+            }
+            wrong.map_or(Ok(()), |ordinal| Err(self.wrong_key(ordinal)))
+        })
+    }
+
+    /// Reads all values into memory, if they are not too many, and verifies the keys, once.
+    fn load(&self) -> Result<(), TableError> {
+        let length = self.keys.count() * self.value_type.bytes() as u64;
+        if length <= MAX_BYTES_IN_MEMORY && self.values.get().is_none() {
+            self.verify_keys()?;
+            let values = self.read(self.values_offset, length)?;
+            self.values.get_or_init(|| values);
+        }
+        Ok(())
+    }
+
+    fn look_up(&self, position: &Position) -> Result<f64, TableError> {
+        let ordinal = self.keys.ordinal(position).expect("the opponent has pieces left");
+        let width = self.value_type.bytes();
+        if let Some(values) = self.values.get() {
+            return self.chance(ordinal, &values[ordinal as usize * width..][..width]);
+        }
+        let key = self.read(self.keys_offset + KEY_BYTES * ordinal, KEY_BYTES)?;
+        if number(&key) != self.keys.key(position) & u64::from(u32::MAX) {
+            return Err(self.wrong_key(ordinal));
+        }
+        let value = self.read(self.values_offset + ordinal * width as u64, width as u64)?;
+        self.chance(ordinal, &value)
+    }
+
+    fn chance(&self, ordinal: u64, value: &[u8]) -> Result<f64, TableError> {
+        read_value(value, self.value_type).map_err(|percent| {
+            self.damaged(format!("the value of entry {ordinal} is {percent} percent"))
+        })
+    }
+
+    fn read(&self, start: u64, length: u64) -> Result<Vec<u8>, TableError> {
+        let mut bytes = vec![0; length as usize];
+        let read = self.file.read_exact_at(&mut bytes, start);
+        read.map_err(TableError::io(&self.path, "read"))?;
+        Ok(bytes)
+    }
+
+    fn wrong_key(&self, ordinal: u64) -> TableError {
+        self.damaged(format!("the key of entry {ordinal} is not the one that belongs there"))
+    }
+
+    fn damaged(&self, what: String) -> TableError {
+        TableError::Damaged { path: self.path.clone(), what }
+    }
+}
+
+/// A big-endian number of four bytes.
+fn number(bytes: &[u8]) -> u64 {
+    bytes[..4].iter().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}

@@ -1,0 +1,182 @@
+//! What an `.rgu` file says about the game, and which rulesets it can say it of.
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use ziggurat_game::{Captures, Dice, Ruleset, RulesetParts};
+
+use super::keys::MAX_PIECES;
+
+/// The `game_settings` of an `.rgu` file.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct GameSettings {
+    /// `standard` or `aseb`.
+    pub board_shape: String,
+    /// `bell`, `masters` or `aseb`; other programs know `skiriuk` and `murray`, too.
+    pub paths: String,
+    /// `four_binary` or `three_binary_0eq4`.
+    pub dice: String,
+    /// Pieces per player.
+    pub start_pieces: u8,
+    /// Whether a piece on a rosette cannot be captured.
+    pub safe_rosettes: bool,
+    /// Whether ending a move on a rosette grants another roll.
+    pub rosettes_grant_rolls: bool,
+    /// Whether a capture grants another roll.
+    pub captures_grant_rolls: bool,
+}
+
+/// The format's boards with paths that it has keys for: its board and path, and the built-in
+/// ruleset that is played there.
+const GAMES: [(&str, &str, &str); 3] =
+    [("standard", "bell", "finkel"), ("standard", "masters", "masters"), ("aseb", "aseb", "aseb")];
+
+/// The format's dice and ours.
+const DICE: [(&str, &str); 2] =
+    [("four_binary", "binary4"), ("three_binary_0eq4", "binary3-zero-is-four")];
+
+/// Built-in rulesets that an imported table may turn out to be of.
+const BUILTIN: [&str; 5] = ["finkel", "masters", "masters-four-dice", "blitz", "aseb"];
+
+/// Why the format cannot express a ruleset: the first property for which it has no word.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error(
+    "an .rgu file cannot express {property} of {ruleset}: {found}, where the format has \
+     {expressible}; use the .zgt format instead"
+)]
+pub struct NotExpressible {
+    /// The ruleset's name.
+    pub ruleset: String,
+    /// The property.
+    pub property: &'static str,
+    /// What it is.
+    pub found: String,
+    /// What the format knows.
+    pub expressible: String,
+}
+
+/// Why the settings in a file do not name a game that Ziggurat plays: the member and its value.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("`{member}` is {found}, where this program knows {known}")]
+pub struct UnknownSetting {
+    /// The member of `game_settings`.
+    pub member: &'static str,
+    /// Its value.
+    pub found: String,
+    /// The values this program knows.
+    pub known: String,
+}
+
+impl GameSettings {
+    /// The settings that express a ruleset.
+    ///
+    /// # Errors
+    /// If the format has no word for one of the ruleset's properties.
+    pub fn of(ruleset: &Ruleset) -> Result<Self, NotExpressible> {
+        let refuse = |property, found: String, expressible: &str| NotExpressible {
+            ruleset: ruleset.name().to_owned(),
+            property,
+            found,
+            expressible: expressible.to_owned(),
+        };
+        let path = ruleset.path();
+        if let Some((at, square)) = path.positions().find(|&(at, _)| path.lap(at) > 1) {
+            let found = format!("path position {at} visits the square {square} again");
+            return Err(refuse("the path", found, "paths that visit no square twice"));
+        }
+        let (board_shape, paths, played) = GAMES
+            .into_iter()
+            .filter_map(|(board, paths, name)| Some((board, paths, Ruleset::builtin(name)?)))
+            .find(|(.., known)| known.path() == path)
+            .ok_or_else(|| {
+                let found =
+                    path.name().map_or("squares of its own".to_owned(), |n| format!("`{n}`"));
+                refuse("the path", found, "single-short, single-long and aseb")
+            })?;
+        let rosettes_matter = ruleset.safe_rosettes() || ruleset.rosettes_grant_rolls();
+        let rosettes = |ruleset: &Ruleset| {
+            path.positions().map(|(at, _)| ruleset.is_rosette(at)).collect::<Vec<_>>()
+        };
+        if rosettes_matter && rosettes(ruleset) != rosettes(&played) {
+            let (found, known) = (list(ruleset), list(&played));
+            return Err(refuse("the rosettes", found, &format!("only {known} on this path")));
+        }
+        let dice = DICE
+            .into_iter()
+            .find(|(_, ours)| {
+                Dice::named(ours).is_some_and(|dice| dice.rolls() == ruleset.dice().rolls())
+            })
+            .ok_or_else(|| {
+                let known = DICE.map(|(_, ours)| ours).join(" and ");
+                refuse("the dice", ruleset.dice().name().to_owned(), &known)
+            })?;
+        let start_pieces = ruleset.pieces();
+        if start_pieces > MAX_PIECES {
+            let known = format!("at most {MAX_PIECES}");
+            return Err(refuse("the number of pieces", start_pieces.to_string(), &known));
+        }
+        Ok(Self {
+            board_shape: board_shape.to_owned(),
+            paths: paths.to_owned(),
+            dice: dice.0.to_owned(),
+            start_pieces,
+            safe_rosettes: ruleset.safe_rosettes(),
+            rosettes_grant_rolls: ruleset.rosettes_grant_rolls(),
+            captures_grant_rolls: ruleset.captures_grant_rolls(),
+        })
+    }
+
+    /// The ruleset that the settings express, named like the built-in one where there is one
+    /// that differs at most in the number of pieces, and like the path otherwise.
+    ///
+    /// # Errors
+    /// If the settings name something that Ziggurat or the format's keys do not know.
+    pub fn ruleset(&self) -> Result<Ruleset, UnknownSetting> {
+        let unknown = |member, found: &str, known: &[&str]| UnknownSetting {
+            member,
+            found: format!("`{found}`"),
+            known: known.join(", "),
+        };
+        let named = |(board, paths, _): &(&str, &str, &str)| {
+            *board == self.board_shape && *paths == self.paths
+        };
+        let (.., name) = GAMES
+            .iter()
+            .find(|game| named(game))
+            .ok_or_else(|| unknown("paths", &self.paths, &GAMES.map(|(_, paths, _)| paths)))?;
+        let dice = DICE.iter().find(|(theirs, _)| *theirs == self.dice);
+        let dice = dice.and_then(|(_, ours)| Dice::named(ours));
+        let dice =
+            dice.ok_or_else(|| unknown("dice", &self.dice, &DICE.map(|(theirs, _)| theirs)))?;
+        let pieces = || UnknownSetting {
+            member: "start_pieces",
+            found: self.start_pieces.to_string(),
+            known: format!("1 to {MAX_PIECES}"),
+        };
+        if !(1..=MAX_PIECES).contains(&self.start_pieces) {
+            return Err(pieces());
+        }
+        let played = Ruleset::builtin(name).expect("the games of the format are built in");
+        let parts = RulesetParts {
+            dice,
+            pieces: self.start_pieces,
+            safe_rosettes: self.safe_rosettes,
+            rosettes_grant_rolls: self.rosettes_grant_rolls,
+            captures_grant_rolls: self.captures_grant_rolls,
+            captures: Captures::Any,
+            ..played.parts().clone()
+        };
+        let known = BUILTIN.into_iter().filter_map(Ruleset::builtin).find_map(|known| {
+            let same = Self { start_pieces: self.start_pieces, ..Self::of(&known).ok()? } == *self;
+            same.then(|| known.name().to_owned())
+        });
+        let name = known.unwrap_or_else(|| format!("{}-variant", self.paths));
+        Ruleset::new(RulesetParts { name, ..parts }).map_err(|_| pieces())
+    }
+}
+
+/// The squares of the rosettes on a ruleset's path.
+fn list(ruleset: &Ruleset) -> String {
+    let path = ruleset.path().positions().filter(|&(at, _)| ruleset.is_rosette(at));
+    let squares: Vec<String> = path.map(|(_, square)| square.to_string()).collect();
+    if squares.is_empty() { "none".to_owned() } else { squares.join(" ") }
+}

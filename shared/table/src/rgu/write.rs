@@ -1,0 +1,156 @@
+//! Writing an `.rgu` file.
+
+use std::{
+    path::Path,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Index};
+use ziggurat_game::Position;
+
+use super::{
+    Keys, Metadata, Run,
+    format::{MAGIC, VERSION, push_value},
+};
+use crate::{AnyTable, Existing, TableError, ValueType, output::Output};
+
+/// Runs whose keys or values are prepared at a time.
+const RUNS_AT_A_TIME: usize = 256;
+/// Values collected at a time on the way from a table's order to that of the keys: 2 GiB.
+const WINDOW_VALUES: u64 = 256 << 20;
+
+/// Writes a file with the values that a function gives: for each position that is not lost, the
+/// chance of the player to move.
+///
+/// # Errors
+/// The first error of `value`, or that the file exists and is to be kept, or cannot be written.
+pub fn write(
+    path: &Path,
+    existing: Existing,
+    keys: &Keys,
+    value_type: ValueType,
+    value: impl Fn(&Position) -> Result<f64, TableError> + Sync,
+) -> Result<(), TableError> {
+    let mut output = start(path, existing, keys, value_type)?;
+    write_runs(&mut output, keys, |run, bytes| {
+        let mut result = Ok(());
+        keys.for_each(run, |_, position| match (&result, value(position)) {
+            (Ok(()), Ok(chance)) => push_value(bytes, chance, value_type),
+            (Ok(()), Err(error)) => result = Err(error),
+            (Err(_), _) => {}
+        });
+        result
+    })?;
+    output.finish()
+}
+
+/// Writes a table as an `.rgu` file.
+///
+/// The table is read tier by tier, in its own order, and its values are scattered to their places
+/// in the order of the keys: in a single pass up to 2^28 keys, in more passes beyond.
+///
+/// # Errors
+/// If the format cannot express the ruleset, the table cannot be read, the file exists and is to
+/// be kept, or cannot be written.
+pub fn export(
+    table: &AnyTable,
+    path: &Path,
+    existing: Existing,
+    value_type: ValueType,
+) -> Result<(), TableError> {
+    let keys = Keys::new(table.ruleset())?;
+    let mut output = start(path, existing, &keys, value_type)?;
+    let mut runs = keys.runs().peekable();
+    while let Some(&first) = runs.peek() {
+        let window: Vec<Run> = std::iter::from_fn(|| {
+            runs.next_if(|run| run.first + run.len - first.first <= WINDOW_VALUES)
+        })
+        .collect();
+        let values = collect(table, &keys, &window)?;
+        for some in window.chunks(RUNS_AT_A_TIME) {
+            let packed = some.par_iter().map(|run| {
+                let start = (run.first - first.first) as usize;
+                let mut bytes = Vec::with_capacity(run.len as usize * value_type.bytes());
+                for value in &values[start..start + run.len as usize] {
+                    push_value(&mut bytes, f64::from_bits(value.load(Relaxed)), value_type);
+                }
+                bytes
+            });
+            for bytes in packed.collect::<Vec<_>>() {
+                output.write(&bytes)?;
+            }
+        }
+    }
+    output.finish()
+}
+
+/// The chances of the player to move for the keys of consecutive runs, as bits. What the table
+/// does not store is won.
+fn collect(table: &AnyTable, keys: &Keys, runs: &[Run]) -> Result<Vec<AtomicU64>, TableError> {
+    let first = runs.first().map_or(0, |run| run.first);
+    let end = runs.last().map_or(0, |run| run.first + run.len);
+    let won = 1.0_f64.to_bits();
+    let mut values = Vec::new();
+    values.resize_with((end - first) as usize, || AtomicU64::new(won));
+    let encoding: &Encoding = table.encoding();
+    for (tier, offsets) in table.batches() {
+        let stored = table.read_range(tier, offsets.clone())?;
+        stored.par_iter().enumerate().for_each(|(i, stored)| {
+            let offset = offsets.start + i as u64;
+            let position = encoding.unrank(Index { tier, offset });
+            if let Some(ordinal) = keys.ordinal(&position)
+                && (first..end).contains(&ordinal)
+            {
+                values[(ordinal - first) as usize].store((1.0 - stored).to_bits(), Relaxed);
+            }
+        });
+    }
+    Ok(values)
+}
+
+/// Starts a file: everything before the values.
+fn start(
+    path: &Path,
+    existing: Existing,
+    keys: &Keys,
+    value_type: ValueType,
+) -> Result<Output, TableError> {
+    let metadata = Metadata::new(keys.settings(), value_type).to_json();
+    let mut output = Output::create(path, existing)?;
+    output.write(&MAGIC)?;
+    output.write(&[VERSION])?;
+    output.write(&(metadata.len() as u32).to_be_bytes())?;
+    output.write(metadata.as_bytes())?;
+    output.write(&(keys.map_lens().len() as u32).to_be_bytes())?;
+    for &len in keys.map_lens() {
+        output.write(&(len as u32).to_be_bytes())?;
+    }
+    write_runs(&mut output, keys, |run, bytes| {
+        keys.for_each(run, |key, _| bytes.extend((key as u32).to_be_bytes()));
+        Ok(())
+    })?;
+    Ok(output)
+}
+
+/// Appends what `fill` makes of every run, in order.
+fn write_runs(
+    output: &mut Output,
+    keys: &Keys,
+    fill: impl Fn(&Run, &mut Vec<u8>) -> Result<(), TableError> + Sync,
+) -> Result<(), TableError> {
+    let runs: Vec<Run> = keys.runs().collect();
+    for some in runs.chunks(RUNS_AT_A_TIME) {
+        let filled: Vec<_> = some
+            .par_iter()
+            .map(|run| {
+                let mut bytes = Vec::new();
+                fill(run, &mut bytes).map(|()| bytes)
+            })
+            .collect();
+        for bytes in filled {
+            output.write(&bytes?)?;
+        }
+    }
+    Ok(())
+}

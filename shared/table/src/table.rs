@@ -1,0 +1,357 @@
+//! Reading a `.zgt` table.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    fs::File,
+    ops::Range,
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex},
+};
+
+use rayon::prelude::*;
+use xxhash_rust::xxh3::xxh3_64;
+use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_game::{Position, Ruleset};
+
+use crate::{
+    Compression, TableError, TierStatistics, ValueType,
+    frame::{self, frame_values, from_little_endian},
+    layout::{
+        FORMAT_VERSION, FrameEntry, Header, MAGIC, PREAMBLE_BYTES, TRAILER_BYTES, TierEntry,
+        Trailer,
+    },
+    position::{Decided, check, check_range},
+};
+
+/// Frames kept for single look-ups: 16 MiB.
+const CACHED_FRAMES: usize = 16;
+
+/// A `.zgt` table, open for reading.
+///
+/// Nothing of the values is read until it is asked for, and each frame's checksum is verified
+/// whenever it is read.
+#[derive(Debug)]
+pub struct Table {
+    path: PathBuf,
+    file: File,
+    header: Header,
+    encoding: Encoding,
+    entries: Vec<TierEntry>,
+    by_tier: BTreeMap<Tier, usize>,
+    cache: Mutex<VecDeque<CachedFrame>>,
+}
+
+/// The little-endian values of a frame, and which tier entry and frame of it they are.
+type CachedFrame = ((usize, usize), Arc<Vec<u8>>);
+
+impl Table {
+    /// Opens a table and verifies everything but its values.
+    ///
+    /// # Errors
+    /// If the file cannot be read, is not a table, is incomplete or damaged, or comes from
+    /// another version of the program.
+    pub fn open(path: &Path) -> Result<Self, TableError> {
+        let file = File::open(path).map_err(TableError::io(path, "open"))?;
+        let bytes = file.metadata().map_err(TableError::io(path, "inspect"))?.len();
+        let opening = Opening { path, file: &file, bytes };
+        let (header, entries) = opening.read()?;
+        let ruleset =
+            Ruleset::from_toml(&header.ruleset, &path.display().to_string()).map_err(|source| {
+                TableError::Ruleset { path: path.to_owned(), source: source.into() }
+            })?;
+        let encoding = Encoding::new(&ruleset)?;
+        let by_tier = entries.iter().enumerate().map(|(i, entry)| (entry.tier, i)).collect();
+        opening.check_tiers(&header, &encoding, &entries, &by_tier)?;
+        let (path, cache) = (path.to_owned(), Mutex::default());
+        Ok(Self { path, file, header, encoding, entries, by_tier, cache })
+    }
+
+    /// The file.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The ruleset that was solved.
+    pub fn ruleset(&self) -> &Ruleset {
+        self.encoding.ruleset()
+    }
+
+    /// The ranking that orders the values.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// The type of the values.
+    pub fn value_type(&self) -> ValueType {
+        self.header.value_type
+    }
+
+    /// How the values are packed.
+    pub fn compression(&self) -> Compression {
+        self.header.compression
+    }
+
+    /// The number of values: all undecided positions.
+    pub fn positions(&self) -> u64 {
+        self.header.positions
+    }
+
+    /// The tiers with their statistics, in the order they were written.
+    pub fn tiers(&self) -> impl Iterator<Item = (Tier, TierStatistics)> + '_ {
+        self.entries.iter().map(|entry| (entry.tier, entry.statistics))
+    }
+
+    /// The proven bound on the distance between the solver's and the true values, `None` if a
+    /// tier has none.
+    pub fn certificate(&self) -> Option<f64> {
+        let mut certificates = self.entries.iter().map(|entry| entry.statistics.certificate);
+        certificates.try_fold(0.0_f64, |largest, certificate| Some(largest.max(certificate?)))
+    }
+
+    /// The chance that the player to move wins.
+    ///
+    /// # Errors
+    /// If the position is not one of the ruleset's, or the file cannot be read or is damaged.
+    pub fn value(&self, position: &Position) -> Result<f64, TableError> {
+        match check(self.ruleset(), position)? {
+            Some(Decided::Won) => Ok(1.0),
+            Some(Decided::Lost) => Ok(0.0),
+            None => self.stored(self.encoding.rank(position)).map(|stored| 1.0 - stored),
+        }
+    }
+
+    /// The number stored at an index: the chance of the player who just moved.
+    ///
+    /// # Errors
+    /// If there is no such index, or the file cannot be read or is damaged.
+    pub fn stored(&self, index: Index) -> Result<f64, TableError> {
+        let number = self.entry(index.tier, &(index.offset..index.offset + 1))?;
+        let chunk = frame_values(self.value_type()) as u64;
+        let frame = self.cached((number, (index.offset / chunk) as usize))?;
+        let start = (index.offset % chunk) as usize * self.value_type().bytes();
+        let mut value = [0.0];
+        from_little_endian(&frame[start..], self.value_type(), &mut value);
+        Ok(value[0])
+    }
+
+    /// All numbers of a tier in index order: chances of the player who just moved.
+    ///
+    /// # Errors
+    /// If there is no such tier, or the file cannot be read or is damaged.
+    pub fn read_tier(&self, tier: Tier) -> Result<Vec<f64>, TableError> {
+        self.read_range(tier, 0..self.encoding.tier_len(tier))
+    }
+
+    /// The numbers of some offsets of a tier: chances of the player who just moved.
+    ///
+    /// # Errors
+    /// If there is no such tier or offset, or the file cannot be read or is damaged.
+    pub fn read_range(&self, tier: Tier, offsets: Range<u64>) -> Result<Vec<f64>, TableError> {
+        let number = self.entry(tier, &offsets)?;
+        let chunk = frame_values(self.value_type());
+        let mut values = vec![0.0; (offsets.end - offsets.start) as usize];
+        let skipped = (offsets.start % chunk as u64) as usize;
+        let first = (offsets.start / chunk as u64) as usize;
+        let in_first = (chunk - skipped).min(values.len());
+        let (head, rest) = values.split_at_mut(in_first);
+        let mut parts = vec![(first, skipped, head)];
+        parts.extend(rest.chunks_mut(chunk).enumerate().map(|(i, part)| (first + 1 + i, 0, part)));
+        parts.into_par_iter().filter(|(.., part)| !part.is_empty()).try_for_each(
+            |(frame, skipped, part)| {
+                let bytes = self.read_frame(number, frame)?;
+                let bytes = &bytes[skipped * self.value_type().bytes()..];
+                from_little_endian(bytes, self.value_type(), part);
+                Ok::<(), TableError>(())
+            },
+        )?;
+        Ok(values)
+    }
+
+    /// Reads every byte of the file and verifies its checksum.
+    ///
+    /// # Errors
+    /// The first damage that is found, or that the file cannot be read.
+    pub fn verify_checksums(&self) -> Result<(), TableError> {
+        let bytes = self.file.metadata().map_err(TableError::io(&self.path, "inspect"))?.len();
+        Opening { path: &self.path, file: &self.file, bytes }.read()?;
+        let frames =
+            self.entries.iter().enumerate().flat_map(|(number, entry)| {
+                (0..entry.frames.len()).map(move |frame| (number, frame))
+            });
+        frames.par_bridge().try_for_each(|(number, frame)| self.read_frame(number, frame).map(drop))
+    }
+
+    /// The place of a tier among the entries, if it has these offsets.
+    fn entry(&self, tier: Tier, offsets: &Range<u64>) -> Result<usize, TableError> {
+        check_range(&self.encoding, tier, offsets)?;
+        Ok(self.by_tier[&tier]) // there since `check_tiers`
+    }
+
+    fn cached(&self, key: (usize, usize)) -> Result<Arc<Vec<u8>>, TableError> {
+        let lock = || self.cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        let mut cache = lock();
+        if let Some(at) = cache.iter().position(|(cached, _)| *cached == key)
+            && let Some(hit) = cache.remove(at)
+        {
+            let frame = Arc::clone(&hit.1);
+            cache.push_front(hit);
+            return Ok(frame);
+        }
+        drop(cache); // others may look up while this one reads
+        let frame = Arc::new(self.read_frame(key.0, key.1)?);
+        let mut cache = lock();
+        cache.truncate(CACHED_FRAMES - 1);
+        cache.push_front((key, Arc::clone(&frame)));
+        Ok(frame)
+    }
+
+    /// The little-endian values of a frame of a tier entry.
+    fn read_frame(&self, number: usize, frame: usize) -> Result<Vec<u8>, TableError> {
+        let entry = &self.entries[number];
+        let FrameEntry(offset, length, checksum) = entry.frames[frame];
+        let mut bytes = vec![0; length as usize];
+        let read = self.file.read_exact_at(&mut bytes, offset);
+        read.map_err(TableError::io(&self.path, "read"))?;
+        let chunk = frame_values(self.value_type());
+        let count = (entry.length as usize - frame * chunk).min(chunk);
+        let unpacked = frame::unpack(bytes, checksum, count, self.value_type(), self.compression());
+        unpacked.map_err(|why| TableError::Damaged {
+            path: self.path.clone(),
+            what: format!(
+                "frame {frame} of tier {} (bytes {offset} to {}): {why}",
+                entry.tier,
+                offset + length
+            ),
+        })
+    }
+}
+
+/// A file whose parts are being read and checked against each other.
+struct Opening<'a> {
+    path: &'a Path,
+    file: &'a File,
+    bytes: u64,
+}
+
+impl Opening<'_> {
+    /// The header and the index, both verified.
+    fn read(&self) -> Result<(Header, Vec<TierEntry>), TableError> {
+        let start = self.part(0, PREAMBLE_BYTES as u64, "no complete header");
+        let start = start.map_err(|error| match error {
+            TableError::Incomplete { .. } if self.bytes < MAGIC.len() as u64 => {
+                TableError::NotATable { path: self.path.to_owned() }
+            }
+            other => other,
+        })?;
+        let (words, _) = start.as_chunks::<4>();
+        if !start.starts_with(&MAGIC) {
+            return Err(TableError::NotATable { path: self.path.to_owned() });
+        }
+        let version = u32::from_le_bytes(words[2]);
+        if version > FORMAT_VERSION {
+            let (path, found) = (self.path.to_owned(), version);
+            return Err(TableError::NewerFormat { path, found, known: FORMAT_VERSION });
+        }
+        if version != FORMAT_VERSION {
+            return Err(self.damaged(format!("its format version is {version}")));
+        }
+        let header_length = PREAMBLE_BYTES as u64 + u64::from(u32::from_le_bytes(words[3]));
+        let values = header_length.next_multiple_of(frame::ALIGNMENT_BYTES as u64);
+        let trailer = self.trailer()?;
+        if values > trailer.index_offset {
+            return Err(self.damaged("the header is longer than the file has room for"));
+        }
+        let preamble = self.part(0, values, "no complete header")?;
+        if xxh3_64(&preamble) != trailer.preamble_checksum {
+            return Err(self.damaged("the checksum of the header does not match"));
+        }
+        let header: Header =
+            serde_json::from_slice(&preamble[PREAMBLE_BYTES..header_length as usize])
+                .map_err(|error| self.damaged(format!("the header cannot be read: {error}")))?;
+        if header.encoder_version != Encoding::VERSION {
+            let (path, found) = (self.path.to_owned(), header.encoder_version);
+            return Err(TableError::ForeignEncoder { path, found, known: Encoding::VERSION });
+        }
+        let index = self.part(trailer.index_offset, trailer.index_length, "no index")?;
+        if xxh3_64(&index) != trailer.index_checksum {
+            return Err(self.damaged("the checksum of the index does not match"));
+        }
+        let entries: Vec<TierEntry> = serde_json::from_slice(&index)
+            .map_err(|error| self.damaged(format!("the index cannot be read: {error}")))?;
+        let mut end = values;
+        for FrameEntry(offset, length, _) in entries.iter().flat_map(|entry| &entry.frames) {
+            if *offset != end {
+                return Err(self.damaged(format!("a frame starts at byte {offset}, not {end}")));
+            }
+            end = end.saturating_add(*length);
+        }
+        if end != trailer.index_offset {
+            return Err(self.damaged(format!("the values end at byte {end}, not at the index")));
+        }
+        Ok((header, entries))
+    }
+
+    fn trailer(&self) -> Result<Trailer, TableError> {
+        let missing = "no trailer at its end";
+        let start = self.bytes.saturating_sub(TRAILER_BYTES as u64);
+        let bytes = self.part(start, TRAILER_BYTES as u64, missing)?;
+        let bytes: &[u8; TRAILER_BYTES] =
+            bytes.as_slice().try_into().map_err(|_| self.incomplete(missing))?;
+        let trailer = Trailer::from_bytes(bytes).ok_or_else(|| self.incomplete(missing))?;
+        if trailer.index_offset.checked_add(trailer.index_length) != Some(start) {
+            return Err(self.damaged("the index is not where the trailer says"));
+        }
+        Ok(trailer)
+    }
+
+    /// Every tier of the ruleset is there once, with all its positions and frames.
+    fn check_tiers(
+        &self,
+        header: &Header,
+        encoding: &Encoding,
+        entries: &[TierEntry],
+        by_tier: &BTreeMap<Tier, usize>,
+    ) -> Result<(), TableError> {
+        let tiers = encoding.tiers();
+        let mut positions = 0;
+        for &tier in &tiers {
+            let Some(&number) = by_tier.get(&tier) else {
+                return Err(self.damaged(format!("tier {tier} is missing")));
+            };
+            let (entry, length) = (&entries[number], encoding.tier_len(tier));
+            let frames = length.div_ceil(frame_values(header.value_type) as u64);
+            if entry.length != length || entry.frames.len() as u64 != frames {
+                let (found, many) = (entry.length, entry.frames.len());
+                return Err(self.damaged(format!(
+                    "tier {tier} has {found} positions in {many} frames, not {length} in {frames}"
+                )));
+            }
+            positions += length;
+        }
+        if entries.len() != tiers.len() || header.positions != positions {
+            return Err(self.damaged("it has other tiers or positions than its ruleset"));
+        }
+        Ok(())
+    }
+
+    /// Some bytes of the file, which is incomplete if it does not have them.
+    fn part(&self, start: u64, length: u64, missing: &str) -> Result<Vec<u8>, TableError> {
+        if start.checked_add(length).is_none_or(|end| end > self.bytes) {
+            return Err(self.incomplete(missing));
+        }
+        let mut bytes = vec![0; length as usize];
+        let read = self.file.read_exact_at(&mut bytes, start);
+        read.map_err(TableError::io(self.path, "read"))?;
+        Ok(bytes)
+    }
+
+    fn incomplete(&self, missing: &str) -> TableError {
+        let (path, missing) = (self.path.to_owned(), missing.to_owned());
+        TableError::Incomplete { path, bytes: self.bytes, missing }
+    }
+
+    fn damaged(&self, what: impl Into<String>) -> TableError {
+        TableError::Damaged { path: self.path.to_owned(), what: what.into() }
+    }
+}

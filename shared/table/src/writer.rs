@@ -1,0 +1,131 @@
+//! Writing a `.zgt` table, tier by tier.
+
+use std::{collections::BTreeMap, path::Path};
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Tier};
+
+use crate::{
+    Compression, Existing, TableError, TierStatistics, ValueType,
+    frame::{self, frame_values},
+    layout::{FrameEntry, Header, TierEntry, Trailer, preamble},
+    output::Output,
+    value::is_chance,
+};
+
+/// Frames packed at a time; bounds the memory a large tier needs on the way to the file.
+const FRAMES_AT_A_TIME: usize = 64;
+
+/// A `.zgt` table being written. Until [`TableWriter::finish`] there is no file of that name, and
+/// a writer that is dropped leaves nothing behind.
+///
+/// The bytes are a function of ruleset, value type, compression and the tiers, their statistics
+/// and their order: nothing of the time or the machine goes in.
+#[derive(Debug)]
+pub struct TableWriter {
+    output: Output,
+    preamble: Vec<u8>,
+    value_type: ValueType,
+    compression: Compression,
+    ruleset: String,
+    lengths: BTreeMap<Tier, u64>,
+    entries: Vec<TierEntry>,
+}
+
+impl TableWriter {
+    /// Starts a table that will be called `path`.
+    ///
+    /// # Errors
+    /// If the file cannot be created, or exists and is to be kept.
+    pub fn create(
+        path: &Path,
+        existing: Existing,
+        encoding: &Encoding,
+        value_type: ValueType,
+        compression: Compression,
+    ) -> Result<Self, TableError> {
+        let header = Header {
+            ruleset: encoding.ruleset().to_toml(),
+            encoder_version: Encoding::VERSION,
+            value_type,
+            compression,
+            positions: encoding.undecided(),
+        };
+        let preamble = json(path, preamble(&header))?;
+        let mut output = Output::create(path, existing)?;
+        output.write(&preamble)?;
+        let lengths =
+            encoding.tiers().into_iter().map(|tier| (tier, encoding.tier_len(tier))).collect();
+        let ruleset = encoding.ruleset().name().to_owned();
+        let entries = Vec::new();
+        Ok(Self { output, preamble, value_type, compression, ruleset, lengths, entries })
+    }
+
+    /// Appends a tier: for each index, the chance of the player who just moved. Tiers may come in
+    /// any order.
+    ///
+    /// # Errors
+    /// If there is no such tier, it is written already, has another number of positions, a value
+    /// is not a chance, or the disk is full.
+    pub fn write_tier<V: Copy + Into<f64> + Sync>(
+        &mut self,
+        tier: Tier,
+        statistics: TierStatistics,
+        values: &[V],
+    ) -> Result<(), TableError> {
+        let found = values.len() as u64;
+        match self.lengths.get(&tier) {
+            None => return Err(TableError::NoSuchTier { ruleset: self.ruleset.clone(), tier }),
+            Some(&expected) if expected != found => {
+                return Err(TableError::WrongLength { tier, expected, found });
+            }
+            Some(_) if self.entries.iter().any(|entry| entry.tier == tier) => {
+                return Err(TableError::WrittenTwice { tier });
+            }
+            Some(_) => {}
+        }
+        let wrong = values.par_iter().position_first(|&value| !is_chance(value.into()));
+        if let Some(offset) = wrong {
+            let value = values[offset].into();
+            return Err(TableError::NotAChance { tier, offset: offset as u64, value });
+        }
+        let mut frames = Vec::new();
+        let chunk = frame_values(self.value_type);
+        for some in values.chunks(chunk * FRAMES_AT_A_TIME) {
+            let packed: Vec<_> = some
+                .par_chunks(chunk)
+                .map(|values| frame::pack(values, self.value_type, self.compression))
+                .collect();
+            for packed in packed {
+                let packed = packed.map_err(TableError::io(self.output.path(), "compress"))?;
+                let (offset, length) = (self.output.written(), packed.bytes.len() as u64);
+                frames.push(FrameEntry(offset, length, packed.checksum));
+                self.output.write(&packed.bytes)?;
+            }
+        }
+        self.entries.push(TierEntry { tier, length: found, statistics, frames });
+        Ok(())
+    }
+
+    /// Completes the file, makes it durable and gives it its name.
+    ///
+    /// # Errors
+    /// If a tier is missing, a file of that name has appeared and is to be kept, or the disk is
+    /// full.
+    pub fn finish(mut self) -> Result<(), TableError> {
+        let written = |tier: &Tier| self.entries.iter().any(|entry| entry.tier == *tier);
+        if let Some(&tier) = self.lengths.keys().find(|tier| !written(tier)) {
+            return Err(TableError::Unwritten { tier });
+        }
+        let index = json(self.output.path(), serde_json::to_vec(&self.entries))?;
+        let trailer = Trailer::new(&self.preamble, self.output.written(), &index);
+        self.output.write(&index)?;
+        self.output.write(&trailer.to_bytes())?;
+        self.output.finish()
+    }
+}
+
+/// JSON of our own making fails only on numbers that JSON has not.
+fn json(path: &Path, made: serde_json::Result<Vec<u8>>) -> Result<Vec<u8>, TableError> {
+    made.map_err(|error| TableError::io(path, "describe the values of")(error.into()))
+}
