@@ -14,11 +14,11 @@ mod progress;
 mod resources;
 mod selection;
 mod showcase;
+mod target;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
-
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -26,6 +26,7 @@ Exit codes:
   1    the work failed, a table is damaged, a verification failed, or two tables differ
   2    the command line, or a file named on it, is not right
   3    refused: there is not enough memory or disk
+  101  a bug in ziggurat
   130  interrupted";
 
 /// Strongly solves the Royal Game of Ur and its relatives.
@@ -48,7 +49,11 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let result = match Cli::parse().command {
+    std::panic::set_hook(Box::new(|bug| {
+        eprintln!("error: this is a bug in ziggurat: {bug}");
+        eprintln!("help: please report it, with the command you typed");
+    }));
+    let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Best(args) => commands::best::run(&args),
         Command::Table(args) => commands::table::run(&args),
@@ -62,6 +67,15 @@ fn main() -> ExitCode {
         failure.exit
     });
     ExitCode::from(exit as u8)
+}
+
+/// Positions without an own piece on the board begin with `-` and are no options. A space before
+/// them says so to the parser of the command line, and nothing to that of positions.
+fn shielded(argument: OsString) -> OsString {
+    match argument.to_str() {
+        Some(text) if text.starts_with("-/") || text.starts_with("-+") => format!(" {text}").into(),
+        _ => argument,
+    }
 }
 
 /// How the user called this program, for hints that can be typed back.

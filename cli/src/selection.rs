@@ -31,15 +31,15 @@ pub struct Selection {
     pub dice: Option<String>,
 
     /// Whether a piece on a rosette cannot be captured
-    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = "Rules")]
     pub safe_rosettes: Option<bool>,
 
     /// Whether ending a move on a rosette grants another roll
-    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = "Rules")]
     pub rosettes_grant_rolls: Option<bool>,
 
     /// Whether a capture grants another roll
-    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = "Rules")]
     pub captures_grant_rolls: Option<bool>,
 
     /// What a piece may capture on a path that visits squares twice: any or same-lap

@@ -19,7 +19,6 @@ pub struct Args {
     file: PathBuf,
 
     /// The position: own/opponent, such as 4,8+1/3,12, or `start` (see docs/CLI.md)
-    #[arg(allow_hyphen_values = true)]
     position: String,
 
     /// The roll; without it, every roll there is
@@ -35,9 +34,9 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let table = AnyTable::open(&args.file)?;
     let ruleset = table.ruleset();
-    let position = ruleset.parse_position(&args.position)?;
+    let position = ruleset.parse_position(args.position.trim())?;
     if [position.own, position.opponent].iter().any(|side| side.scored == ruleset.pieces()) {
-        let typed = &args.position;
+        let typed = args.position.trim();
         return Err(Failure::bad_input(format!("`{typed}` is decided: there is nothing to move"))
             .help("leave both players a piece that is not scored"));
     }

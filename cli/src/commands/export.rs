@@ -4,14 +4,17 @@ use std::path::PathBuf;
 
 use clap::ValueEnum;
 use serde_json::json;
-use ziggurat_table::{AnyTable, Compression, Existing, ValueType};
+use ziggurat_table::{AnyTable, Compression, ValueType};
 
 use crate::{
     failure::{Exit, Failure},
     output::{bytes, print, print_json},
+    target::TargetArgs,
 };
 
 /// Write a table in another format or with another type of values
+///
+/// The file is called like the table, with the ending of the format, unless --out names it.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// A solved table, .zgt or .rgu
@@ -25,17 +28,12 @@ pub struct Args {
     #[arg(long, value_name = "TYPE")]
     value_type: Option<ValueType>,
 
-    /// The file to write [default: the table's name with the format's ending]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
+    #[command(flatten)]
+    target: TargetArgs,
 
     /// Store the values of a .zgt file as they are instead of compressed
     #[arg(long)]
     raw: bool,
-
-    /// Replace the file if it exists, once the new one is complete
-    #[arg(long)]
-    force: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -58,9 +56,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Format::Zgt => "zgt",
         Format::Rgu => "rgu",
     };
-    let out = args.out.clone().unwrap_or_else(|| args.file.with_extension(ending));
+    let out = args.target.file(|| args.file.with_extension(ending))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
-    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    let existing = args.target.existing();
     match args.format {
         Format::Zgt => {
             let compression = if args.raw { Compression::Raw } else { Compression::default() };

@@ -9,7 +9,7 @@ use std::{
 use serde_json::json;
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{Plan, Settings, SolveError, Summary, TierValues, plan, solve};
-use ziggurat_table::{AnyTable, Existing, TableWriter, TierStatistics};
+use ziggurat_table::{AnyTable, TableWriter, TierStatistics};
 
 use crate::{
     failure::{Exit, Explain, Failure},
@@ -19,21 +19,19 @@ use crate::{
     program_name,
     progress::Progress,
     resources, showcase,
+    target::TargetArgs,
 };
 
 /// Solve a ruleset: the chance of winning every position, in a table
+///
+/// The table is called RULESET-PIECES.zgt, in the current directory, unless --out names it.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
     job: JobArgs,
 
-    /// The table to write [default: RULESET-PIECES.zgt in the current directory]
-    #[arg(long, value_name = "FILE")]
-    out: Option<PathBuf>,
-
-    /// Replace the file if it exists, once the new table is complete
-    #[arg(long)]
-    force: bool,
+    #[command(flatten)]
+    target: TargetArgs,
 
     /// Memory the solve may use, such as 6GiB [default: what the system has available]
     #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
@@ -49,13 +47,10 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let ruleset = encoding.ruleset();
-    let out = args
-        .out
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(format!("{}-{}.zgt", ruleset.name(), ruleset.pieces())));
+    let default = || PathBuf::from(format!("{}-{}.zgt", ruleset.name(), ruleset.pieces()));
+    let out = args.target.file(default)?;
     let plan = plan(&encoding, &settings);
     let need = Need { memory: args.job.memory_bytes(&plan), disk: args.job.table_bytes(&encoding) };
-    check_output(&out, args.force)?;
     announce(args, &encoding, &plan, &need, &out)?;
     need.check(args, &encoding, &out)?;
 
@@ -95,9 +90,7 @@ impl Need {
         }
         let directory = resources::directory_of(out);
         let free = resources::free_disk_bytes(out)
-            .context(format!("cannot tell how much disk is free in {}", directory.display()))
-            .or_bad_input()
-            .or_help("name a directory that exists: --out FILE")?;
+            .context(format!("cannot tell how much disk is free in {}", directory.display()))?;
         if free < self.disk {
             return Err(Failure::refused(format!(
                 "{what} takes about {} of disk; {} is free in {}",
@@ -109,19 +102,6 @@ impl Need {
         }
         Ok(())
     }
-}
-
-/// Refuses to write over a file, before any work is done.
-fn check_output(out: &Path, force: bool) -> Result<(), Failure> {
-    if out.is_dir() {
-        return Err(Failure::bad_input(format!("{} is a directory", out.display()))
-            .help("give the name of a file: --out FILE"));
-    }
-    if !force && out.symlink_metadata().is_ok() {
-        return Err(Failure::bad_input(format!("{} exists already", out.display()))
-            .help("choose another name (--out FILE), or replace it (--force)"));
-    }
-    Ok(())
 }
 
 /// Says what is going to happen and what it takes, before it begins.
@@ -178,7 +158,7 @@ fn solve_into(
     plan: &Plan,
 ) -> Result<Summary, Failure> {
     let interrupted = interrupt::flag_on_interrupt()?;
-    let existing = if args.force { Existing::Replace } else { Existing::Keep };
+    let existing = args.target.existing();
     let (value_type, compression) = (args.job.value_type(), args.job.compression());
     let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
     let title = format!("{}, {} pieces", encoding.ruleset().name(), encoding.ruleset().pieces());

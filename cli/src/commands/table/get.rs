@@ -17,7 +17,7 @@ pub struct Args {
     file: PathBuf,
 
     /// Positions: own/opponent, such as 4,8+1/3,12, or `start` (see docs/CLI.md)
-    #[arg(required = true, allow_hyphen_values = true, value_name = "POSITION")]
+    #[arg(required = true, value_name = "POSITION")]
     positions: Vec<String>,
 
     /// Print a line of JSON for each position
@@ -32,7 +32,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     // All or nothing: a mistake in the last position prints no chance of the first.
     let mut chances = Vec::new();
     for text in &args.positions {
-        let position = ruleset.parse_position(text)?;
+        let position = ruleset.parse_position(text.trim())?;
         chances.push((ruleset.format_position(&position), table.value(&position)?));
     }
     if args.json {

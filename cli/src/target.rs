@@ -1,0 +1,52 @@
+//! Where a command writes its file, and that it never replaces one unasked.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use ziggurat_table::Existing;
+
+use crate::{failure::Failure, resources::directory_of};
+
+/// The arguments that name the file to write.
+#[derive(Args, Debug)]
+pub struct TargetArgs {
+    /// The file to write
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+
+    /// Replace the file if it exists, once the new one is complete
+    #[arg(long)]
+    force: bool,
+}
+
+impl TargetArgs {
+    /// The file to write, `default` unless the user named one.
+    ///
+    /// # Errors
+    /// If it is there already and is not to be replaced: before any work is done.
+    pub fn file(&self, default: impl FnOnce() -> PathBuf) -> Result<PathBuf, Failure> {
+        let file = self.out.clone().unwrap_or_else(default);
+        let directory = directory_of(&file);
+        if !directory.is_dir() {
+            return Err(Failure::bad_input(format!(
+                "there is no directory {}",
+                directory.display()
+            ))
+            .help("create it, or name a file elsewhere: --out FILE"));
+        }
+        if file.is_dir() {
+            return Err(Failure::bad_input(format!("{} is a directory", file.display()))
+                .help("give the name of a file: --out FILE"));
+        }
+        if self.existing() == Existing::Keep && file.symlink_metadata().is_ok() {
+            return Err(Failure::bad_input(format!("{} exists already", file.display()))
+                .help("choose another name (--out FILE), or replace it (--force)"));
+        }
+        Ok(file)
+    }
+
+    /// What to do with a file of that name.
+    pub fn existing(&self) -> Existing {
+        if self.force { Existing::Replace } else { Existing::Keep }
+    }
+}
