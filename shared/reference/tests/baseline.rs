@@ -5,18 +5,29 @@ mod common;
 use common::{finkel, masters, on_track};
 use ziggurat_encoding::Encoding;
 use ziggurat_game::{Captures, Dice, Position, Ruleset, RulesetParts};
-use ziggurat_reference::{Reference, baseline::Baseline, solve};
+use ziggurat_reference::{
+    Reference,
+    baseline::{Baseline, Design},
+    solve,
+};
+
+const DESIGNS: [Design; 2] = [Design::Published, Design::Compact];
 
 /// Solves every step of a ruleset with the baseline, reading lower tiers from the reference, and
 /// returns the largest difference between the two.
-fn largest_difference(ruleset: &Ruleset, reference: &Reference, threads: usize) -> f64 {
+fn largest_difference(
+    ruleset: &Ruleset,
+    reference: &Reference,
+    design: Design,
+    threads: usize,
+) -> f64 {
     let encoding = Encoding::new(ruleset).unwrap();
     let mut compared = 0;
     let mut largest = 0.0_f64;
     let steps = encoding.tiers().into_iter().filter(|tier| tier.just_moved >= tier.to_move);
     for tier in steps {
         let lower = |position: &Position| reference.value(position).unwrap();
-        let mut baseline = Baseline::new(&encoding, tier, lower, threads).unwrap();
+        let mut baseline = Baseline::new(&encoding, tier, design, lower, threads).unwrap();
         let sweeps = (0..10_000).take_while(|_| baseline.sweep(threads) > 1e-15).count();
         assert!(sweeps < 10_000, "tier {tier} of {} does not converge", ruleset.name());
         let is_in_step = |position: &Position| {
@@ -36,9 +47,11 @@ fn largest_difference(ruleset: &Ruleset, reference: &Reference, threads: usize) 
 fn the_baseline_agrees_with_the_reference_on_popular_rulesets() {
     for ruleset in [finkel(2), masters(2), finkel(3)] {
         let reference = solve(&ruleset);
-        for threads in [1, 2] {
-            let difference = largest_difference(&ruleset, &reference, threads);
-            assert!(difference < 1e-13, "{}: {difference:e}", ruleset.name());
+        for design in DESIGNS {
+            for threads in [1, 2] {
+                let difference = largest_difference(&ruleset, &reference, design, threads);
+                assert!(difference < 1e-13, "{}, {design:?}: {difference:e}", ruleset.name());
+            }
         }
     }
 }
@@ -55,7 +68,10 @@ fn the_baseline_agrees_with_the_reference_under_other_rules_and_dice() {
             ..on_track("long-central-backtrack", 2)
         })
         .unwrap();
-        let difference = largest_difference(&ruleset, &solve(&ruleset), 2);
-        assert!(difference < 1e-13, "{dice}: {difference:e}");
+        let reference = solve(&ruleset);
+        for design in DESIGNS {
+            let difference = largest_difference(&ruleset, &reference, design, 2);
+            assert!(difference < 1e-13, "{dice}, {design:?}: {difference:e}");
+        }
     }
 }
