@@ -4,8 +4,9 @@ mod common;
 
 use std::collections::{BTreeMap, HashSet};
 
-use common::{finkel, on_track, published, tracks};
-use ziggurat_game::{Position, Ruleset};
+use common::{builtin, published};
+use serde_json::Value;
+use ziggurat_game::Position;
 use ziggurat_reference::{choices, decided, enumerate};
 
 /// Counting takes a few nanoseconds per position; this keeps it to seconds.
@@ -13,8 +14,9 @@ const MOST_POSITIONS: u64 = 2_000_000;
 
 #[test]
 fn every_track_has_the_published_number_of_positions() {
+    let Value::Object(tracks) = published("rulesets.json") else { panic!("not an object") };
     let mut compared = 0;
-    for (name, _, track) in tracks() {
+    for (name, track) in tracks {
         for pieces in 1..=3_u8 {
             let counts = &track["pieces"][pieces.to_string()];
             let undecided = counts["non_terminal"].as_u64().unwrap();
@@ -22,7 +24,7 @@ fn every_track_has_the_published_number_of_positions() {
             if pieces == 3 && undecided >= MOST_POSITIONS {
                 continue;
             }
-            let ruleset = Ruleset::new(on_track(&name, pieces)).unwrap();
+            let ruleset = builtin(&name, pieces);
             assert_eq!(enumerate(&ruleset).count() as u64, undecided, "{name}, {pieces} pieces");
             let all = undecided + decided(&ruleset).count() as u64;
             assert_eq!(all, states, "{name}, {pieces} pieces, won ones included");
@@ -35,7 +37,7 @@ fn every_track_has_the_published_number_of_positions() {
 #[test]
 fn no_arrangement_occurs_twice() {
     for track in ["single-short", "double-long", "long-twisted-backtrack"] {
-        let ruleset = Ruleset::new(on_track(track, 2)).unwrap();
+        let ruleset = builtin(track, 2);
         let distinct: HashSet<Position> = enumerate(&ruleset).collect();
         assert_eq!(distinct.len(), enumerate(&ruleset).count(), "{track}");
     }
@@ -44,7 +46,7 @@ fn no_arrangement_occurs_twice() {
 #[test]
 fn arrangements_are_closed_under_moves_and_passes() {
     for track in ["single-short", "short-central-backtrack", "twisted-long"] {
-        let ruleset = Ruleset::new(on_track(track, 2)).unwrap();
+        let ruleset = builtin(track, 2);
         let undecided: HashSet<Position> = enumerate(&ruleset).collect();
         let decided: HashSet<Position> = decided(&ruleset).collect();
         for position in &undecided {
@@ -63,7 +65,7 @@ fn arrangements_are_closed_under_moves_and_passes() {
 /// One piece each: a choice is there or not, so the roll and the two pieces decide it by hand.
 #[test]
 fn one_piece_has_one_choice_unless_blocked() {
-    let ruleset = finkel(1);
+    let ruleset = builtin("finkel", 1);
     let (mut none, mut one) = (0, 0);
     for own in 0..=14_u8 {
         for opponent in 0..=14_u8 {
@@ -86,7 +88,7 @@ fn one_piece_has_one_choice_unless_blocked() {
 #[test]
 fn choices_add_up_to_rolls_times_positions_and_won_positions() {
     for pieces in 1..=3 {
-        let ruleset = finkel(pieces);
+        let ruleset = builtin("finkel", pieces);
         let histogram = choices(&ruleset);
         let undecided = enumerate(&ruleset).count() as u64;
         assert_eq!(
@@ -108,5 +110,5 @@ fn choices_of_finkel_are_the_published_ones() {
         .iter()
         .map(|(choices, count)| (choices.parse().unwrap(), count.as_u64().unwrap()))
         .collect();
-    assert_eq!(choices(&finkel(7)), published);
+    assert_eq!(choices(&builtin("finkel", 7)), published);
 }

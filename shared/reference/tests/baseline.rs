@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{finkel, masters, on_track};
+use common::builtin;
 use ziggurat_encoding::Encoding;
 use ziggurat_game::{Captures, Dice, Position, Ruleset, RulesetParts};
 use ziggurat_reference::{
@@ -45,7 +45,7 @@ fn largest_difference(
 
 #[test]
 fn the_baseline_agrees_with_the_reference_on_popular_rulesets() {
-    for ruleset in [finkel(2), masters(2), finkel(3)] {
+    for ruleset in [builtin("finkel", 2), builtin("masters", 2), builtin("finkel", 3)] {
         let reference = solve(&ruleset);
         for design in DESIGNS {
             for threads in [1, 2] {
@@ -65,7 +65,7 @@ fn the_baseline_agrees_with_the_reference_under_other_rules_and_dice() {
             captures_grant_rolls: number % 2 == 1,
             rosettes_grant_rolls: number % 3 != 0,
             captures: if number < 2 { Captures::SameLap } else { Captures::Any },
-            ..on_track("long-central-backtrack", 2)
+            ..builtin("long-central-backtrack", 2).parts().clone()
         })
         .unwrap();
         let reference = solve(&ruleset);

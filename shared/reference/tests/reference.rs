@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{finkel, masters, on_track, published};
+use common::{builtin, published};
 use ziggurat_game::{Captures, Dice, Position, Ruleset, RulesetParts, Side};
 use ziggurat_reference::{Reference, enumerate, solve, solve_to};
 
@@ -22,14 +22,14 @@ fn published_chance(ruleset: &str, pieces: u64) -> (f64, f64) {
 #[test]
 fn the_first_player_of_finkel_with_3_pieces_has_the_published_chance() {
     let (expected, half_unit) = published_chance("finkel", 3);
-    let chance = solve(&finkel(3)).first_player_wins();
+    let chance = solve(&builtin("finkel", 3)).first_player_wins();
     assert!((chance - expected).abs() <= half_unit, "{chance} is not {expected}");
 }
 
 #[test]
 fn the_first_player_of_masters_with_3_pieces_has_the_published_chance() {
     let (expected, half_unit) = published_chance("masters", 3);
-    let chance = solve(&masters(3)).first_player_wins();
+    let chance = solve(&builtin("masters", 3)).first_player_wins();
     assert!((chance - expected).abs() <= half_unit, "{chance} is not {expected}");
 }
 
@@ -61,7 +61,7 @@ fn every_value_satisfies_its_equation_under_all_rule_flags() {
             rosettes_grant_rolls: flag(1),
             captures_grant_rolls: flag(2),
             captures: if flag(3) { Captures::SameLap } else { Captures::Any },
-            ..on_track("long-central-backtrack", 1)
+            ..builtin("long-central-backtrack", 1).parts().clone()
         })
         .unwrap();
         let solved = solve(&ruleset);
@@ -81,7 +81,9 @@ fn a_race_of_two_last_rolls_has_its_closed_form() {
     for (dice, roll, chance) in [("binary4", 1, 4.0 / 16.0), ("d4", 1, 0.25), ("binary3", 1, 0.375)]
     {
         let dice = Dice::named(dice).unwrap();
-        let ruleset = Ruleset::new(RulesetParts { dice, ..on_track("single-short", 1) }).unwrap();
+        let ruleset =
+            Ruleset::new(RulesetParts { dice, ..builtin("single-short", 1).parts().clone() })
+                .unwrap();
         let last = Side::new([ruleset.path().len() + 1 - roll], 0);
         let value = solve(&ruleset).value(&Position { own: last, opponent: last }).unwrap();
         assert!((value - 1.0 / (2.0 - chance)).abs() < 1e-14, "{value}");
@@ -90,7 +92,7 @@ fn a_race_of_two_last_rolls_has_its_closed_form() {
 
 #[test]
 fn only_undecided_arrangements_have_a_value() {
-    let solved = solve(&finkel(1));
+    let solved = solve(&builtin("finkel", 1));
     let at = |own: Side, opponent: Side| solved.value(&Position { own, opponent });
     assert!(at(Side::new([4], 0), Side::new([4], 0)).is_some());
     assert_eq!(at(Side::new([5], 0), Side::new([5], 0)), None, "two pieces on one square");
@@ -99,7 +101,10 @@ fn only_undecided_arrangements_have_a_value() {
 
 #[test]
 fn a_solve_ends_even_if_no_residual_is_small_enough() {
-    let solved = solve_to(&finkel(1), -1.0);
+    let solved = solve_to(&builtin("finkel", 1), -1.0);
     assert!(solved.residual() < 1e-14);
-    assert!((solved.first_player_wins() - solve(&finkel(1)).first_player_wins()).abs() < 1e-14);
+    assert!(
+        (solved.first_player_wins() - solve(&builtin("finkel", 1)).first_player_wins()).abs()
+            < 1e-14
+    );
 }
