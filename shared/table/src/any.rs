@@ -2,7 +2,7 @@
 
 use std::{fs::File, io::Read, ops::Range, path::Path};
 
-use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
 
 use crate::{
@@ -94,6 +94,17 @@ impl AnyTable {
         match self {
             Self::Zgt(table) => table.value(position),
             Self::Rgu(table) => table.value(position),
+        }
+    }
+
+    /// The number at an index: the chance of the player who just moved.
+    ///
+    /// # Errors
+    /// If there is no such index, or the file cannot be read or is damaged.
+    pub fn stored(&self, index: Index) -> Result<f64, TableError> {
+        match self {
+            Self::Zgt(table) => table.stored(index),
+            Self::Rgu(table) => table.stored(index),
         }
     }
 

@@ -12,24 +12,33 @@
 //! | `writer`, `table` | writing and reading `.zgt` files |
 //! | [`rgu`] | `.rgu` files |
 //! | `any` | both formats behind one face |
+//! | `diff` | how far two tables are apart |
+//! | `verify`, `bellman` | whether values are those of optimal play |
+//! | `rules` | whether two rulesets are the same game |
 //! | `output` | files that are there completely or not at all |
 
 mod any;
+mod bellman;
+mod diff;
 mod error;
 mod frame;
 mod layout;
 mod output;
 mod position;
 pub mod rgu;
+mod rules;
 mod table;
 mod value;
+mod verify;
 mod writer;
 
 pub use any::{AnyTable, BATCH_POSITIONS};
+pub use diff::{Diff, Differences, diff};
 pub use error::TableError;
 pub use frame::{Compression, FRAME_BYTES, UnknownCompression};
 pub use layout::{FORMAT_VERSION, TierStatistics};
 pub use output::Existing;
 pub use table::Table;
 pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};
+pub use verify::{Identities, Verification, verify};
 pub use writer::TableWriter;

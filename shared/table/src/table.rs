@@ -168,6 +168,15 @@ impl Table {
         Ok(values)
     }
 
+    /// Where in the file the values of a tier are, as bytes; `None` if they are compressed or there
+    /// is no such tier. They are little-endian and start at a multiple of 64, fit for mapping.
+    pub fn raw_bytes(&self, tier: Tier) -> Option<Range<u64>> {
+        let entry = &self.entries[*self.by_tier.get(&tier)?];
+        let FrameEntry(start, ..) = entry.frames.first()?;
+        let length = entry.length * self.value_type().bytes() as u64;
+        (self.compression() == Compression::Raw).then(|| *start..start + length)
+    }
+
     /// Reads every byte of the file and verifies its checksum.
     ///
     /// # Errors

@@ -1,8 +1,9 @@
 //! `.rgu` files against real ones: what other programs wrote, we read; what we write has their
 //! keys.
 
-use std::path::{Path, PathBuf};
+mod common;
 
+use common::{reference, ruleset};
 use ziggurat_encoding::Encoding;
 use ziggurat_game::{Position, Ruleset, RulesetParts};
 use ziggurat_table::{
@@ -21,15 +22,6 @@ const FILES: [(&str, &str, u8); 7] = [
     ("aseb2-f64", "aseb", 2),
 ];
 
-fn path_of(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/{name}.rgu"))
-}
-
-fn ruleset(name: &str, pieces: u8) -> Ruleset {
-    let builtin = Ruleset::builtin(name).unwrap();
-    Ruleset::new(RulesetParts { pieces, ..builtin.parts().clone() }).unwrap()
-}
-
 /// The number of maps, and the bytes from there up to the values.
 fn maps_and_keys(bytes: &[u8]) -> &[u8] {
     let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
@@ -46,7 +38,8 @@ fn our_keys_are_byte_identical_with_those_of_every_reference_file() {
         let ours = directory.path().join(name);
         let keys = Keys::new(&ruleset(game, pieces)).unwrap();
         rgu::write(&ours, Existing::Keep, &keys, ValueType::F32, |_| Ok(0.5)).unwrap();
-        let (ours, theirs) = (std::fs::read(&ours).unwrap(), std::fs::read(path_of(name)).unwrap());
+        let (ours, theirs) =
+            (std::fs::read(&ours).unwrap(), std::fs::read(reference(name)).unwrap());
         assert!(maps_and_keys(&ours) == maps_and_keys(&theirs), "{name}");
     }
 }
@@ -69,7 +62,7 @@ fn our_keys_of_a_game_with_two_maps_are_those_of_the_reference_file() {
 #[test]
 fn every_reference_file_names_its_ruleset_and_its_keys_are_in_place() {
     for (name, game, pieces) in FILES {
-        let table = RguTable::open(&path_of(name)).unwrap();
+        let table = RguTable::open(&reference(name)).unwrap();
         assert_eq!(*table.ruleset(), ruleset(game, pieces), "{name}");
         let percent16 = name.ends_with("published");
         let expected = if percent16 { ValueType::Percent16 } else { ValueType::F64 };
@@ -141,7 +134,7 @@ fn expected(table: &AnyTable, position: &Position) -> f64 {
 #[test]
 fn the_values_of_f64_files_satisfy_bellmans_equation() {
     for (name, ..) in FILES.into_iter().filter(|(.., pieces)| *pieces < 3) {
-        let table = AnyTable::open(&path_of(name)).unwrap();
+        let table = AnyTable::open(&reference(name)).unwrap();
         let encoding = table.encoding();
         let tolerance = table.quantum() + 1e-13;
         for tier in encoding.tiers() {
@@ -159,7 +152,7 @@ fn the_values_of_f64_files_satisfy_bellmans_equation() {
 fn a_file_survives_the_way_to_zgt_and_back() {
     let directory = tempfile::tempdir().unwrap();
     for name in ["finkel2-published", "masters2-f64"] {
-        let original = AnyTable::open(&path_of(name)).unwrap();
+        let original = AnyTable::open(&reference(name)).unwrap();
         for (how, compression) in Compression::ALL {
             let zgt = directory.path().join(format!("{name}-{how}.zgt"));
             let back = directory.path().join(format!("{name}-{how}.rgu"));
@@ -169,7 +162,7 @@ fn a_file_survives_the_way_to_zgt_and_back() {
             assert_eq!(zgt.ruleset(), original.ruleset());
             zgt.export_rgu(&back, Existing::Keep, value_type).unwrap();
             let (back, theirs) =
-                (RguTable::open(&back).unwrap(), RguTable::open(&path_of(name)).unwrap());
+                (RguTable::open(&back).unwrap(), RguTable::open(&reference(name)).unwrap());
             back.verify_keys().unwrap();
             for run in theirs.keys().runs() {
                 theirs.keys().for_each(&run, |_, position| {
@@ -184,7 +177,7 @@ fn a_file_survives_the_way_to_zgt_and_back() {
 
 #[test]
 fn won_and_lost_positions_have_certain_values() {
-    let table = RguTable::open(&path_of("finkel2-f64")).unwrap();
+    let table = RguTable::open(&reference("finkel2-f64")).unwrap();
     table.keys().for_each_won(|position| {
         assert_eq!(table.value(position).unwrap(), 1.0);
         assert_eq!(table.value(&position.swap()).unwrap(), 0.0);
@@ -214,7 +207,7 @@ fn what_the_format_has_no_word_for_is_refused_by_name() {
 
 #[test]
 fn unknown_and_repeated_metadata_are_tolerated_and_the_length_decides() {
-    let bytes = std::fs::read(path_of("finkel1-f64")).unwrap();
+    let bytes = std::fs::read(reference("finkel1-f64")).unwrap();
     let length = u32::from_be_bytes(bytes[4..8].try_into().unwrap()) as usize;
     let metadata = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
     let more = metadata.replacen('{', r#"{"value_type":"percent16","new":[1,{"a":null}],"#, 1);
@@ -228,7 +221,7 @@ fn unknown_and_repeated_metadata_are_tolerated_and_the_length_decides() {
     changed.extend(&bytes[8 + length..]);
     std::fs::write(&path, changed).unwrap();
     let (ours, theirs) =
-        (RguTable::open(&path).unwrap(), RguTable::open(&path_of("finkel1-f64")).unwrap());
+        (RguTable::open(&path).unwrap(), RguTable::open(&reference("finkel1-f64")).unwrap());
     assert_eq!(ours.value_type(), ValueType::F64);
     let start = Position::start();
     assert_eq!(ours.value(&start).unwrap(), theirs.value(&start).unwrap());
@@ -236,7 +229,7 @@ fn unknown_and_repeated_metadata_are_tolerated_and_the_length_decides() {
 
 #[test]
 fn a_damaged_file_is_refused_whatever_is_damaged() {
-    let bytes = std::fs::read(path_of("finkel1-f64")).unwrap();
+    let bytes = std::fs::read(reference("finkel1-f64")).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("damaged.rgu");
     let open = |bytes: &[u8]| {

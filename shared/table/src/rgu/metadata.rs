@@ -11,6 +11,10 @@ use serde_json::Value;
 use super::GameSettings;
 use crate::ValueType;
 
+/// The member that states the residual, in percent.
+const RESIDUAL: &str = "training-precision";
+const PERCENT: f64 = 100.0;
+
 /// The members of the metadata, in order, with all that are repeated.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Metadata {
@@ -18,14 +22,27 @@ pub struct Metadata {
 }
 
 impl Metadata {
-    /// The metadata of a file that this program writes.
-    pub(super) fn new(settings: &GameSettings, value_type: ValueType) -> Self {
-        let members = [
-            ("value_type", value_type.name().into()),
-            ("author", "Ziggurat".into()),
-            ("game_settings", serde_json::json!(settings)),
-        ];
-        Self { members: members.map(|(name, value)| (name.to_owned(), value)).into() }
+    /// The metadata of a file that this program writes; `residual` is a probability, if known.
+    pub(super) fn new(
+        settings: &GameSettings,
+        value_type: ValueType,
+        residual: Option<f64>,
+    ) -> Self {
+        let mut metadata = Self { members: Vec::new() };
+        let mut say = |name: &str, value| metadata.members.push((name.to_owned(), value));
+        say("value_type", value_type.name().into());
+        say("author", "Ziggurat".into());
+        if let Some(residual) = residual {
+            say(RESIDUAL, (residual * PERCENT).into());
+        }
+        say("game_settings", serde_json::json!(settings));
+        metadata
+    }
+
+    /// The residual that the file states, as a probability.
+    pub(super) fn residual(&self) -> Option<f64> {
+        let percent = self.all(RESIDUAL).last()?.as_f64()?;
+        Some(percent / PERCENT)
     }
 
     /// The members with their names, in the order of the file.

@@ -157,7 +157,7 @@ impl RguTable {
 
     /// The residual that the file states, as a probability.
     pub fn residual(&self) -> Option<f64> {
-        self.metadata.all("training-precision").last()?.as_f64().map(|percent| percent / 100.0)
+        self.metadata.residual()
     }
 
     /// The chance that the player to move wins.

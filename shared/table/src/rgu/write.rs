@@ -32,7 +32,7 @@ pub fn write(
     value_type: ValueType,
     value: impl Fn(&Position) -> Result<f64, TableError> + Sync,
 ) -> Result<(), TableError> {
-    let mut output = start(path, existing, keys, value_type)?;
+    let mut output = start(path, existing, keys, value_type, None)?;
     write_runs(&mut output, keys, |run, bytes| {
         let mut result = Ok(());
         keys.for_each(run, |_, position| match (&result, value(position)) {
@@ -60,7 +60,10 @@ pub fn export(
     value_type: ValueType,
 ) -> Result<(), TableError> {
     let keys = Keys::new(table.ruleset())?;
-    let mut output = start(path, existing, &keys, value_type)?;
+    let residuals =
+        table.encoding().tiers().into_iter().map(|tier| table.statistics(tier).residual);
+    let residual = residuals.reduce(|one, other| Some(one?.max(other?))).flatten();
+    let mut output = start(path, existing, &keys, value_type, residual)?;
     let mut runs = keys.runs().peekable();
     while let Some(&first) = runs.peek() {
         let window: Vec<Run> = std::iter::from_fn(|| {
@@ -115,8 +118,9 @@ fn start(
     existing: Existing,
     keys: &Keys,
     value_type: ValueType,
+    residual: Option<f64>,
 ) -> Result<Output, TableError> {
-    let metadata = Metadata::new(keys.settings(), value_type).to_json();
+    let metadata = Metadata::new(keys.settings(), value_type, residual).to_json();
     let mut output = Output::create(path, existing)?;
     output.write(&MAGIC)?;
     output.write(&[VERSION])?;

@@ -1,0 +1,246 @@
+//! Whether the values of a table are those of optimal play.
+//!
+//! The true values are the only solution of Bellman's equation (see the `bellman` module), so a
+//! table is checked against the rules alone, without the solver: every value must be what the
+//! equation makes of the values of the next positions, as far as the type of the values can say.
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_game::Position;
+
+use crate::{AnyTable, TableError, ValueType, bellman::Bellman};
+
+/// Positions whose values one equation reads, roughly.
+const POSITIONS_READ: u64 = 10;
+/// A solver's value satisfies the equation to about the residual or twice the certificate;
+/// these times as much is still taken for it.
+const SLACK: f64 = 4.0;
+/// The residual taken for granted where a file says nothing about its own.
+const UNKNOWN_RESIDUAL: f64 = 1e-12;
+
+/// What came of verifying a table. Violations are probabilities.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Verification {
+    /// Undecided positions checked.
+    pub checked: u64,
+    /// Undecided positions of the table.
+    pub positions: u64,
+    /// The largest distance between a value and what Bellman's equation makes of the next ones.
+    pub largest_violation: f64,
+    /// Where it is; `None` if there is none at all.
+    pub at: Option<Position>,
+    /// The largest violation that is explained by the type of the values and by how far the tier
+    /// with the coarsest solution was solved.
+    pub tolerance: f64,
+    /// Positions with a violation that is not explained in their own tier.
+    pub beyond_tolerance: u64,
+    /// Won positions that are in the file, and how many of them are not certain.
+    pub won: Identities,
+    /// Positions that look alike to both players. Passing leads back to the same position, so
+    /// that the equation can be solved for the value: it is V = (M + p) / (1 + p), with p the
+    /// chance to pass and M what the moves add.
+    pub symmetric: Identities,
+}
+
+/// Values that are known in closed form.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Identities {
+    /// The values compared.
+    pub checked: u64,
+    /// The largest distance to what they must be.
+    pub largest_violation: f64,
+    /// Those that are farther away than the tolerance.
+    pub beyond_tolerance: u64,
+}
+
+impl Verification {
+    /// Whether every value that was checked is explained.
+    pub fn holds(&self) -> bool {
+        let beyond =
+            [self.beyond_tolerance, self.won.beyond_tolerance, self.symmetric.beyond_tolerance];
+        beyond == [0; 3]
+    }
+}
+
+impl Identities {
+    fn add(&mut self, violation: f64, tolerance: f64) {
+        self.checked += 1;
+        self.largest_violation = self.largest_violation.max(violation);
+        self.beyond_tolerance += u64::from(violation > tolerance);
+    }
+
+    fn and(self, other: Self) -> Self {
+        Self {
+            checked: self.checked + other.checked,
+            largest_violation: self.largest_violation.max(other.largest_violation),
+            beyond_tolerance: self.beyond_tolerance + other.beyond_tolerance,
+        }
+    }
+}
+
+/// Verifies every value of a table, or about as many as `sample` says, spread evenly and the same
+/// at every call.
+///
+/// # Errors
+/// If the table cannot be read or is damaged. Values that are merely wrong are no error but in
+/// the [`Verification`].
+pub fn verify(table: &AnyTable, sample: Option<u64>) -> Result<Verification, TableError> {
+    let positions = table.encoding().undecided();
+    let sample = sample.map_or(positions, |sample| sample.clamp(1, positions));
+    let mut total = Verification { positions, won: won(table)?, ..Verification::default() };
+    let mut values = Values::new(table);
+    let mut before = 0;
+    for tier in table.encoding().tiers() {
+        let length = table.encoding().tier_len(tier);
+        let offsets = Sample { positions, sample, before, length };
+        before += length;
+        let tolerance = tolerance(table, tier);
+        total.tolerance = total.tolerance.max(tolerance);
+        let count = offsets.count();
+        values.prepare(tier, count)?;
+        let chunks = count.div_ceil(CHUNK_POSITIONS) as usize;
+        let parts: Result<Vec<_>, TableError> = (0..chunks)
+            .into_par_iter()
+            .map(|chunk| {
+                let start = chunk as u64 * CHUNK_POSITIONS;
+                let mut part = Verification::default();
+                for i in start..count.min(start + CHUNK_POSITIONS) {
+                    part.check(&values, Index { tier, offset: offsets.get(i) }, tolerance)?;
+                }
+                Ok(part)
+            })
+            .collect();
+        parts?.into_iter().for_each(|part| total.add(part));
+    }
+    Ok(total)
+}
+
+/// Positions that a thread checks in sequence.
+const CHUNK_POSITIONS: u64 = 1 << 12;
+
+impl Verification {
+    /// Checks the value at an index.
+    fn check(&mut self, values: &Values, index: Index, tolerance: f64) -> Result<(), TableError> {
+        let position = values.encoding.unrank(index);
+        let stored = 1.0 - values.stored(index)?;
+        let equation = Bellman::new(values.encoding.ruleset(), &position, |next| {
+            values.stored(values.encoding.rank(next)).map(|stored| 1.0 - stored)
+        })?;
+        self.checked += 1;
+        let violation = (stored - equation.value()).abs();
+        self.beyond_tolerance += u64::from(violation > tolerance);
+        if violation > self.largest_violation {
+            (self.largest_violation, self.at) = (violation, Some(position));
+        }
+        if position == position.swap() {
+            self.symmetric.add((stored - equation.value_if_symmetric()).abs(), tolerance);
+        }
+        Ok(())
+    }
+
+    fn add(&mut self, part: Self) {
+        self.checked += part.checked;
+        self.beyond_tolerance += part.beyond_tolerance;
+        if part.largest_violation > self.largest_violation {
+            (self.largest_violation, self.at) = (part.largest_violation, part.at);
+        }
+        self.symmetric = self.symmetric.and(part.symmetric);
+    }
+}
+
+/// The violation that rounding and the solver's stopping explain. A narrow value may come from a
+/// solve in `f32`, whose sums carry the rounding of a few terms.
+fn tolerance(table: &AnyTable, tier: Tier) -> f64 {
+    let statistics = table.statistics(tier);
+    let residual = statistics.residual.unwrap_or(UNKNOWN_RESIDUAL);
+    let solved = residual.max(statistics.certificate.unwrap_or(0.0));
+    let sums = match table.value_type() {
+        ValueType::F64 => SLACK * f64::EPSILON,
+        ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
+    };
+    table.quantum() + SLACK * solved + sums
+}
+
+/// The won positions that a file has: `.zgt` files have none.
+fn won(table: &AnyTable) -> Result<Identities, TableError> {
+    let mut won = Identities::default();
+    let mut failed = None;
+    if let AnyTable::Rgu(rgu) = table {
+        rgu.keys().for_each_won(|position| match rgu.value(position) {
+            Ok(value) => won.add((value - 1.0).abs(), 0.0),
+            Err(error) => failed = Some(error),
+        });
+    }
+    failed.map_or(Ok(won), Err)
+}
+
+/// An even spread of `sample` of all `positions`, the part of it that falls into a tier that
+/// comes after `before` positions and has `length`.
+#[derive(Clone, Copy)]
+struct Sample {
+    positions: u64,
+    sample: u64,
+    before: u64,
+    length: u64,
+}
+
+impl Sample {
+    /// The first number of the sample that is at or after a position: the i-th of the sample is
+    /// position floor(i * positions / sample).
+    fn first_from(&self, position: u64) -> u64 {
+        let number = u128::from(position) * u128::from(self.sample);
+        number.div_ceil(u128::from(self.positions)) as u64
+    }
+
+    /// How many fall into the tier.
+    fn count(&self) -> u64 {
+        self.first_from(self.before + self.length) - self.first_from(self.before)
+    }
+
+    /// The offset in the tier of the `i`-th that does.
+    fn get(&self, i: u64) -> u64 {
+        let number = u128::from(self.first_from(self.before) + i);
+        (number * u128::from(self.positions) / u128::from(self.sample)) as u64 - self.before
+    }
+}
+
+/// The values of a table: of the tiers at hand in memory where many are needed, else looked up.
+struct Values<'a> {
+    table: &'a AnyTable,
+    encoding: &'a Encoding,
+    loaded: Vec<(Tier, Vec<f64>)>,
+}
+
+impl<'a> Values<'a> {
+    fn new(table: &'a AnyTable) -> Self {
+        Self { table, encoding: table.encoding(), loaded: Vec::new() }
+    }
+
+    /// Makes ready for `count` equations in a tier: they read the tier, its swap and the tier
+    /// after the player to move has scored.
+    fn prepare(&mut self, tier: Tier, count: u64) -> Result<(), TableError> {
+        let mut needed = vec![tier, tier.swap(), Tier::new(tier.to_move - 1, tier.just_moved)];
+        needed.retain(|tier| tier.just_moved > 0);
+        needed.sort();
+        needed.dedup();
+        let positions: u64 = needed.iter().map(|&tier| self.encoding.tier_len(tier)).sum();
+        let frame = (crate::FRAME_BYTES / self.table.value_type().bytes()) as u64;
+        if count * POSITIONS_READ < positions / frame {
+            needed.clear();
+        }
+        self.loaded.retain(|(loaded, _)| needed.contains(loaded));
+        for tier in needed {
+            if !self.loaded.iter().any(|(loaded, _)| *loaded == tier) {
+                self.loaded.push((tier, self.table.read_tier(tier)?));
+            }
+        }
+        Ok(())
+    }
+
+    fn stored(&self, index: Index) -> Result<f64, TableError> {
+        match self.loaded.iter().find(|(tier, _)| *tier == index.tier) {
+            Some((_, values)) => Ok(values[index.offset as usize]),
+            None => self.table.stored(index),
+        }
+    }
+}

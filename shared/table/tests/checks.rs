@@ -1,0 +1,148 @@
+//! Comparing tables, and verifying them against the rules.
+
+mod common;
+
+use common::{reference, ruleset, write_made_up};
+use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_game::Position;
+use ziggurat_table::{
+    AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType, diff,
+    rgu::{self, RguTable},
+    verify,
+};
+
+fn open(name: &str) -> AnyTable {
+    AnyTable::open(&reference(name)).unwrap()
+}
+
+/// A `.zgt` table with the values of another, some of them changed.
+fn changed(table: &AnyTable, value_type: ValueType, change: impl Fn(Tier, &mut [f64])) -> AnyTable {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("changed.zgt");
+    let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+    let mut writer = TableWriter::create(&path, keep, table.encoding(), value_type, zstd).unwrap();
+    for tier in table.encoding().tiers() {
+        let mut values = table.read_tier(tier).unwrap();
+        change(tier, &mut values);
+        let statistics = TierStatistics { residual: Some(3e-15), ..TierStatistics::default() };
+        writer.write_tier(tier, statistics, &values).unwrap();
+    }
+    writer.finish().unwrap();
+    AnyTable::open(&path).unwrap() // the open file outlives its directory
+}
+
+#[test]
+fn a_published_table_is_within_half_a_quantum_of_the_exact_one() {
+    let (published, exact) = (open("finkel2-published"), open("finkel2-f64"));
+    let both_ways = [diff(&published, &exact).unwrap(), diff(&exact, &published).unwrap()];
+    for diff in both_ways {
+        assert_eq!(diff.total.compared, 12_869);
+        assert!(diff.total.largest <= published.quantum() / 2.0 + 1e-7, "{diff:?}");
+        assert!(diff.total.mean() > 0.0 && diff.total.mean() < diff.total.largest);
+        let at = diff.at.unwrap();
+        let distance = published.value(&at).unwrap() - exact.value(&at).unwrap();
+        assert!((distance.abs() - diff.total.largest).abs() < 1e-15);
+        let compared: u64 = diff.tiers.iter().map(|(_, tier)| tier.compared).sum();
+        assert_eq!(compared, diff.total.compared);
+    }
+}
+
+#[test]
+fn a_single_changed_value_is_found_by_diff_and_by_verify() {
+    let exact = open("masters2-f64");
+    let (tier, offset) = (Tier::new(1, 2), 1234);
+    let other = changed(&exact, ValueType::F64, |at, values| {
+        if at == tier {
+            values[offset as usize] += 1e-6;
+        }
+    });
+    let position = exact.encoding().unrank(Index { tier, offset });
+    let diff = diff(&exact, &other).unwrap();
+    assert_eq!(diff.at, Some(position));
+    assert!((diff.total.largest - 1e-6).abs() < 1e-12);
+    let verification = verify(&other, None).unwrap();
+    assert!(!verification.holds());
+    assert_eq!(verification.at, Some(position));
+    assert!(verification.largest_violation > 0.9e-6);
+}
+
+#[test]
+fn tables_of_different_games_are_not_compared() {
+    let refusal = |left: &str, right: &str| {
+        diff(&open(left), &open(right)).map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(refusal("finkel1-f64", "finkel2-f64").contains("differ in pieces: 1 against 2"));
+    assert!(
+        refusal("finkel2-f64", "masters2-f64").contains("path: single-short against single-long")
+    );
+    assert!(refusal("masters2-f64", "blitz2-f64").contains("differ in dice"));
+}
+
+#[test]
+fn every_reference_file_verifies() {
+    for name in [
+        "finkel1-f64",
+        "finkel2-f64",
+        "finkel2-published",
+        "masters2-f64",
+        "blitz2-f64",
+        "aseb2-f64",
+    ] {
+        let table = open(name);
+        let verification = verify(&table, None).unwrap();
+        assert!(verification.holds(), "{name}: {verification:?}");
+        assert_eq!(verification.checked, table.encoding().undecided());
+        assert!(verification.won.checked > 0 && verification.symmetric.checked > 0);
+    }
+}
+
+#[test]
+fn every_value_type_of_a_good_table_verifies() {
+    let exact = open("blitz2-f64");
+    for value_type in ValueType::ALL {
+        let table = changed(&exact, value_type, |_, _| {});
+        let verification = verify(&table, None).unwrap();
+        assert!(verification.holds(), "{value_type}: {verification:?}");
+        assert!(verification.tolerance < 6.0 * value_type.quantum().max(1e-14));
+    }
+}
+
+#[test]
+fn made_up_values_do_not_verify() {
+    let encoding = Encoding::new(&ruleset("murray", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("made-up.zgt");
+    write_made_up(&path, &encoding, ValueType::Percent16, Compression::Zstd).unwrap();
+    let verification = verify(&AnyTable::open(&path).unwrap(), None).unwrap();
+    assert!(verification.beyond_tolerance > verification.checked / 2);
+    assert!(verification.symmetric.beyond_tolerance > 0);
+}
+
+#[test]
+fn a_sample_is_as_large_as_asked_and_agrees_with_looking_at_everything() {
+    let table = open("masters2-f64");
+    let all = verify(&table, None).unwrap();
+    for sample in [1, 2, 100, 20_314, u64::MAX] {
+        let verification = verify(&table, Some(sample)).unwrap();
+        assert_eq!(verification.checked, sample.min(20_314));
+        assert!(verification.holds());
+        assert!(verification.largest_violation <= all.largest_violation);
+        assert_eq!(verification, verify(&table, Some(sample)).unwrap());
+    }
+}
+
+#[test]
+fn a_won_position_that_is_not_certain_is_found() {
+    let table = RguTable::open(&reference("finkel1-f64")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("uncertain.rgu");
+    let value = |position: &Position| {
+        let won = position.own.scored == 1 && position.opponent.board == 0;
+        if won { Ok(0.75) } else { table.value(position) }
+    };
+    rgu::write(&path, Existing::Keep, table.keys(), ValueType::F64, value).unwrap();
+    let verification = verify(&AnyTable::open(&path).unwrap(), None).unwrap();
+    assert_eq!(verification.beyond_tolerance, 0);
+    assert_eq!(verification.won.beyond_tolerance, 1);
+    assert_eq!(verification.won.largest_violation, 0.25);
+}

@@ -1,0 +1,294 @@
+//! `.zgt` files: what is written is read, the same bytes every time, and no damage goes unnoticed.
+
+mod common;
+
+use common::{made_up, reference, ruleset, write_made_up};
+use xxhash_rust::xxh3::xxh3_64;
+use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_game::{Position, Side};
+use ziggurat_table::{
+    AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
+    rgu::RguTable,
+};
+
+#[test]
+fn every_value_reads_back_to_half_a_quantum() {
+    let encoding = Encoding::new(&ruleset("masters", 3)).unwrap(); // several frames per tier
+    let directory = tempfile::tempdir().unwrap();
+    for value_type in ValueType::ALL {
+        for (name, compression) in Compression::ALL {
+            let path = directory.path().join(format!("{value_type}-{name}.zgt"));
+            write_made_up(&path, &encoding, value_type, compression).unwrap();
+            let table = Table::open(&path).unwrap();
+            table.verify_checksums().unwrap();
+            assert_eq!(table.ruleset(), encoding.ruleset());
+            assert_eq!((table.value_type(), table.compression()), (value_type, compression));
+            assert_eq!(table.positions(), 512_349);
+            let half = value_type.quantum() / 2.0;
+            for tier in encoding.tiers() {
+                let (read, meant) = (table.read_tier(tier).unwrap(), made_up(&encoding, tier));
+                assert_eq!(read.len(), meant.len());
+                assert!(read.iter().zip(&meant).all(|(read, meant)| (read - meant).abs() <= half));
+                if value_type == ValueType::F64 {
+                    assert_eq!(read, meant);
+                }
+                let length = read.len() as u64;
+                for range in
+                    [0..1, length / 3..length / 3, length / 5..length - 1, length - 1..length]
+                {
+                    let some = table.read_range(tier, range.clone()).unwrap();
+                    assert_eq!(some, read[range.start as usize..range.end as usize], "{range:?}");
+                }
+                for offset in (0..length).step_by(10_007) {
+                    let stored = table.stored(Index { tier, offset }).unwrap();
+                    assert_eq!(stored, read[offset as usize]);
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_value_of_a_position_is_the_chance_of_the_player_to_move() {
+    let original = RguTable::open(&reference("finkel2-f64")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("finkel2.zgt");
+    let zgt = |table: &AnyTable| {
+        table.export_zgt(&path, Existing::Keep, ValueType::F64, Compression::Zstd)
+    };
+    zgt(&AnyTable::open(&reference("finkel2-f64")).unwrap()).unwrap();
+    let table = Table::open(&path).unwrap();
+    for run in original.keys().runs() {
+        original.keys().for_each(&run, |_, position| {
+            let (ours, theirs) =
+                (table.value(position).unwrap(), original.value(position).unwrap());
+            assert!((ours - theirs).abs() < 1e-15, "{position:?}: {ours} and {theirs}");
+        });
+    }
+    let won = Position { own: Side::new([], 2), opponent: Side::new([8], 0) };
+    assert_eq!((table.value(&won).unwrap(), table.value(&won.swap()).unwrap()), (1.0, 0.0));
+    let both_on_8 = Position { own: Side::new([8], 0), opponent: Side::new([8], 0) };
+    let error = table.value(&both_on_8).unwrap_err().to_string();
+    assert!(error.starts_with("not a position of finkel: "), "{error}");
+}
+
+#[test]
+fn statistics_survive_to_the_last_bit() {
+    let encoding = Encoding::new(&ruleset("aseb", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("aseb2.zgt");
+    write_made_up(&path, &encoding, ValueType::F32, Compression::Zstd).unwrap();
+    let table = Table::open(&path).unwrap();
+    assert_eq!(table.certificate(), Some(2e-12));
+    let tiers: Vec<(Tier, TierStatistics)> = table.tiers().collect();
+    assert_eq!(tiers.iter().map(|(tier, _)| *tier).collect::<Vec<_>>(), encoding.tiers());
+    for (tier, statistics) in tiers {
+        assert_eq!(statistics.supersteps, 10 * u32::from(tier.just_moved));
+        assert_eq!(statistics.residual, Some(1e-13 / 3.0));
+        assert_eq!(statistics.certificate, Some(1e-12 * f64::from(tier.to_move)));
+    }
+}
+
+#[test]
+fn the_same_values_give_the_same_bytes_with_any_number_of_threads() {
+    let encoding = Encoding::new(&ruleset("masters", 3)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let mut files = Vec::new();
+    for threads in [1, 2, 3, 7] {
+        let path = directory.path().join(format!("{threads}.zgt"));
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        pool.install(|| write_made_up(&path, &encoding, ValueType::F64, Compression::Zstd))
+            .unwrap();
+        files.push(std::fs::read(&path).unwrap());
+    }
+    assert!(files.iter().all(|file| *file == files[0]));
+}
+
+#[test]
+fn raw_tiers_are_aligned_arrays() {
+    let encoding = Encoding::new(&ruleset("masters", 3)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("raw.zgt");
+    write_made_up(&path, &encoding, ValueType::F64, Compression::Raw).unwrap();
+    let (table, bytes) = (Table::open(&path).unwrap(), std::fs::read(&path).unwrap());
+    for tier in encoding.tiers() {
+        let range = table.raw_bytes(tier).unwrap();
+        assert_eq!(range.start % 64, 0);
+        let mapped = bytes[range.start as usize..range.end as usize].chunks_exact(8);
+        let mapped = mapped.map(|word| f64::from_le_bytes(word.try_into().unwrap()));
+        assert!(mapped.eq(made_up(&encoding, tier)));
+    }
+}
+
+/// A small table of each compression, as bytes.
+fn small_tables() -> Vec<Vec<u8>> {
+    let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let table = |(name, compression): (&str, Compression)| {
+        let path = directory.path().join(name);
+        write_made_up(&path, &encoding, ValueType::Percent16, compression).unwrap();
+        std::fs::read(path).unwrap()
+    };
+    Compression::ALL.into_iter().map(table).collect()
+}
+
+/// What opening and reading all of a file of these bytes says.
+fn read_all(bytes: &[u8]) -> Result<(), String> {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("some.zgt");
+    std::fs::write(&path, bytes).unwrap();
+    let read = AnyTable::open(&path).and_then(|table| table.verify_file());
+    read.map_err(|error: TableError| error.to_string())
+}
+
+#[test]
+fn no_flipped_bit_goes_unnoticed() {
+    for bytes in small_tables() {
+        assert_eq!(read_all(&bytes), Ok(()));
+        for at in 0..bytes.len() {
+            let mut flipped = bytes.clone();
+            flipped[at] ^= 1 << (at % 8);
+            let error = read_all(&flipped).expect_err(&format!("byte {at} of {}", bytes.len()));
+            assert!(error.contains("some.zgt"), "{error}");
+        }
+    }
+}
+
+#[test]
+fn no_missing_or_extra_byte_goes_unnoticed() {
+    for bytes in small_tables() {
+        for length in 0..bytes.len() {
+            let error = read_all(&bytes[..length]).expect_err(&format!("{length} bytes"));
+            let said = if length < 8 { "not a table" } else { "is incomplete" };
+            assert!(error.contains(said), "{length} bytes: {error}");
+        }
+        let mut longer = bytes.clone();
+        longer.push(0);
+        assert!(read_all(&longer).unwrap_err().contains("is incomplete"));
+    }
+}
+
+#[test]
+fn a_frame_is_verified_when_it_is_read() {
+    let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("flipped.zgt");
+    write_made_up(&path, &encoding, ValueType::F64, Compression::Raw).unwrap();
+    let tier = Tier::new(1, 1);
+    let range = Table::open(&path).unwrap().raw_bytes(tier).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes[range.start as usize + 100] ^= 1;
+    std::fs::write(&path, bytes).unwrap();
+    let table = Table::open(&path).unwrap();
+    let error = table.value(&Position::start()).unwrap_err().to_string();
+    assert!(error.contains("frame 0 of tier 1-1") && error.contains("checksum"), "{error}");
+    assert!(table.read_tier(tier).is_err());
+}
+
+/// A table whose header was changed, with the checksum that belongs to it.
+fn with_header(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let at = bytes.windows(from.len()).position(|window| window == from.as_bytes()).unwrap();
+    let mut bytes = bytes.to_vec();
+    bytes[at..at + to.len()].copy_from_slice(to.as_bytes());
+    let length = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let checksum = xxh3_64(&bytes[..(16 + length).next_multiple_of(64)]);
+    let at = bytes.len() - 40 + 16;
+    bytes[at..at + 8].copy_from_slice(&checksum.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn files_of_other_versions_say_so() {
+    let bytes = &small_tables()[0];
+    let mut newer = bytes.clone();
+    newer[8] = 2;
+    let error = read_all(&newer).unwrap_err();
+    assert!(error.contains("has format version 2") && error.contains("newer ziggurat"), "{error}");
+    let version = format!("\"encoder_version\":{}", Encoding::VERSION);
+    let foreign = with_header(bytes, &version, "\"encoder_version\":9");
+    let error = read_all(&foreign).unwrap_err();
+    assert!(error.contains("encoder version 9"), "{error}");
+    let error = read_all(&with_header(bytes, "pieces = 1", "pieces = 2")).unwrap_err();
+    assert!(error.contains("is damaged: tier 1-2 is missing"), "{error}");
+    let error = read_all(&with_header(bytes, "pieces = 1", "pieces = 0")).unwrap_err();
+    assert!(error.contains("the ruleset in"), "{error}");
+}
+
+#[test]
+fn what_is_no_table_is_refused() {
+    for bytes in [&b""[..], b"RG", b"hello", &[0; 1000], b"\x89PNG\r\n\x1a\n and so on, at length"]
+    {
+        assert!(read_all(bytes).unwrap_err().contains("is not a table"));
+    }
+}
+
+#[test]
+fn an_unfinished_table_leaves_nothing_behind() {
+    let encoding = Encoding::new(&ruleset("finkel", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("finkel2.zgt");
+    let create = |existing| {
+        TableWriter::create(&path, existing, &encoding, ValueType::F64, Compression::Zstd)
+    };
+    let files = || std::fs::read_dir(directory.path()).unwrap().count();
+    let tier = Tier::new(2, 2);
+    let values = made_up(&encoding, tier);
+
+    let mut writer = create(Existing::Keep).unwrap();
+    writer.write_tier(tier, TierStatistics::default(), &values).unwrap();
+    assert_eq!(files(), 1);
+    assert!(!path.exists());
+    assert!(writer.finish().unwrap_err().to_string().contains("tier 1-1 is not written"));
+    assert_eq!(files(), 0);
+
+    std::fs::write(&path, "precious").unwrap();
+    let error = create(Existing::Keep).unwrap_err().to_string();
+    assert!(error.contains("already exists"), "{error}");
+    drop(create(Existing::Replace).unwrap());
+    assert_eq!((files(), std::fs::read(&path).unwrap()), (1, b"precious".to_vec()));
+}
+
+#[test]
+fn a_file_that_appears_meanwhile_is_kept() {
+    let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("finkel1.zgt");
+    let fill = |existing| {
+        let mut writer =
+            TableWriter::create(&path, existing, &encoding, ValueType::F64, Compression::Zstd)?;
+        std::fs::write(&path, "precious").unwrap();
+        let tier = Tier::new(1, 1);
+        writer.write_tier(tier, TierStatistics::default(), &made_up(&encoding, tier))?;
+        writer.finish()
+    };
+    assert!(matches!(fill(Existing::Keep), Err(TableError::Exists { .. })));
+    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    fill(Existing::Replace).unwrap();
+    Table::open(&path).unwrap().verify_checksums().unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+}
+
+#[test]
+fn tiers_that_do_not_fit_are_refused() {
+    let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("finkel1.zgt");
+    let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+    let mut writer = TableWriter::create(&path, keep, &encoding, ValueType::F32, zstd).unwrap();
+    let mut write = |tier, values: &[f64]| {
+        let written = writer.write_tier(tier, TierStatistics::default(), values);
+        written.map_err(|error| error.to_string())
+    };
+    let tier = Tier::new(1, 1);
+    let mut values = made_up(&encoding, tier);
+    assert!(write(Tier::new(1, 2), &values).unwrap_err().contains("no tier 1-2"));
+    assert!(write(tier, &values[1..]).unwrap_err().contains("217 positions, not 216"));
+    for wrong in [f64::NAN, 1.5, -0.1, f64::INFINITY] {
+        let right = std::mem::replace(&mut values[5], wrong);
+        assert!(write(tier, &values).unwrap_err().contains("not a chance"));
+        values[5] = right;
+    }
+    write(tier, &values).unwrap();
+    assert!(write(tier, &values).unwrap_err().contains("written already"));
+}
