@@ -1,0 +1,81 @@
+//! What one update of one position costs: nanoseconds per position-sweep and core.
+//!
+//! `cargo bench -p ziggurat-kernel --bench sweeps` takes two minutes. One iteration, as
+//! criterion reports it, is one position updated once on one core: the time of some sweeps over
+//! the largest step of a game, times the threads, over the positions swept.
+//!
+//! The rivals are in-place sweeps over a precomputed successor table, see
+//! [`ziggurat_reference::baseline`]: laid out as the fastest solver published has it, and as
+//! tightly as a perfect ranking allows.
+
+use std::time::{Duration, Instant};
+
+use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Position, Ruleset, Side};
+use ziggurat_reference::baseline::{Baseline, Design};
+
+/// The games and with how many pieces: 14.7 and 6.2 million positions, the largest step 4.8 and
+/// 3.1 million, so that neither values nor tables fit into a cache.
+const GAMES: [(&str, u8); 2] = [("finkel", 5), ("blitz", 4)];
+
+/// Sweeps before the clock starts, so that values are as varied as in a solve.
+const SWEEPS_BEFORE: usize = 5;
+
+fn sweeps(criterion: &mut Criterion) {
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    for (game, pieces) in GAMES {
+        let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
+        let ruleset = Ruleset::builtin(game).expect("a built-in").with(&overrides).expect("pieces");
+        let encoding = Encoding::new(&ruleset).expect("built-ins have an encoding");
+        let mut group = criterion.benchmark_group(format!("{game} with {pieces} pieces"));
+        group.sampling_mode(SamplingMode::Flat).sample_size(10);
+        for (design, name) in [
+            (Design::Published, "successor table as published"),
+            (Design::Compact, "compact successor table"),
+        ] {
+            let lower = |position: &Position| estimate(&ruleset, position);
+            let tier = Tier::new(pieces, pieces);
+            let mut baseline = Baseline::new(&encoding, tier, design, lower, cores)
+                .expect("the game is small enough for a successor table");
+            let bytes = baseline.table_bytes() as f64 / baseline.positions() as f64;
+            println!("{game}, {name}: {bytes:.1} bytes per position");
+            for _ in 0..SWEEPS_BEFORE {
+                baseline.sweep(cores);
+            }
+            for threads in if cores > 1 { vec![1, cores] } else { vec![1] } {
+                group.bench_function(BenchmarkId::new(name, format!("threads: {threads}")), |b| {
+                    b.iter_custom(|updates| {
+                        per_update(updates, baseline.positions(), threads, || {
+                            baseline.sweep(threads);
+                        })
+                    });
+                });
+            }
+        }
+        group.finish();
+    }
+}
+
+/// The time of `updates` updates on one core, from that of as many whole sweeps as they need.
+fn per_update(updates: u64, positions: u64, threads: usize, mut sweep: impl FnMut()) -> Duration {
+    let sweeps = updates.div_ceil(positions);
+    let begin = Instant::now();
+    (0..sweeps).for_each(|_| sweep());
+    let core_seconds = begin.elapsed().as_secs_f64() * threads as f64;
+    Duration::from_secs_f64(core_seconds / (sweeps * positions) as f64 * updates as f64)
+}
+
+/// A guess at the chance of the player to move, by how far the pieces have come. It stands in
+/// for solved lower tiers, as only the time of a sweep matters here.
+fn estimate(ruleset: &Ruleset, position: &Position) -> f64 {
+    let end = f64::from(ruleset.path().len() + 1);
+    let progress = |side: &Side| {
+        side.positions().map(f64::from).sum::<f64>() + f64::from(side.scored) * end
+    };
+    let lead = progress(&position.own) - progress(&position.opponent);
+    0.5 + 0.45 * (lead / end).tanh()
+}
+
+criterion_group!(benches, sweeps);
+criterion_main!(benches);
