@@ -29,6 +29,20 @@ pub fn percent(chance: f64) -> String {
     format!("{:.10} %", chance * 100.0)
 }
 
+/// A difference of two chances, to two digits that matter: `18 percentage points`, and in
+/// powers of ten where it is tiny.
+pub fn points(difference: f64) -> String {
+    let points = difference * 100.0;
+    if points == 0.0 {
+        "0 percentage points".to_owned()
+    } else if points < 1e-4 {
+        format!("{points:.1e} percentage points")
+    } else {
+        let decimals = (1.0 - points.log10().floor()).max(0.0) as usize;
+        format!("{points:.decimals$} percentage points")
+    }
+}
+
 /// A whole number with its thousands apart: `137,913,936`.
 pub fn grouped(number: impl Into<u128>) -> String {
     let digits = number.into().to_string();
@@ -114,6 +128,10 @@ mod tests {
     #[test]
     fn numbers_look_as_a_person_writes_them() {
         assert_eq!(percent(0.515404732509), "51.5404732509 %");
+        assert_eq!(points(0.183654), "18 percentage points");
+        assert_eq!(points(0.00015066), "0.015 percentage points");
+        assert_eq!(points(3.1e-14), "3.1e-12 percentage points");
+        assert_eq!(points(0.0), "0 percentage points");
         assert_eq!(grouped(137_913_936u64), "137,913,936");
         assert_eq!(grouped(7u64), "7");
         assert_eq!(grouped(1000u64), "1,000");

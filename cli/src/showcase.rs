@@ -8,7 +8,10 @@
 use ziggurat_game::{Position, Roll, Ruleset};
 use ziggurat_table::{AnyTable, TableError};
 
-use crate::advice::{Advice, advise};
+use crate::{
+    advice::{Advice, advise},
+    output::points,
+};
 
 /// A game longer than this is cut off; games of Finkel take some 200 turns.
 const MOST_TURNS: usize = 2000;
@@ -46,13 +49,13 @@ pub fn decisions(table: &AnyTable) -> Result<Vec<Decision>, TableError> {
         .min_by(|a, b| gap(&a.1).total_cmp(&gap(&b.1)));
     let mut decisions = Vec::new();
     if let Some((position, advice)) = costly.filter(|(_, advice)| hasty(advice) > 0.0) {
-        let lost = hasty(advice) * 100.0;
-        let title = format!("Moving the piece furthest along would cost {lost:.4} points here.");
+        let lost = points(hasty(advice));
+        let title = format!("Here moving the piece furthest along would cost {lost}.");
         decisions.push(Decision { title, position: *position, advice: advice.clone() });
     }
     if let Some((position, advice)) = close {
-        let apart = gap(advice) * 100.0;
-        let title = format!("A close decision: the two best moves are {apart:.1e} points apart.");
+        let apart = points(gap(advice));
+        let title = format!("A close decision: the two best moves are {apart} apart.");
         decisions.push(Decision { title, position: *position, advice: advice.clone() });
     }
     Ok(decisions)

@@ -217,9 +217,9 @@ fn report(
     }
     for decision in &decisions {
         text += &format!(
-            "\n{} {}\n\n{}\n{}",
-            ruleset.format_position(&decision.position),
+            "\n{}\n{}\n\n{}\n{}",
             decision.title,
+            ruleset.format_position(&decision.position),
             ruleset.draw_position(&decision.position),
             decision.advice.text(ruleset),
         );

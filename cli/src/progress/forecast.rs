@@ -5,10 +5,18 @@
 //! `supersteps * ln(tolerance) / ln(residual)` of them; a step that waits, about as many as those
 //! before it did.
 
+use std::collections::VecDeque;
+
 use ziggurat_kernel::{Event, Plan};
 
 /// Supersteps of a step before anything is known: what finkel needs on average.
 const TYPICAL_SUPERSTEPS: f64 = 60.0;
+
+/// Before this share of the work is done, the speed says little: the first steps are tiny.
+const LEAST_FRACTION: f64 = 0.005;
+
+/// The speed is that of this many seconds past.
+const SPEED_WINDOW_SECONDS: f64 = 20.0;
 
 /// The state of a step.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,7 +42,8 @@ pub struct Forecast {
     positions: Vec<u64>,
     tolerance: f64,
     states: Vec<StepState>,
-    positions_swept: u64,
+    /// Seconds gone and positions swept, over all steps and supersteps, at some times past.
+    swept: VecDeque<(f64, u64)>,
     latest: usize,
 }
 
@@ -45,13 +54,13 @@ impl Forecast {
             positions: plan.steps.iter().map(|step| step.positions).collect(),
             tolerance,
             states: vec![StepState::Waiting; plan.steps.len()],
-            positions_swept: 0,
+            swept: VecDeque::from([(0.0, 0)]),
             latest: 0,
         }
     }
 
-    /// Takes note of an event.
-    pub fn tell(&mut self, event: &Event) {
+    /// Takes note of an event, `seconds` after the solve began.
+    pub fn tell(&mut self, event: &Event, seconds: f64) {
         match *event {
             Event::StepStarted { step } => {
                 self.states[step] = StepState::Active { superstep: 0, residual: 1.0 };
@@ -59,7 +68,10 @@ impl Forecast {
             }
             Event::Superstep { step, superstep, residual, positions_swept, .. } => {
                 self.states[step] = StepState::Active { superstep, residual };
-                self.positions_swept = positions_swept;
+                self.swept.push_back((seconds, positions_swept));
+                while self.swept.len() > 2 && self.swept[1].0 < seconds - SPEED_WINDOW_SECONDS {
+                    self.swept.pop_front();
+                }
                 self.latest = step;
             }
             Event::StepFinished { step, .. } => {
@@ -85,9 +97,10 @@ impl Forecast {
         self.states.iter().filter(|state| matches!(state, StepState::Done { .. })).count()
     }
 
-    /// Positions swept so far, over all steps and supersteps.
-    pub fn positions_swept(&self) -> u64 {
-        self.positions_swept
+    /// Positions swept per second, of late.
+    pub fn speed(&self) -> f64 {
+        let ((began, before), (now, after)) = (self.swept[0], self.swept[self.swept.len() - 1]);
+        (after - before) as f64 / (now - began).max(1e-9)
     }
 
     /// The share of all work that is done, 0..=1, as far as can be told.
@@ -96,10 +109,11 @@ impl Forecast {
         if needed > 0.0 { made / needed } else { 0.0 }
     }
 
-    /// Seconds left at the speed so far; `None` before there is one.
-    pub fn seconds_left(&self, seconds_gone: f64) -> Option<f64> {
+    /// Seconds left at the speed of late; `None` before that can be told.
+    pub fn seconds_left(&self) -> Option<f64> {
         let (made, needed) = self.work();
-        (made > 0.0).then(|| seconds_gone * (needed - made) / made)
+        let speed = self.speed();
+        (made >= LEAST_FRACTION * needed && speed > 0.0).then(|| (needed - made) / speed)
     }
 
     /// Position-sweeps made, and those needed in all.
@@ -151,7 +165,7 @@ mod tests {
             positions: positions.to_vec(),
             tolerance: 1e-12,
             states: vec![StepState::Waiting; positions.len()],
-            positions_swept: 0,
+            swept: VecDeque::from([(0.0, 0)]),
             latest: 0,
         }
     }
@@ -161,7 +175,8 @@ mod tests {
         let mut forecast = forecast(&[100, 300]);
         forecast.states[0] = StepState::Done { supersteps: 40 };
         assert_eq!(forecast.fraction(), 0.25);
-        assert_eq!(forecast.seconds_left(10.0), Some(30.0));
+        forecast.swept.push_back((10.0, 4000));
+        assert_eq!(forecast.seconds_left(), Some(30.0));
     }
 
     #[test]
@@ -172,8 +187,25 @@ mod tests {
     }
 
     #[test]
+    fn the_speed_is_that_of_late() {
+        let mut forecast = forecast(&[1_000_000]);
+        for second in 1..=100u32 {
+            let swept =
+                if second <= 50 { u64::from(second) } else { 50 + 1000 * u64::from(second - 50) };
+            let event = Event::Superstep {
+                step: 0,
+                superstep: second,
+                residual: 0.1,
+                positions_swept: swept,
+            };
+            forecast.tell(&event, f64::from(second));
+        }
+        assert!((forecast.speed() - 1000.0).abs() < 1.0);
+    }
+
+    #[test]
     fn a_solve_that_has_not_begun_has_no_time_left_to_tell() {
-        assert_eq!(forecast(&[5, 5]).seconds_left(1.0), None);
+        assert_eq!(forecast(&[5, 5]).seconds_left(), None);
         assert_eq!(forecast(&[5, 5]).fraction(), 0.0);
     }
 }

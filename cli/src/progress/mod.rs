@@ -20,7 +20,7 @@ const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 /// How progress is shown.
 enum Style {
     Terminal(ProgressBar),
-    Plain { last_line: Option<Instant> },
+    Plain { last_line: Instant },
     Json,
 }
 
@@ -40,7 +40,7 @@ impl<'p> Progress<'p> {
         let style = if json {
             Style::Json
         } else if bar.is_hidden() {
-            Style::Plain { last_line: None }
+            Style::Plain { last_line: Instant::now() }
         } else {
             let template = "\n{msg}\n\n{bar:46} {percent:>3} %";
             if let Ok(style) = ProgressStyle::with_template(template) {
@@ -55,8 +55,8 @@ impl<'p> Progress<'p> {
 
     /// Shows an event.
     pub fn tell(&mut self, event: Event) {
-        self.forecast.tell(&event);
         let seconds = self.started.elapsed().as_secs_f64();
+        self.forecast.tell(&event, seconds);
         match &mut self.style {
             Style::Terminal(bar) => {
                 let text = side_by_side(
@@ -67,9 +67,8 @@ impl<'p> Progress<'p> {
                 bar.set_position((self.forecast.fraction() * 1000.0) as u64);
             }
             Style::Plain { last_line } => {
-                let due = last_line.is_none_or(|last| last.elapsed() >= PLAIN_INTERVAL);
-                if due && self.forecast.positions_swept() > 0 {
-                    *last_line = Some(Instant::now());
+                if last_line.elapsed() >= PLAIN_INTERVAL {
+                    *last_line = Instant::now();
                     let lines = status(self.plan, &self.title, &self.forecast, seconds);
                     eprintln!("{}", lines[1..].join(", "));
                 }
@@ -103,9 +102,8 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
     if let StepState::Active { superstep, residual } = forecast.states()[forecast.latest()] {
         lines.push(format!("superstep {superstep}, residual {residual:.1e}"));
     }
-    let rate = forecast.positions_swept() as f64 / seconds.max(1e-9);
-    lines.push(format!("{} positions per second", short(rate)));
-    let left = match forecast.seconds_left(seconds) {
+    lines.push(format!("{} positions per second", short(forecast.speed())));
+    let left = match forecast.seconds_left() {
         Some(left) => format!(", about {} left", duration(left)),
         None => String::new(),
     };
@@ -147,7 +145,7 @@ fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> 
         line["superstep"] = json!(superstep);
         line["residual"] = json!(residual);
         line["positions_swept"] = json!(positions_swept);
-        line["seconds_left"] = json!(forecast.seconds_left(seconds));
+        line["seconds_left"] = json!(forecast.seconds_left());
     }
     line
 }

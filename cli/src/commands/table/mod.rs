@@ -1,7 +1,9 @@
 //! `ziggurat table`: what is in a table, and whether it is right.
 
+mod diff;
 mod get;
 mod info;
+mod verify;
 
 use crate::failure::{Exit, Failure};
 
@@ -16,6 +18,8 @@ pub struct Args {
 enum Command {
     Info(info::Args),
     Get(get::Args),
+    Diff(diff::Args),
+    Verify(verify::Args),
 }
 
 /// Runs the command.
@@ -23,5 +27,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     match &args.command {
         Command::Info(args) => info::run(args),
         Command::Get(args) => get::run(args),
+        Command::Diff(args) => diff::run(args),
+        Command::Verify(args) => verify::run(args),
     }
 }

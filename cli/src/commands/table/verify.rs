@@ -1,0 +1,107 @@
+//! `ziggurat table verify`: whether the values of a table are those of optimal play.
+
+use std::path::PathBuf;
+
+use serde_json::json;
+use ziggurat_table::{AnyTable, Identities, Verification, verify};
+
+use crate::{
+    failure::{Exit, Failure},
+    output::{grouped, points, print, print_json},
+};
+
+/// Verify a table against its checksums and against the rules of the game
+///
+/// Every value must be what Bellman's equation makes of the values of the next positions. Ends
+/// with exit code 1 if one is not, or if the file is damaged.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The table, .zgt or .rgu
+    file: PathBuf,
+
+    /// Verify about this many positions, spread evenly, instead of all
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
+    sample: Option<u64>,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let table = AnyTable::open(&args.file)?;
+    table.verify_file()?;
+    let found = verify(&table, args.sample)?;
+    let at = found.at.map(|at| table.ruleset().format_position(&at));
+    if args.json {
+        print_json(&json!({
+            "holds": found.holds(),
+            "positions": found.positions,
+            "checked": found.checked,
+            "largest_violation_points": found.largest_violation * 100.0,
+            "position": at,
+            "tolerance_points": found.tolerance * 100.0,
+            "beyond_tolerance": found.beyond_tolerance,
+            "won": identities_json(&found.won),
+            "symmetric": identities_json(&found.symmetric),
+        }))?;
+    } else {
+        print(&text(&table, &found, at.as_deref()))?;
+    }
+    Ok(if found.holds() { Exit::Success } else { Exit::Failed })
+}
+
+fn text(table: &AnyTable, found: &Verification, at: Option<&str>) -> String {
+    let identities = |identities: &Identities, what: &str| {
+        let Identities { checked, largest_violation, beyond_tolerance } = *identities;
+        format!(
+            "{} {what}; largest violation {}, {} beyond the tolerance",
+            grouped(checked),
+            points(largest_violation),
+            grouped(beyond_tolerance),
+        )
+    };
+    let place = at.map_or(String::new(), |at| format!(", at {at}"));
+    let lines = [
+        ("file", "undamaged".to_owned()),
+        (
+            "equation",
+            format!(
+                "{} of {} undecided positions; largest violation {}{place}; {} beyond the tolerance",
+                grouped(found.checked),
+                grouped(found.positions),
+                points(found.largest_violation),
+                grouped(found.beyond_tolerance),
+            ),
+        ),
+        ("won", identities(&found.won, "positions in the file")),
+        ("symmetric", identities(&found.symmetric, "positions")),
+        (
+            "tolerance",
+            format!(
+                "{}, from the type of the values and how far they were solved",
+                points(found.tolerance)
+            ),
+        ),
+    ];
+    let mut text = format!(
+        "{}: {}, {} pieces\n",
+        table.path().display(),
+        table.ruleset().name(),
+        table.ruleset().pieces()
+    );
+    for (what, value) in lines {
+        text += &format!("  {what:<10} {value}\n");
+    }
+    text += if found.holds() { "The table holds.\n" } else { "The table is wrong.\n" };
+    text
+}
+
+fn identities_json(identities: &Identities) -> serde_json::Value {
+    json!({
+        "checked": identities.checked,
+        "largest_violation_points": identities.largest_violation * 100.0,
+        "beyond_tolerance": identities.beyond_tolerance,
+    })
+}
