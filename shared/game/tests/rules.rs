@@ -189,4 +189,6 @@ fn choices_of_a_tiny_game_are_those_counted_by_hand() {
         }
     }
     assert_eq!(histogram, [3, 15, 0]);
+    // A roll longer than the whole path moves nothing.
+    assert_eq!(moves(&tiny, "start", 4), []);
 }
