@@ -51,6 +51,7 @@ impl Ruleset {
             let near = number(NEAR.first_lap, visits(square));
             let mut lines: Vec<String> = far.into_iter().chain(near).collect();
             if self.parts().rosettes.contains(&square) {
+                // A rosette is on a path, so there is a line.
                 lines[0] = format!("{:<text$} {ROSETTE}", lines[0]);
             }
             lines.iter().map(|line| format!(" {line}")).collect()

@@ -2,7 +2,7 @@
 
 use crate::{Board, Square};
 
-/// The lines of every square's cell, none wider than the others of the drawing need.
+/// What stands in a square's cell, line by line.
 type Cells<'c> = &'c dyn Fn(Square) -> Vec<String>;
 
 /// Frames a board that lies on its side: row 1 is at the left, column 3 at the top. A cell is
