@@ -70,9 +70,8 @@ fn per_update(updates: u64, positions: u64, threads: usize, mut sweep: impl FnMu
 /// for solved lower tiers, as only the time of a sweep matters here.
 fn estimate(ruleset: &Ruleset, position: &Position) -> f64 {
     let end = f64::from(ruleset.path().len() + 1);
-    let progress = |side: &Side| {
-        side.positions().map(f64::from).sum::<f64>() + f64::from(side.scored) * end
-    };
+    let progress =
+        |side: &Side| side.positions().map(f64::from).sum::<f64>() + f64::from(side.scored) * end;
     let lead = progress(&position.own) - progress(&position.opponent);
     0.5 + 0.45 * (lead / end).tanh()
 }
