@@ -24,8 +24,6 @@ use crate::{
     position::{Decided, check},
 };
 
-/// Values are read into memory as a whole, for bulk reading, up to this many bytes.
-const MAX_BYTES_IN_MEMORY: u64 = 2 << 30;
 /// Metadata longer than this is taken for damage.
 const MAX_METADATA_BYTES: u64 = 1 << 20;
 
@@ -188,7 +186,8 @@ impl RguTable {
         self.read_range(tier, 0..self.encoding.tier_len(tier))
     }
 
-    /// The chances of the player who just moved, for some offsets of a tier.
+    /// The chances of the player who just moved, for some offsets of a tier. The first time that
+    /// more than one is asked for, all values of the file are read into memory.
     ///
     /// # Errors
     /// If there is no such tier or offset, or the file cannot be read or is damaged.
@@ -230,11 +229,12 @@ impl RguTable {
         })
     }
 
-    /// Reads all values into memory, if they are not too many, and verifies the keys, once.
+    /// Reads all values into memory and verifies the keys, once. The largest game there are keys
+    /// for has 5e8 values.
     fn load(&self) -> Result<(), TableError> {
-        let length = self.keys.count() * self.value_type.bytes() as u64;
-        if length <= MAX_BYTES_IN_MEMORY && self.values.get().is_none() {
+        if self.values.get().is_none() {
             self.verify_keys()?;
+            let length = self.keys.count() * self.value_type.bytes() as u64;
             let values = self.read(self.values_offset, length)?;
             self.values.get_or_init(|| values);
         }

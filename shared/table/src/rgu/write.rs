@@ -59,6 +59,17 @@ pub fn export(
     existing: Existing,
     value_type: ValueType,
 ) -> Result<(), TableError> {
+    export_in_windows(table, path, existing, value_type, WINDOW_VALUES)
+}
+
+/// [`export`], collecting at most `window_values` values at a time, or those of one run.
+fn export_in_windows(
+    table: &AnyTable,
+    path: &Path,
+    existing: Existing,
+    value_type: ValueType,
+    window_values: u64,
+) -> Result<(), TableError> {
     let keys = Keys::new(table.ruleset())?;
     let residuals =
         table.encoding().tiers().into_iter().map(|tier| table.statistics(tier).residual);
@@ -67,7 +78,7 @@ pub fn export(
     let mut runs = keys.runs().peekable();
     while let Some(&first) = runs.peek() {
         let window: Vec<Run> = std::iter::from_fn(|| {
-            runs.next_if(|run| run.first + run.len - first.first <= WINDOW_VALUES)
+            runs.next_if(|run| *run == first || run.first + run.len - first.first <= window_values)
         })
         .collect();
         let values = collect(table, &keys, &window)?;
@@ -157,4 +168,29 @@ fn write_runs(
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_small_windows_give_the_bytes_of_a_single_one() {
+        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+        let directory = tempfile::tempdir().unwrap();
+        for name in ["finkel2-f64", "masters2-f64"] {
+            let table = AnyTable::open(&data.join(name).with_extension("rgu")).unwrap();
+            let export = |window_values: u64| {
+                let path = directory.path().join(format!("{name}-{window_values}"));
+                let value_type = ValueType::F64;
+                export_in_windows(&table, &path, Existing::Keep, value_type, window_values)
+                    .unwrap();
+                std::fs::read(path).unwrap()
+            };
+            let whole = export(WINDOW_VALUES);
+            for window_values in [1, 1_000, 5_000] {
+                assert!(export(window_values) == whole, "{name} {window_values}");
+            }
+        }
+    }
 }
