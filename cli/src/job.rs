@@ -22,7 +22,7 @@ pub struct JobArgs {
     precision: PrecisionArg,
 
     /// Solve each tier until no value changes by more than this in a superstep, as a probability
-    /// [default: 1e-13, with f32 1e-6]
+    /// [default: 1e-14, with f32 1e-7], or until rounding allows no less
     #[arg(long, value_name = "E", value_parser = parse_tolerance)]
     tolerance: Option<f64>,
 
@@ -62,8 +62,8 @@ impl JobArgs {
     /// How to solve it.
     pub fn settings(&self) -> Settings {
         let (precision, floor) = match self.precision {
-            PrecisionArg::F32 => (Precision::F32, 1e-6),
-            PrecisionArg::F64 => (Precision::F64, 1e-13),
+            PrecisionArg::F32 => (Precision::F32, 1e-7),
+            PrecisionArg::F64 => (Precision::F64, 1e-14),
         };
         Settings {
             precision,

@@ -106,15 +106,18 @@ fn text(
         text += &format!("  {what:<10} {value}\n");
     }
     if args.tiers {
-        let mut rows =
-            vec![["  tier", "compared", "equal", "largest", "mean"].map(str::to_owned).to_vec()];
+        let mut rows = vec![
+            ["  tier", "compared", "equal", "largest points", "mean points"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
         rows.extend(diff.tiers.iter().map(|(tier, differences)| {
             vec![
                 format!("  {tier}"),
                 grouped(differences.compared),
                 grouped(differences.equal),
-                points(differences.largest),
-                points(differences.mean()),
+                format!("{:.1e}", differences.largest * 100.0),
+                format!("{:.1e}", differences.mean() * 100.0),
             ]
         }));
         text += &format!("\n{}\n", columns(&rows));

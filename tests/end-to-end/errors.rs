@@ -1,0 +1,133 @@
+//! Bad input gives one clear error that names the input and the remedy, and changes nothing.
+
+use std::{fs, path::Path};
+
+use crate::support::{data, files, run, stderr, succeed};
+
+const BAD_INPUT: i32 = 2;
+const REFUSED: i32 = 3;
+
+/// Runs a command that must fail with an exit code and say these things, and nothing else.
+fn fails(directory: &Path, arguments: &[&str], exit: i32, said: &[&str]) {
+    let before = files(directory);
+    let output = run(directory, arguments);
+    let message = stderr(&output);
+    assert_eq!(output.status.code(), Some(exit), "{arguments:?}: {message}");
+    assert_eq!(message.matches("error:").count(), 1, "{arguments:?}: {message}");
+    for words in said {
+        assert!(message.contains(words), "{arguments:?} does not say `{words}`: {message}");
+    }
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{arguments:?}");
+    assert_eq!(files(directory), before, "{arguments:?}");
+}
+
+/// A directory with `table.zgt`, finkel with one piece.
+fn with_table() -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    let solve = ["solve", "finkel", "--pieces", "1", "--out", "table.zgt"];
+    succeed(directory.path(), &solve);
+    directory
+}
+
+#[test]
+fn rulesets_that_do_not_exist_are_named_with_the_one_that_was_meant() {
+    let empty = tempfile::tempdir().unwrap();
+    let fails = |arguments: &[&str], said: &[&str]| fails(empty.path(), arguments, BAD_INPUT, said);
+    fails(&["solve", "finkl"], &["`finkl`", "did you mean `finkel`", "--ruleset FILE"]);
+    fails(&["count", "mastres"], &["`mastres`", "did you mean `masters`"]);
+    fails(&["rulesets", "show", "quake"], &["`quake`", "finkel, masters"]);
+    fails(&["solve", "--ruleset", "none.toml"], &["none.toml", "No such file"]);
+    fails(&["solve", "finkel", "--dice", "d7"], &["`d7`", "binary4"]);
+    fails(&["solve", "finkel", "--pieces", "0"], &["0 pieces", "1 to 15"]);
+    fails(&["solve", "finkel", "--pieces", "16"], &["16 pieces", "1 to 15"]);
+    fails(&["solve", "finkel", "--captures", "never"], &["never", "any"]);
+    fails(&["solve"], &["RULESET"]);
+    fails(&["solve", "finkel", "--value-type", "f16"], &["f16", "percent16"]);
+    fails(&["solve", "finkel", "--tolerance", "2"], &["'2'", "1e-12"]);
+    fails(&["solve", "finkel", "--memory", "much"], &["`much`", "6GiB"]);
+}
+
+#[test]
+fn a_mistake_in_a_ruleset_file_is_named_with_file_and_line() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("bad.toml"), "name = \"bad\"\npiecs = 3\n").unwrap();
+    fails(path, &["rulesets", "check", "bad.toml"], BAD_INPUT, &["bad.toml:2", "piecs", "pieces"]);
+    fails(path, &["solve", "--ruleset", "bad.toml"], BAD_INPUT, &["bad.toml:2"]);
+    fs::write(path.join("binary.toml"), [0xff, 0xfe, 0x00]).unwrap();
+    fails(path, &["rulesets", "check", "binary.toml"], BAD_INPUT, &["binary.toml", "UTF-8"]);
+}
+
+#[test]
+fn a_file_that_exists_is_kept_unless_the_user_says_otherwise() {
+    let directory = with_table();
+    let path = directory.path();
+    let before = fs::read(path.join("table.zgt")).unwrap();
+    let solve = ["solve", "blitz", "--pieces", "1", "--out", "table.zgt"];
+    fails(path, &solve, BAD_INPUT, &["table.zgt exists already", "--force"]);
+    let export = ["export", "table.zgt", "--format", "zgt"];
+    fails(path, &export, BAD_INPUT, &["table.zgt exists already", "--out FILE"]);
+    assert_eq!(fs::read(path.join("table.zgt")).unwrap(), before);
+
+    succeed(path, &[&solve[..], &["--force"]].concat());
+    assert_ne!(fs::read(path.join("table.zgt")).unwrap(), before);
+}
+
+#[test]
+fn places_that_cannot_be_written_are_named_before_any_work() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve = |out| ["solve", "finkel", "--out", out];
+    fails(path, &solve("none/table.zgt"), BAD_INPUT, &["there is no directory none"]);
+    fails(path, &solve("."), BAD_INPUT, &[". is a directory"]);
+}
+
+#[test]
+fn a_solve_that_does_not_fit_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve = ["solve", "finkel", "--memory", "1MB"];
+    fails(path, &solve, REFUSED, &["finkel with 7 pieces takes", "of memory", "1.00 MB"]);
+    let solve = ["solve", "double-long"];
+    fails(path, &solve, REFUSED, &["double-long with 7 pieces takes", "of memory", "--pieces N"]);
+    let solve = ["solve", "double-long", "--memory", "1000000TB", "--raw"];
+    fails(path, &solve, REFUSED, &["TB of disk", "is free in .", "--value-type percent16"]);
+}
+
+#[test]
+fn files_that_are_no_tables_are_named() {
+    let directory = with_table();
+    let path = directory.path();
+    fs::write(path.join("text.zgt"), "This is a text, not a table.\n").unwrap();
+    fails(path, &["best", "none.zgt", "start"], BAD_INPUT, &["none.zgt", "No such file"]);
+    fails(path, &["table", "info", "text.zgt"], BAD_INPUT, &["text.zgt is not a table"]);
+    fails(path, &["table", "verify", "none.zgt"], BAD_INPUT, &["none.zgt", "No such file"]);
+    fails(path, &["table", "diff", "table.zgt", "none.zgt"], BAD_INPUT, &["none.zgt"]);
+    fails(path, &["export", "none.zgt", "--format", "rgu"], BAD_INPUT, &["none.zgt"]);
+}
+
+#[test]
+fn positions_that_are_none_are_named_with_what_is_wrong() {
+    let directory = with_table();
+    let fails = |arguments: &[&str], said: &[&str]| {
+        fails(directory.path(), arguments, BAD_INPUT, said);
+    };
+    fails(&["table", "get", "table.zgt", "start", "4;8/3"], &["`4;8/3`"]);
+    fails(&["table", "get", "table.zgt", "15/-"], &["`15/-`", "1 to 14"]);
+    fails(&["best", "table.zgt", "1,2/-"], &["`1,2/-`", "piece"]);
+    fails(&["best", "table.zgt", "-/5/6"], &["`-/5/6`", "own/opponent"]);
+    fails(&["best", "table.zgt", "-+1/-"], &["`-+1/-` is decided"]);
+    fails(&["best", "table.zgt", "start", "--roll", "5"], &["never show 5", "0, 1, 2, 3, 4"]);
+}
+
+#[test]
+fn what_a_format_cannot_express_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve = ["solve", "double-short", "--pieces", "1", "--out", "double.zgt"];
+    succeed(path, &solve);
+    fails(path, &["export", "double.zgt", "--format", "rgu"], BAD_INPUT, &["double-short", "path"]);
+    let published = data("finkel2-published.rgu").canonicalize().unwrap();
+    let diff = ["table", "diff", "double.zgt", published.to_str().unwrap()];
+    fails(path, &diff, BAD_INPUT, &["the tables differ in"]);
+}

@@ -1,0 +1,9 @@
+//! What a user sees: these tests start the real binary and look at what it prints, how it ends
+//! and which files it leaves.
+
+mod errors;
+mod interrupt;
+mod published;
+mod same_bytes;
+mod support;
+mod tables;

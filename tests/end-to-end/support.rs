@@ -1,0 +1,85 @@
+//! Starting the binary, and finding the reference data.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+/// The binary with some arguments, in a directory.
+pub fn ziggurat(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_ziggurat"));
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    command
+}
+
+/// What the binary did, which must not be a panic.
+pub fn run(directory: &Path, arguments: &[&str]) -> Output {
+    let output = ziggurat(directory, arguments).output().expect("the binary starts");
+    assert_ne!(output.status.code(), Some(101), "{arguments:?}: {}", stderr(&output));
+    output
+}
+
+/// What the binary printed, given that it succeeded.
+pub fn succeed(directory: &Path, arguments: &[&str]) -> String {
+    let output = run(directory, arguments);
+    assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+    String::from_utf8(output.stdout).expect("output is UTF-8")
+}
+
+/// The JSON that the binary printed on its last line, given that it succeeded.
+pub fn succeed_with_json(directory: &Path, arguments: &[&str]) -> Value {
+    last_json(&succeed(directory, arguments))
+}
+
+/// The JSON on the last line of a text.
+pub fn last_json(text: &str) -> Value {
+    serde_json::from_str(text.lines().last().expect("a line")).expect("a line of JSON")
+}
+
+/// What went to standard error.
+pub fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The names of the files in a directory, hidden ones included.
+pub fn files(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).expect("a directory");
+    let mut names: Vec<String> = entries
+        .map(|entry| entry.expect("an entry").file_name().to_string_lossy().into_owned())
+        .collect();
+    names.sort();
+    names
+}
+
+/// The reference data that is part of this repository, and a larger collection beside it where
+/// there is one.
+fn data_directories() -> Vec<PathBuf> {
+    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let directories = [workspace.join("tests/data"), workspace.join("../shared/data")];
+    directories.into_iter().filter(|directory| directory.is_dir()).collect()
+}
+
+/// A file of the reference data.
+pub fn data(name: &str) -> PathBuf {
+    let mut places = data_directories().into_iter().map(|directory| directory.join(name));
+    places.find(|path| path.is_file()).unwrap_or_else(|| panic!("tests/data has no {name}"))
+}
+
+/// All published and independently computed tables, by name.
+pub fn reference_tables() -> Vec<PathBuf> {
+    let mut tables: Vec<PathBuf> = Vec::new();
+    for directory in data_directories() {
+        for name in files(&directory).iter().filter(|name| name.ends_with(".rgu")) {
+            if !tables.iter().any(|table| table.ends_with(name)) {
+                tables.push(directory.join(name));
+            }
+        }
+    }
+    if !tables.iter().any(|table| table.ends_with("masters3-f64.rgu")) {
+        eprintln!("SKIPPED: masters3-f64.rgu is not there, it is too large for tests/data");
+    }
+    tables
+}

@@ -1,0 +1,211 @@
+//! Tables that a user solves, queries, converts and verifies.
+
+use std::{fs, path::Path};
+
+use serde_json::Value;
+use ziggurat_game::Ruleset;
+
+use crate::support::{last_json, run, stderr, succeed, succeed_with_json};
+
+/// A directory with `table.zgt`, solved with some more arguments.
+fn solved(arguments: &[&str]) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    succeed(directory.path(), &[&["solve", "--json", "--out", "table.zgt"], arguments].concat());
+    directory
+}
+
+fn percent(value: &Value) -> f64 {
+    value["percent"].as_f64().unwrap()
+}
+
+#[test]
+fn the_first_thing_a_user_does_ends_with_the_chance_and_the_next_command() {
+    let directory = tempfile::tempdir().unwrap();
+    let text = succeed(directory.path(), &["solve", "finkel", "--pieces", "3"]);
+    assert!(text.contains("The first player wins 51.6201102238 %"), "{text}");
+    let hint = text.lines().last().unwrap();
+    let words: Vec<&str> = hint.split_whitespace().skip(1).collect();
+    assert_eq!(words[..2], ["best", "finkel-3.zgt"]);
+    // The hint can be followed, and shows the position that was shown before.
+    let best = succeed(directory.path(), &words);
+    let board = best.lines().find(|line| line.contains('│')).unwrap();
+    assert!(text.contains(board), "{text}\n{best}");
+}
+
+#[test]
+fn every_value_of_a_ruleset_of_ones_own_is_that_of_the_reference_solver() {
+    let toml = r#"
+        name = "mine"
+        board = "aseb"
+        path = "aseb"
+        dice = { 1 = "1/2", 2 = "1/3", 5 = "1/6" }
+        pieces = 1
+        safe_rosettes = false
+        rosettes_grant_rolls = true
+        captures_grant_rolls = true
+    "#;
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::write(path.join("mine.toml"), toml).unwrap();
+    succeed(path, &["rulesets", "check", "mine.toml"]);
+    let solve =
+        ["solve", "--ruleset", "mine.toml", "--rosettes-grant-rolls", "no", "--out", "mine.zgt"];
+    succeed(path, &solve);
+
+    let ruleset = Ruleset::from_toml(
+        &toml.replace("rosettes_grant_rolls = true", "rosettes_grant_rolls = false"),
+        "mine.toml",
+    )
+    .unwrap();
+    let reference = ziggurat_reference::solve(&ruleset);
+    let (positions, values): (Vec<String>, Vec<f64>) = reference
+        .iter()
+        .map(|(position, value)| (ruleset.format_position(position), value))
+        .unzip();
+    let mut get = vec!["table", "get", "mine.zgt", "--json"];
+    get.extend(positions.iter().map(String::as_str));
+    let text = succeed(path, &get);
+    assert_eq!(text.lines().count(), positions.len());
+    for ((line, position), value) in text.lines().zip(&positions).zip(values) {
+        let found = last_json(line);
+        assert_eq!(found["position"], position.as_str());
+        assert!((percent(&found) - 100.0 * value).abs() < 1e-10, "{position}");
+    }
+}
+
+#[test]
+fn the_chance_before_the_roll_is_the_mean_of_the_best_moves() {
+    let directory = solved(&["masters", "--pieces", "2"]);
+    for position in ["start", "-/3", "4,13/8", "-+1/2,16+0", "7,12/6,14"] {
+        let best = succeed_with_json(directory.path(), &["best", "table.zgt", position, "--json"]);
+        let mut mean = 0.0;
+        for roll in best["rolls"].as_array().unwrap() {
+            let chances: Vec<f64> = roll["moves"].as_array().unwrap().iter().map(percent).collect();
+            assert!(chances.is_sorted_by(|a, b| a >= b), "{position}: best first");
+            if let Some(best) = chances.first() {
+                assert_eq!(*best, percent(roll));
+            }
+            mean += roll["probability"].as_f64().unwrap() * percent(roll);
+        }
+        assert!((mean - percent(&best)).abs() < 1e-10, "{position}: {mean}");
+    }
+}
+
+#[test]
+fn a_move_leads_to_the_position_it_names() {
+    let directory = solved(&["finkel", "--pieces", "2"]);
+    let path = directory.path();
+    let best = succeed_with_json(path, &["best", "table.zgt", "3,6/4,8", "--roll", "1", "--json"]);
+    let moves = best["rolls"][0]["moves"].as_array().unwrap();
+    assert_eq!(moves.len(), 2);
+    for mv in moves {
+        let next = mv["next"].as_str().unwrap();
+        let there =
+            percent(&succeed_with_json(path, &["table", "get", "table.zgt", next, "--json"]));
+        let expected = if mv["rolls_again"] == true { there } else { 100.0 - there };
+        assert!((percent(mv) - expected).abs() < 1e-10, "{mv}");
+    }
+    let text = succeed(path, &["best", "table.zgt", "3,6/4,8", "--roll", "1"]);
+    assert!(text.contains("3 to 4, rolls again") && text.contains("6 to 7"), "{text}");
+}
+
+#[test]
+fn tables_of_all_formats_and_types_agree_and_hold() {
+    let directory = solved(&["blitz", "--pieces", "2"]);
+    let path = directory.path();
+    for (format, value_type) in
+        [("zgt", "f32"), ("zgt", "percent16"), ("rgu", "f64"), ("rgu", "f32"), ("rgu", "percent16")]
+    {
+        let out = format!("{value_type}.{format}");
+        let how = ["--format", format, "--value-type", value_type, "--out", &out];
+        succeed(path, &[&["export", "table.zgt"], &how[..]].concat());
+        let diff = succeed_with_json(path, &["table", "diff", "table.zgt", &out, "--json"]);
+        assert_eq!(diff["same"], true, "{out}");
+        assert_eq!(succeed_with_json(path, &["table", "verify", &out, "--json"])["holds"], true);
+        let info = succeed_with_json(path, &["table", "info", &out, "--json"]);
+        assert_eq!((&info["format"], &info["value_type"]), (&format.into(), &value_type.into()));
+    }
+    // There and back again, nothing is lost but the last digit.
+    succeed(path, &["export", "f64.rgu", "--format", "zgt", "--raw", "--out", "back.zgt"]);
+    let diff = ["table", "diff", "table.zgt", "back.zgt", "--json"];
+    assert!(succeed_with_json(path, &diff)["largest_points"].as_f64().unwrap() < 1e-13);
+}
+
+#[test]
+fn one_wrong_value_is_found_by_comparing_and_by_verifying() {
+    let directory = solved(&["finkel", "--pieces", "2"]);
+    let path = directory.path();
+    succeed(path, &["export", "table.zgt", "--format", "rgu"]);
+    spoil_last_value(&path.join("table.rgu"));
+
+    let diff = run(path, &["table", "diff", "table.zgt", "table.rgu", "--json"]);
+    assert_eq!(diff.status.code(), Some(1));
+    let found = last_json(&String::from_utf8(diff.stdout).unwrap());
+    assert_eq!(found["same"], false);
+    let number = |name: &str| found[name].as_f64().unwrap();
+    assert!((number("largest_points") - 10.0).abs() < 1e-9, "{found}");
+    // All others agree: the one difference is the sum of all.
+    assert!((number("mean_points") * number("compared") - 10.0).abs() < 1e-9, "{found}");
+
+    let verify = run(path, &["table", "verify", "table.rgu", "--json"]);
+    assert_eq!(verify.status.code(), Some(1));
+    let found = last_json(&String::from_utf8(verify.stdout).unwrap());
+    assert!(found["largest_violation_points"].as_f64().unwrap() > 1.0);
+}
+
+/// Makes the last value of an f64 `.rgu` file another chance.
+fn spoil_last_value(file: &Path) {
+    let mut bytes = fs::read(file).unwrap();
+    let at = bytes.len() - 8;
+    let value = f64::from_be_bytes(bytes[at..].try_into().unwrap());
+    let other = if value < 50.0 { value + 10.0 } else { value - 10.0 };
+    bytes[at..].copy_from_slice(&other.to_be_bytes());
+    fs::write(file, bytes).unwrap();
+}
+
+#[test]
+fn a_damaged_table_is_told_from_a_good_one() {
+    let directory = solved(&["finkel", "--pieces", "2"]);
+    let path = directory.path();
+    succeed(path, &["table", "verify", "table.zgt"]);
+    let good = fs::read(path.join("table.zgt")).unwrap();
+
+    let mut flipped = good.clone();
+    flipped[good.len() / 2] ^= 1;
+    fs::write(path.join("table.zgt"), &flipped).unwrap();
+    let output = run(path, &["table", "verify", "table.zgt"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("table.zgt is damaged"), "{}", stderr(&output));
+
+    fs::write(path.join("table.zgt"), &good[..good.len() - 100]).unwrap();
+    let output = run(path, &["table", "get", "table.zgt", "start"]);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(stderr(&output).contains("table.zgt is incomplete"), "{}", stderr(&output));
+}
+
+#[test]
+fn an_f32_solve_is_right_to_its_precision() {
+    let directory = solved(&["finkel", "--pieces", "3", "--precision", "f32"]);
+    let path = directory.path();
+    let info = succeed_with_json(path, &["table", "info", "table.zgt", "--json"]);
+    assert_eq!(info["value_type"], "f32");
+    succeed(path, &["solve", "finkel", "--pieces", "3", "--out", "exact.zgt", "--json"]);
+    let diff = ["table", "diff", "table.zgt", "exact.zgt", "--json", "--tolerance", "0.001"];
+    assert_eq!(succeed_with_json(path, &diff)["same"], true);
+}
+
+#[test]
+fn counts_add_up() {
+    let directory = tempfile::tempdir().unwrap();
+    let count = ["count", "finkel", "--choices", "--json"];
+    let count = succeed_with_json(directory.path(), &count);
+    let tiers = count["tiers"].as_array().unwrap();
+    let sum: u64 = tiers.iter().map(|tier| tier["positions"].as_u64().unwrap()).sum();
+    assert_eq!(count["undecided"], sum);
+    assert_eq!(count["positions"], 137_913_936);
+    let choices = count["choices"].as_array().unwrap();
+    let pairs: u64 = choices.iter().map(|count| count.as_u64().unwrap()).sum();
+    assert_eq!(pairs, 5 * sum + (137_913_936 - sum));
+    let plan = succeed_with_json(directory.path(), &["plan", "finkel", "--json"]);
+    assert_eq!(plan["positions"], sum);
+}
