@@ -5,10 +5,13 @@
 //! more. The rules come from [`ziggurat_game`]; nothing is shared with the encoding or the kernel,
 //! so that an agreement with them means something.
 //!
+//! Only [`baseline`], which benchmarks measure the kernel against, uses the encoding.
+//!
 //! | module | knows |
 //! | --- | --- |
 //! | [`arrangements`] | every way of placing the pieces, and how many choices it leaves |
 //! | [`solve`](mod@solve) | the chance of the player to move in each of them |
+//! | [`baseline`] | the same by way of a successor table, as a rival in benchmarks |
 
 pub mod arrangements;
 pub mod baseline;

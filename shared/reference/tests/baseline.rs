@@ -3,7 +3,7 @@
 mod common;
 
 use common::builtin;
-use ziggurat_encoding::Encoding;
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Captures, Dice, Position, Ruleset, RulesetParts};
 use ziggurat_reference::{
     Reference,
@@ -74,4 +74,14 @@ fn the_baseline_agrees_with_the_reference_under_other_rules_and_dice() {
             assert!(difference < 1e-13, "{dice}, {design:?}: {difference:e}");
         }
     }
+}
+
+#[test]
+fn a_game_with_more_positions_than_a_table_can_refer_to_is_refused() {
+    let ruleset = builtin("masters", 10); // 3.2 billion positions
+    let encoding = Encoding::new(&ruleset).unwrap();
+    let table = |design| Baseline::new(&encoding, Tier::new(1, 1), design, |_| 0.5, 1);
+    let refusal = table(Design::Published).err().expect("refers to the whole game");
+    assert_eq!(refusal.positions, encoding.undecided());
+    assert_eq!(table(Design::Compact).unwrap().positions(), encoding.tier_len(Tier::new(1, 1)));
 }

@@ -43,14 +43,17 @@ pub enum Design {
     Compact,
 }
 
-/// Why there is no successor table for a step.
+/// Why there is no successor table for a step: a successor has 30 bits for the place of a value.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("a successor table of tier {tier} refers to {values} values, too many; use fewer pieces")]
-pub struct TooManyValues {
-    /// One of the tiers of the step.
+#[error(
+    "a game of {positions} positions has too many for a successor table of tier {tier}; \
+     use fewer pieces"
+)]
+pub struct TooManyPositions {
+    /// The tier asked for.
     pub tier: Tier,
-    /// The number of values; [`table::MOST_VALUES`] would do.
-    pub values: u64,
+    /// Undecided positions of the game.
+    pub positions: u64,
 }
 
 /// The successor table of a step (a tier and its swap), and the values it works on.
@@ -74,14 +77,15 @@ impl<'a> Baseline<'a> {
     /// one piece less that the step reads.
     ///
     /// # Errors
-    /// If there are more values than a successor of the table can refer to.
+    /// If the table would refer to 2^30 values or more: all positions of the game, or for
+    /// [`Design::Compact`] those of the step and of the tiers it reads.
     pub fn new(
         encoding: &'a Encoding,
         tier: Tier,
         design: Design,
         lower: impl Fn(&Position) -> f64,
         threads: usize,
-    ) -> Result<Self, TooManyValues> {
+    ) -> Result<Self, TooManyPositions> {
         let Tier { just_moved: n, to_move: m } = tier;
         // A player who scores has one piece less left, and has just moved.
         let (mut step, mut reads) =
@@ -93,10 +97,9 @@ impl<'a> Baseline<'a> {
         let places = match design {
             Design::Published => Places::by_key(encoding),
             Design::Compact => Places::dense(encoding, step.iter().chain(&reads)),
-        }
-        .filter(|places| places.won() <= table::MOST_VALUES);
-        let values = encoding.undecided();
-        let places = places.ok_or(TooManyValues { tier, values })?;
+        };
+        let too_many = || TooManyPositions { tier, positions: encoding.undecided() };
+        let places = places.ok_or_else(too_many)?;
 
         let half = || AtomicU64::new(0.0_f64.to_bits());
         let mut values: Vec<AtomicU64> = (0..=places.won()).map(|_| half()).collect();

@@ -3,7 +3,7 @@
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
 
-use super::indices;
+use super::{indices, table::LAST_PLACE};
 
 /// The places of the values of some tiers, from 0, and behind them one for the won position.
 pub(super) struct Places {
@@ -16,7 +16,7 @@ pub(super) struct Places {
 
 impl Places {
     /// One tier after the other, each in the order of its indices. `None` if there are more
-    /// positions than 32 bits count.
+    /// than a successor can refer to.
     pub(super) fn dense<'t>(
         encoding: &Encoding,
         tiers: impl Iterator<Item = &'t Tier>,
@@ -27,11 +27,12 @@ impl Places {
             begins.push((tier, end));
             end += encoding.tier_len(tier);
         }
-        Some(Self { begins, permuted: None, won: u32::try_from(end).ok()? })
+        let won = u32::try_from(end).ok().filter(|&won| won <= LAST_PLACE)?;
+        Some(Self { begins, permuted: None, won })
     }
 
-    /// All positions of the game, in the order of their keys. `None` if there are more than 32
-    /// bits count.
+    /// All positions of the game, in the order of their keys. `None` if there are more than
+    /// a successor can refer to.
     pub(super) fn by_key(encoding: &Encoding) -> Option<Self> {
         let tiers = encoding.tiers();
         let dense = Self::dense(encoding, tiers.iter())?;

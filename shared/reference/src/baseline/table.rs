@@ -11,11 +11,8 @@ use super::{Design, places::Places};
 const TURN_PASSES: u32 = 1 << 31;
 /// Set in the last successor of a roll in [`Design::Compact`].
 const LAST: u32 = 1 << 30;
-/// The bits of a successor that are a place.
-const PLACE: u32 = LAST - 1;
-
-/// The most values that successors can refer to.
-pub const MOST_VALUES: u32 = PLACE;
+/// The bits of a successor that are a place, and so the last place there may be.
+pub(super) const LAST_PLACE: u32 = LAST - 1;
 
 /// The part of the table for some positions that are swept one after the other.
 pub(super) struct Chunk {
@@ -117,7 +114,7 @@ impl Chunk {
 /// The chance, minus one half, of the player who moved to a successor.
 #[inline(always)]
 fn chance(successor: u32, values: &[AtomicU64]) -> f64 {
-    let bits = values[(successor & PLACE) as usize].load(Relaxed);
+    let bits = values[(successor & LAST_PLACE) as usize].load(Relaxed);
     f64::from_bits(bits ^ u64::from(successor & TURN_PASSES) << 32)
 }
 
