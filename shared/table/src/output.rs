@@ -63,10 +63,8 @@ impl Output {
     }
 
     /// Appends to the file.
-    pub(crate) fn write(&mut self, bytes: &[u8]) -> Result<(), TableError> {
-        self.file.write_all(bytes).map_err(TableError::io(&self.path, "write"))?;
-        self.written += bytes.len() as u64;
-        Ok(())
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> Result<(), TableError> {
+        self.write_all(bytes).map_err(TableError::io(&self.path, "write"))
     }
 
     /// Makes the file durable under its name.
@@ -86,6 +84,18 @@ impl Output {
         })?;
         let directory = File::open(directory(&path)).and_then(|directory| directory.sync_all());
         directory.map_err(TableError::io(&path, "sync the directory of"))
+    }
+}
+
+impl Write for Output {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.written += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
     }
 }
 

@@ -53,7 +53,7 @@ impl TableWriter {
         };
         let preamble = json(path, preamble(&header))?;
         let mut output = Output::create(path, existing)?;
-        output.write(&preamble)?;
+        output.append(&preamble)?;
         let lengths =
             encoding.tiers().into_iter().map(|tier| (tier, encoding.tier_len(tier))).collect();
         let ruleset = encoding.ruleset().name().to_owned();
@@ -100,7 +100,7 @@ impl TableWriter {
                 let packed = packed.map_err(TableError::io(self.output.path(), "compress"))?;
                 let (offset, length) = (self.output.written(), packed.bytes.len() as u64);
                 frames.push(FrameEntry(offset, length, packed.checksum));
-                self.output.write(&packed.bytes)?;
+                self.output.append(&packed.bytes)?;
             }
         }
         self.entries.push(TierEntry { tier, length: found, statistics, frames });
@@ -119,8 +119,8 @@ impl TableWriter {
         }
         let index = json(self.output.path(), serde_json::to_vec(&self.entries))?;
         let trailer = Trailer::new(&self.preamble, self.output.written(), &index);
-        self.output.write(&index)?;
-        self.output.write(&trailer.to_bytes())?;
+        self.output.append(&index)?;
+        self.output.append(&trailer.to_bytes())?;
         self.output.finish()
     }
 }

@@ -92,7 +92,7 @@ fn export_in_windows(
                 bytes
             });
             for bytes in packed.collect::<Vec<_>>() {
-                output.write(&bytes)?;
+                output.append(&bytes)?;
             }
         }
     }
@@ -133,13 +133,13 @@ fn start(
 ) -> Result<Output, TableError> {
     let metadata = Metadata::new(keys.settings(), value_type, residual).to_json();
     let mut output = Output::create(path, existing)?;
-    output.write(&MAGIC)?;
-    output.write(&[VERSION])?;
-    output.write(&(metadata.len() as u32).to_be_bytes())?;
-    output.write(metadata.as_bytes())?;
-    output.write(&(keys.map_lens().len() as u32).to_be_bytes())?;
+    output.append(&MAGIC)?;
+    output.append(&[VERSION])?;
+    output.append(&(metadata.len() as u32).to_be_bytes())?;
+    output.append(metadata.as_bytes())?;
+    output.append(&(keys.map_lens().len() as u32).to_be_bytes())?;
     for &len in keys.map_lens() {
-        output.write(&(len as u32).to_be_bytes())?;
+        output.append(&(len as u32).to_be_bytes())?;
     }
     write_runs(&mut output, keys, |run, bytes| {
         keys.for_each(run, |key, _| bytes.extend((key as u32).to_be_bytes()));
@@ -164,7 +164,7 @@ fn write_runs(
             })
             .collect();
         for bytes in filled {
-            output.write(&bytes?)?;
+            output.append(&bytes?)?;
         }
     }
     Ok(())
