@@ -2,7 +2,8 @@
 //!
 //! A compressed frame holds its values *byte-shuffled*, all lowest bytes first, all highest last:
 //! neighbouring values agree in their high bytes, which then become runs that zstd shrinks to
-//! nearly nothing, and its low bytes, which are noise, do not get in between.
+//! nearly nothing, and its low bytes, which are noise, do not get in between. A `percent16` has
+//! too few bits for that; there, the differences of neighbours are what is shuffled.
 
 use std::{fmt, str::FromStr};
 
@@ -75,14 +76,18 @@ pub(crate) fn pack<V: Copy + Into<f64>>(
     value_type: ValueType,
     compression: Compression,
 ) -> std::io::Result<Packed> {
-    let raw = to_little_endian(values, value_type);
+    let mut raw = to_little_endian(values, value_type);
     let bytes = match compression {
         Compression::Raw => {
-            let mut padded = raw;
-            padded.resize(padded.len().next_multiple_of(ALIGNMENT_BYTES), 0);
-            padded
+            raw.resize(raw.len().next_multiple_of(ALIGNMENT_BYTES), 0);
+            raw
         }
-        Compression::Zstd => zstd::bulk::compress(&shuffle(&raw, value_type.bytes()), ZSTD_LEVEL)?,
+        Compression::Zstd => {
+            if value_type == ValueType::Percent16 {
+                differ(&mut raw);
+            }
+            zstd::bulk::compress(&shuffle(&raw, value_type.bytes()), ZSTD_LEVEL)?
+        }
     };
     let checksum = xxh3_64(&bytes);
     Ok(Packed { bytes, checksum })
@@ -109,7 +114,11 @@ pub(crate) fn unpack(
             if shuffled.len() != length {
                 return Err(format!("it holds {} bytes, not {length}", shuffled.len()));
             }
-            unshuffle(&shuffled, value_type.bytes())
+            let mut raw = unshuffle(&shuffled, value_type.bytes());
+            if value_type == ValueType::Percent16 {
+                add_up(&mut raw);
+            }
+            raw
         }
     };
     if raw.len() < length {
@@ -142,6 +151,25 @@ pub(crate) fn from_little_endian(bytes: &[u8], value_type: ValueType, into: &mut
         ValueType::Percent16 => each(bytes, into, |word| from_percent16(u16::from_le_bytes(word))),
         ValueType::F32 => each(bytes, into, |word| f32::from_le_bytes(word).into()),
         ValueType::F64 => each(bytes, into, f64::from_le_bytes),
+    }
+}
+
+/// Replaces 16-bit numbers by their differences to the ones before, modulo 2^16.
+fn differ(bytes: &mut [u8]) {
+    let mut before = 0;
+    for word in bytes.as_chunks_mut::<2>().0 {
+        let value = u16::from_le_bytes(*word);
+        *word = value.wrapping_sub(before).to_le_bytes();
+        before = value;
+    }
+}
+
+/// Undoes [`differ`].
+fn add_up(bytes: &mut [u8]) {
+    let mut value = 0_u16;
+    for word in bytes.as_chunks_mut::<2>().0 {
+        value = value.wrapping_add(u16::from_le_bytes(*word));
+        *word = value.to_le_bytes();
     }
 }
 
