@@ -292,14 +292,15 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let mut statistics = Vec::new();
         let mut first_step = 0;
         for batch in batches(self.encoding) {
+            // A level reads the one below it, and may take several batches to be solved.
+            let level = batch[0].just_moved + batch[0].to_move;
+            self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 >= level);
             let solved: Vec<(Vec<Vec<T>>, TierStatistics)> = batch
                 .par_iter()
                 .enumerate()
                 .map(|(i, &tier)| self.solve_step(first_step + i, tier))
                 .collect::<Result<_, _>>()?;
             first_step += batch.len();
-            let level = batch[0].just_moved + batch[0].to_move;
-            self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 > level);
             for (tier, (orientations, stats)) in batch.iter().zip(solved) {
                 for (tier, values) in [*tier, tier.swap()].into_iter().zip(orientations) {
                     let used = &values[..values.len() - PADDING];
