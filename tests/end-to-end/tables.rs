@@ -32,44 +32,59 @@ fn the_first_thing_a_user_does_ends_with_the_chance_and_the_next_command() {
     assert!(text.contains(board), "{text}\n{best}");
 }
 
+/// Dice and a board as no built-in ruleset has them.
+const ONES_OWN: &str = r#"
+    name = "own"
+    board = "aseb"
+    path = "aseb"
+    dice = { 1 = "1/2", 2 = "1/3", 5 = "1/6" }
+    pieces = 1
+    safe_rosettes = false
+    rosettes_grant_rolls = true
+    captures_grant_rolls = true
+"#;
+
+/// More pieces than squares, so that tiers of one level are nearly all as large as the largest.
+const POCKET: &str = r#"
+    name = "pocket"
+    board = ["*o*", ".o.", "*o*"]
+    path = [[1, 1], [2, 1], [2, 2], [2, 3], [1, 3]]
+    dice = { 0 = "1/4", 1 = "1/2", 2 = 0.25 }
+    pieces = 6
+    safe_rosettes = true
+    rosettes_grant_rolls = true
+    captures_grant_rolls = false
+"#;
+
 #[test]
 fn every_value_of_a_ruleset_of_ones_own_is_that_of_the_reference_solver() {
-    let toml = r#"
-        name = "mine"
-        board = "aseb"
-        path = "aseb"
-        dice = { 1 = "1/2", 2 = "1/3", 5 = "1/6" }
-        pieces = 1
-        safe_rosettes = false
-        rosettes_grant_rolls = true
-        captures_grant_rolls = true
-    "#;
-    let directory = tempfile::tempdir().unwrap();
-    let path = directory.path();
-    fs::write(path.join("mine.toml"), toml).unwrap();
-    succeed(path, &["rulesets", "check", "mine.toml"]);
-    let solve =
-        ["solve", "--ruleset", "mine.toml", "--rosettes-grant-rolls", "no", "--out", "mine.zgt"];
-    succeed(path, &solve);
+    for toml in [ONES_OWN, POCKET] {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        fs::write(path.join("own.toml"), toml).unwrap();
+        succeed(path, &["rulesets", "check", "own.toml"]);
+        // A rule overridden on the command line, and the same rule in the file.
+        let rule = "rosettes_grant_rolls";
+        let overridden = toml.replace(&format!("{rule} = true"), &format!("{rule} = false"));
+        let ruleset = Ruleset::from_toml(&overridden, "own.toml").unwrap();
+        let solve =
+            ["solve", "--ruleset", "own.toml", "--rosettes-grant-rolls", "no", "--out", "own.zgt"];
+        succeed(path, &solve);
 
-    let ruleset = Ruleset::from_toml(
-        &toml.replace("rosettes_grant_rolls = true", "rosettes_grant_rolls = false"),
-        "mine.toml",
-    )
-    .unwrap();
-    let reference = ziggurat_reference::solve(&ruleset);
-    let (positions, values): (Vec<String>, Vec<f64>) = reference
-        .iter()
-        .map(|(position, value)| (ruleset.format_position(position), value))
-        .unzip();
-    let mut get = vec!["table", "get", "mine.zgt", "--json"];
-    get.extend(positions.iter().map(String::as_str));
-    let text = succeed(path, &get);
-    assert_eq!(text.lines().count(), positions.len());
-    for ((line, position), value) in text.lines().zip(&positions).zip(values) {
-        let found = last_json(line);
-        assert_eq!(found["position"], position.as_str());
-        assert!((percent(&found) - 100.0 * value).abs() < 1e-10, "{position}");
+        let reference = ziggurat_reference::solve(&ruleset);
+        let (positions, values): (Vec<String>, Vec<f64>) = reference
+            .iter()
+            .map(|(position, value)| (ruleset.format_position(position), value))
+            .unzip();
+        let mut get = vec!["table", "get", "own.zgt", "--json"];
+        get.extend(positions.iter().map(String::as_str));
+        let text = succeed(path, &get);
+        assert_eq!(text.lines().count(), positions.len());
+        for ((line, position), value) in text.lines().zip(&positions).zip(values) {
+            let found = last_json(line);
+            assert_eq!(found["position"], position.as_str());
+            assert!((percent(&found) - 100.0 * value).abs() < 1e-10, "{position}");
+        }
     }
 }
 

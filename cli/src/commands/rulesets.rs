@@ -32,8 +32,11 @@ enum Command {
         #[arg(value_name = "RULESET|FILE")]
         name: String,
         /// Print the ruleset as a TOML file, to start one of your own from
-        #[arg(long)]
+        #[arg(long, conflicts_with = "json")]
         toml: bool,
+        /// Print JSON
+        #[arg(long)]
+        json: bool,
     },
     /// Check a ruleset file
     Check {
@@ -46,9 +49,13 @@ enum Command {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     match &args.command {
         Command::List { json } => list(*json)?,
-        Command::Show { name, toml } => {
+        Command::Show { name, toml, json } => {
             let ruleset = find(name)?;
-            print(&if *toml { ruleset.to_toml() } else { ruleset.draw() })?;
+            match (toml, json) {
+                (true, _) => print(&ruleset.to_toml())?,
+                (_, true) => print_json(&as_json(&ruleset))?,
+                _ => print(&ruleset.draw())?,
+            }
         }
         Command::Check { file } => {
             let ruleset = selection::read(file)?;
@@ -99,9 +106,13 @@ fn as_json(ruleset: &Ruleset) -> serde_json::Value {
     json!({
         "name": ruleset.name(),
         "pieces": ruleset.pieces(),
-        "path_length": ruleset.path().len(),
         "board": ruleset.board().name(),
+        "path": ruleset.path().squares().iter().map(|at| [at.x, at.y]).collect::<Vec<_>>(),
+        "rosettes": ruleset.parts().rosettes.iter().map(|at| [at.x, at.y]).collect::<Vec<_>>(),
         "dice": ruleset.dice().name(),
+        "rolls": ruleset.dice().rolls().iter().map(|roll| {
+            json!({ "roll": roll.value, "probability": roll.chance() })
+        }).collect::<Vec<_>>(),
         "safe_rosettes": ruleset.safe_rosettes(),
         "rosettes_grant_rolls": ruleset.rosettes_grant_rolls(),
         "captures_grant_rolls": ruleset.captures_grant_rolls(),
