@@ -12,7 +12,11 @@
 
 use ziggurat_game::{PathPosition, Position, Ruleset, Side, Square};
 
-use super::settings::{GameSettings, NotExpressible};
+use super::{
+    settings::{GameSettings, NotExpressible},
+    smaller::{Left, Smaller},
+    war::{Segment, path_masks},
+};
 
 /// The most pieces a three-bit hand counts.
 pub(super) const MAX_PIECES: u8 = 7;
@@ -24,89 +28,6 @@ const MAX_SEGMENTS: usize = 3;
 const FIELD_BITS: usize = 16;
 /// The bits of a key that are its map; the rest is stored.
 const MAP_SHIFT: u32 = 32;
-
-/// One string of a segment's war squares.
-#[derive(Clone, Copy)]
-struct WarString {
-    light: u64,
-    dark: u64,
-    light_count: u8,
-    dark_count: u8,
-}
-
-/// Some consecutive war squares and the strings they may hold, in numeric order.
-struct Segment {
-    strings: Vec<WarString>,
-    /// The place in `strings` of a base-3 number.
-    code_of: Vec<u16>,
-}
-
-/// What the fields before one leave to it: pieces of light, pieces of dark, and whether dark
-/// still needs a piece (with none anywhere, dark would have scored them all).
-#[derive(Clone, Copy)]
-struct Left {
-    light: u8,
-    dark: u8,
-    dark_needed: bool,
-}
-
-impl Left {
-    const COUNT: usize = (MAX_PIECES as usize + 1) * (MAX_PIECES as usize + 1) * 2;
-
-    fn number(self) -> usize {
-        let pieces = self.light as usize * (MAX_PIECES as usize + 1) + self.dark as usize;
-        pieces * 2 + usize::from(self.dark_needed)
-    }
-
-    fn all() -> impl Iterator<Item = Self> {
-        (0..Self::COUNT).map(|number| Self {
-            light: (number / 2 / (MAX_PIECES as usize + 1)) as u8,
-            dark: (number / 2 % (MAX_PIECES as usize + 1)) as u8,
-            dark_needed: number % 2 == 1,
-        })
-    }
-
-    /// What is left after a field with this many pieces, `None` if it has too many.
-    fn without(self, light: u8, dark: u8) -> Option<Self> {
-        Some(Self {
-            light: self.light.checked_sub(light)?,
-            dark: self.dark.checked_sub(dark)?,
-            dark_needed: self.dark_needed && dark == 0,
-        })
-    }
-}
-
-/// For every [`Left`] and every value of a field, the number of keys with a smaller value; one
-/// more entry at the end for all of them.
-struct Smaller {
-    stride: usize,
-    entries: Vec<u32>,
-}
-
-impl Smaller {
-    /// `count(left, value)` is the number of keys with this value of the field.
-    fn new(values: usize, count: impl Fn(Left, usize) -> u32) -> Self {
-        let stride = values + 1;
-        let mut entries = Vec::with_capacity(Left::COUNT * stride);
-        for left in Left::all() {
-            let mut sum = 0;
-            entries.push(sum);
-            for value in 0..values {
-                sum += count(left, value);
-                entries.push(sum);
-            }
-        }
-        Self { stride, entries }
-    }
-
-    fn than(&self, left: Left, value: usize) -> u32 {
-        self.entries[left.number() * self.stride + value]
-    }
-
-    fn all(&self, left: Left) -> u32 {
-        self.than(left, self.stride - 1)
-    }
-}
 
 /// What one piece adds to the fields of a key: the safe mask in the lowest [`FIELD_BITS`] bits,
 /// then the base-3 number of each segment. Sums over pieces do not carry.
@@ -409,43 +330,4 @@ impl Keys {
     fn dark_safe_bits(&self) -> u32 {
         self.dark_safe.len().trailing_zeros()
     }
-}
-
-impl Segment {
-    /// The strings over some war squares, given as path positions of light and dark, with at
-    /// most `pieces` of each.
-    fn new(squares: &[(PathPosition, PathPosition)], pieces: u8) -> Self {
-        let numbers = 3_u32.pow(squares.len() as u32);
-        let mut strings = Vec::new();
-        let mut code_of = vec![0; numbers as usize];
-        for number in 0..numbers {
-            let mut string = WarString { light: 0, dark: 0, light_count: 0, dark_count: 0 };
-            let mut rest = number;
-            for &(light, dark) in squares.iter().rev() {
-                match rest % 3 {
-                    1 => string.dark |= 1 << dark,
-                    2 => string.light |= 1 << light,
-                    _ => {}
-                }
-                rest /= 3;
-            }
-            string.light_count = string.light.count_ones() as u8;
-            string.dark_count = string.dark.count_ones() as u8;
-            if string.light_count <= pieces && string.dark_count <= pieces {
-                code_of[number as usize] = strings.len() as u16;
-                strings.push(string);
-            }
-        }
-        Self { strings, code_of }
-    }
-}
-
-/// The path mask of every subset of some path positions, bit `i` standing for the `i`-th.
-fn path_masks(positions: &[PathPosition]) -> Vec<u64> {
-    (0..1_u32 << positions.len())
-        .map(|subset| {
-            let chosen = positions.iter().enumerate().filter(|(bit, _)| subset >> bit & 1 == 1);
-            chosen.fold(0, |mask, (_, &at)| mask | 1 << at)
-        })
-        .collect()
 }

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `settings` | which rulesets the format can express |
 //! | `keys` | which positions are in a file, and where |
+//! | `war`, `smaller` | the fields of a key, and how they are counted |
 //! | `metadata` | what a file says about itself |
 //! | `format` | how numbers are written |
 //! | `read`, `write` | files |
@@ -13,6 +14,8 @@ mod keys;
 mod metadata;
 mod read;
 mod settings;
+mod smaller;
+mod war;
 mod write;
 
 pub use keys::{Keys, Run};
