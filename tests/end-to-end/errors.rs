@@ -127,6 +127,8 @@ fn what_a_format_cannot_express_is_refused() {
     let solve = ["solve", "double-short", "--pieces", "1", "--out", "double.zgt"];
     succeed(path, &solve);
     fails(path, &["export", "double.zgt", "--format", "rgu"], BAD_INPUT, &["double-short", "path"]);
+    let raw = ["export", "double.zgt", "--format", "parquet", "--raw"];
+    fails(path, &raw, BAD_INPUT, &["--raw", ".parquet", "--format zgt"]);
     let published = data("finkel2-published.rgu").canonicalize().unwrap();
     let diff = ["table", "diff", "double.zgt", published.to_str().unwrap()];
     fails(path, &diff, BAD_INPUT, &["the tables differ in"]);

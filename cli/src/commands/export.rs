@@ -47,6 +47,8 @@ enum Format {
     Zgt,
     /// That of the Java and Python libraries for the game
     Rgu,
+    /// For DuckDB, Polars, pandas and the like
+    Parquet,
 }
 
 /// Runs the command.
@@ -55,7 +57,12 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let ending = match args.format {
         Format::Zgt => "zgt",
         Format::Rgu => "rgu",
+        Format::Parquet => "parquet",
     };
+    if args.raw && args.format != Format::Zgt {
+        return Err(Failure::bad_input(format!("--raw is about .zgt files, not .{ending} files"))
+            .help("leave --raw out, or write --format zgt"));
+    }
     let out = args.target.file(|| args.file.with_extension(ending))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
     let existing = args.target.existing();
@@ -64,11 +71,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             let compression = if args.raw { Compression::Raw } else { Compression::default() };
             table.export_zgt(&out, existing, value_type, compression)?;
         }
-        Format::Rgu if args.raw => {
-            return Err(Failure::bad_input("--raw is about .zgt files; .rgu files always are raw")
-                .help("leave --raw out, or write --format zgt"));
-        }
         Format::Rgu => table.export_rgu(&out, existing, value_type)?,
+        Format::Parquet => table.export_parquet(&out, existing, value_type)?,
     }
     let size = std::fs::metadata(&out)?.len();
     if args.json {
