@@ -43,7 +43,7 @@ fn small_games_have_the_published_chances() {
 }
 
 #[test]
-#[ignore = "takes about 20 minutes and 5 GB of memory"]
+#[ignore = "solves full games, which takes many minutes and gigabytes"]
 fn full_games_have_the_published_chances() {
     chances_are_published(|name, pieces| match name {
         "blitz" => pieces == 5,
