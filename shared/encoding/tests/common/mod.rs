@@ -8,13 +8,14 @@ use ziggurat_game::{Board, Captures, Dice, Path, Ruleset, RulesetParts, Square};
 pub struct Track {
     pub name: String,
     pub path: Vec<Square>,
+    #[allow(dead_code)] // not every test counts
     pub sizes: Vec<(u8, [u64; 3])>,
 }
 
 /// All tracks of `rulesets.json`.
 pub fn tracks() -> Vec<Track> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data/rulesets.json");
-    let text = std::fs::read_to_string(file).expect("the shared folder is beside the project");
+    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rulesets.json");
+    let text = std::fs::read_to_string(file).expect("tests/data is part of the project");
     let json: serde_json::Value = serde_json::from_str(&text).unwrap();
     let tracks = json.as_object().unwrap().iter().map(|(name, track)| {
         let number = |value: &serde_json::Value| value.as_u64().unwrap();
