@@ -124,26 +124,47 @@ impl RollMoves {
     }
 }
 
-/// A best move is sought among these rows too. Which ones depends on the row and on how many
-/// pieces a row may have, nothing else.
+/// A move within a block: a row that the best move is sought among too. Which ones depends on
+/// the row and on how many pieces a row may have, nothing else.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum InnerMove {
-    /// The turn passes to the other player: row p' as it was just moved into.
-    Row(u32),
-    /// The player rolls again: row p' of the block being computed.
-    Again(u32),
+pub struct InnerMove(u32);
+
+impl InnerMove {
+    fn new(row: usize, rolls_again: bool) -> Self {
+        Self((row as u32) << 1 | u32::from(rolls_again))
+    }
+
+    /// The row it leads to, higher than the one it starts from.
+    #[inline(always)]
+    pub fn row(self) -> usize {
+        (self.0 >> 1) as usize
+    }
+
+    /// Whether the player rolls again: the row is then one of those being computed.
+    #[inline(always)]
+    pub fn rolls_again(self) -> bool {
+        self.0 & 1 == 1
+    }
 }
 
 /// The moves within a block, for blocks whose rows have at most k pieces.
 #[derive(Clone, Debug)]
 pub struct InnerMoves {
     rolls: usize,
+    rows: usize,
     moves: Vec<InnerMove>,
     /// Where the moves of (row, roll) end in `moves`.
     ends: Vec<u32>,
 }
 
 impl InnerMoves {
+    /// Whether these are the moves of a block of so many rows and rolls: every move then leads to
+    /// one of its rows.
+    #[inline(always)]
+    pub fn fits(&self, rows: usize, rolls: usize) -> bool {
+        self.rolls == rolls && self.rows == rows
+    }
+
     /// The moves of a row for the roll in place `roll` of [`Rules::rolls`].
     #[inline(always)]
     pub fn of(&self, row: usize, roll: usize) -> &[InnerMove] {
@@ -238,8 +259,9 @@ fn outer_moves(encoding: &Encoding, roll: u8) -> Vec<OuterMove> {
 fn inner_moves(encoding: &Encoding, rolls: &[u8], k: u8) -> InnerMoves {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let is_private = |at: PathPosition| private.positions() >> at & 1 == 1;
-    let mut inner = InnerMoves { rolls: rolls.len(), moves: Vec::new(), ends: vec![0] };
-    for row in 0..private.count(k) as usize {
+    let rows = private.count(k) as usize;
+    let mut inner = InnerMoves { rolls: rolls.len(), rows, moves: Vec::new(), ends: vec![0] };
+    for row in 0..rows {
         let mask = private.mask(row);
         for &roll in rolls {
             for (from, to) in path_moves(encoding, roll) {
@@ -254,13 +276,10 @@ fn inner_moves(encoding: &Encoding, rolls: &[u8], k: u8) -> InnerMoves {
                 if without & ruleset.own_on_square_of(to) != 0 {
                     continue;
                 }
-                let after = private.rank(without | 1 << to).expect("one piece to a square") as u32;
+                let after = private.rank(without | 1 << to).expect("one piece to a square");
+                assert!(row < after && after < rows, "moves within a block lead to higher rows");
                 let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
-                inner.moves.push(if again {
-                    InnerMove::Again(after)
-                } else {
-                    InnerMove::Row(after)
-                });
+                inner.moves.push(InnerMove::new(after, again));
             }
             inner.ends.push(inner.moves.len() as u32);
         }

@@ -14,12 +14,11 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Position;
 
 use crate::{
-    block::Scratch,
     context::{Context, Tables},
-    lanes::PADDING,
+    scratch::Scratch,
     simd::Simd,
     step::{StepState, first_of_step},
-    value::Value,
+    value::{PADDING, Value},
 };
 
 /// The floating-point type values are computed in.

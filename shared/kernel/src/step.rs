@@ -10,11 +10,12 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Shard, SharedConfiguration, Tier};
 
 use crate::{
-    block::{Scratch, View},
+    block::{View, sweep_pair, sweep_single},
     context::{Context, Stored, Tables},
-    lanes::PADDING,
-    simd::Simd,
-    value::Value,
+    rows,
+    scratch::Scratch,
+    simd::{Instructions, Operation, Simd},
+    value::{PADDING, Value},
 };
 
 /// A shard with its own values.
@@ -116,57 +117,44 @@ impl<T: Value> LiveShard<T> {
             if own_swap && *w < swapped {
                 return; // comes later, as the swap of its swap
             }
-            let view = View::new(context, *w, 0);
             let sight = Sight { ranges, live, published };
-            if own_swap && *w == swapped {
-                simd.run(Single { scratch, context, sight: &sight, view: &view });
-            } else {
-                let swapped = View::new(context, swapped, last);
-                simd.run(Pair { scratch, context, sight: &sight, view: &view, swapped: &swapped });
-                let (which, start) = match &ranges.1 {
-                    Some(second) => (1, second.start),
-                    None => (0, ranges.0.start),
-                };
-                scratch.store(1, &swapped, &mut live[which][(swapped.offset - start) as usize..]);
+            let view = View::new(context, *w, 0);
+            let swapped = (*w != swapped || last == 1).then(|| View::new(context, swapped, last));
+            simd.run(Sweep { scratch, context, sight: &sight, view: &view, swapped: &swapped });
+            let store = |view: &View, values: &mut [T], from: &[T::Group]| {
+                rows::store(from, view.rows, view.columns, values);
+            };
+            let start = ranges.0.start;
+            store(&view, &mut live[0][(view.offset - start) as usize..], &scratch.own[0]);
+            if let Some(view) = swapped {
+                let (which, start) = ranges.1.as_ref().map_or((0, start), |s| (1, s.start));
+                let values = &mut live[which][(view.offset - start) as usize..];
+                store(&view, values, &scratch.own[1]);
             }
-            scratch.store(0, &view, &mut live[0][(view.offset - ranges.0.start) as usize..]);
         };
         shared.for_each_descending(context.tiers[0], prefix, &mut |w, _| sweep_block(w));
     }
 }
 
-/// One pair of blocks to sweep.
-struct Pair<'a, 'c, T> {
+/// A pair of blocks to sweep, or a block that is its own swap.
+struct Sweep<'a, 'c, T: Value> {
     scratch: &'a mut Scratch<T>,
     context: &'a Context<'c, T>,
     sight: &'a Sight<'a, T>,
     view: &'a View,
-    swapped: &'a View,
+    swapped: &'a Option<View>,
 }
 
-impl<T: Value> pulp::NullaryFnOnce for Pair<'_, '_, T> {
-    type Output = ();
-
+impl<T: Value> Operation for Sweep<'_, '_, T> {
     #[inline(always)]
-    fn call(self) {
-        self.scratch.sweep_pair(self.context, self.sight, self.view, self.swapped);
-    }
-}
-
-/// One block that is its own swap to sweep.
-struct Single<'a, 'c, T> {
-    scratch: &'a mut Scratch<T>,
-    context: &'a Context<'c, T>,
-    sight: &'a Sight<'a, T>,
-    view: &'a View,
-}
-
-impl<T: Value> pulp::NullaryFnOnce for Single<'_, '_, T> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.scratch.sweep_single(self.context, self.sight, self.view);
+    fn run<I: Instructions>(self, instructions: I) {
+        let Self { scratch, context, sight, view, swapped } = self;
+        match swapped {
+            Some(swapped) => {
+                sweep_pair(instructions, context, sight, scratch, [view, swapped]);
+            }
+            None => sweep_single(instructions, context, sight, scratch, view),
+        }
     }
 }
 
