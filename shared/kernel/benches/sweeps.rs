@@ -1,18 +1,27 @@
 //! What one update of one position costs: nanoseconds per position-sweep and core.
 //!
-//! `cargo bench -p ziggurat-kernel --bench sweeps` takes two minutes. One iteration, as
+//! `cargo bench -p ziggurat-kernel --bench sweeps` takes a few minutes. One iteration, as
 //! criterion reports it, is one position updated once on one core: the time of some sweeps over
 //! the largest step of a game, times the threads, over the positions swept.
 //!
+//! The kernel makes supersteps of the largest step of a solve, the rivals sweep the same positions.
 //! The rivals are in-place sweeps over a precomputed successor table, see
 //! [`ziggurat_reference::baseline`]: laid out as the fastest solver published has it, and as
 //! tightly as a perfect ranking allows.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{
+        atomic::Ordering,
+        mpsc::{Receiver, Sender, channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Position, Ruleset, Side};
+use ziggurat_kernel::{Cancelled, Event, Precision, Settings, plan, solve};
 use ziggurat_reference::baseline::{Baseline, Design};
 
 /// The games and with how many pieces: 14.7 and 6.2 million positions, the largest step 4.8 and
@@ -23,7 +32,8 @@ const GAMES: [(&str, u8); 2] = [("finkel", 5), ("blitz", 4)];
 const SWEEPS_BEFORE: usize = 5;
 
 fn sweeps(criterion: &mut Criterion) {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let threads_of = |cores| if cores > 1 { vec![1, cores] } else { vec![1] };
     for (game, pieces) in GAMES {
         let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let ruleset = Ruleset::builtin(game).expect("a built-in").with(&overrides).expect("pieces");
@@ -43,12 +53,27 @@ fn sweeps(criterion: &mut Criterion) {
             for _ in 0..SWEEPS_BEFORE {
                 baseline.sweep(cores);
             }
-            for threads in if cores > 1 { vec![1, cores] } else { vec![1] } {
+            for threads in threads_of(cores) {
                 group.bench_function(BenchmarkId::new(name, format!("threads: {threads}")), |b| {
                     b.iter_custom(|updates| {
                         per_update(updates, baseline.positions(), threads, || {
+                            let begin = Instant::now();
                             baseline.sweep(threads);
+                            begin.elapsed()
                         })
+                    });
+                });
+            }
+        }
+        for (precision, name) in [(Precision::F64, "kernel"), (Precision::F32, "kernel in f32")] {
+            for threads in threads_of(cores) {
+                let mut supersteps = Supersteps::new(&encoding, precision, threads);
+                for _ in 0..SWEEPS_BEFORE {
+                    supersteps.next();
+                }
+                group.bench_function(BenchmarkId::new(name, format!("threads: {threads}")), |b| {
+                    b.iter_custom(|updates| {
+                        per_update(updates, supersteps.positions, threads, || supersteps.next())
                     });
                 });
             }
@@ -58,12 +83,69 @@ fn sweeps(criterion: &mut Criterion) {
 }
 
 /// The time of `updates` updates on one core, from that of as many whole sweeps as they need.
-fn per_update(updates: u64, positions: u64, threads: usize, mut sweep: impl FnMut()) -> Duration {
+fn per_update(
+    updates: u64,
+    positions: u64,
+    threads: usize,
+    mut sweep: impl FnMut() -> Duration,
+) -> Duration {
     let sweeps = updates.div_ceil(positions);
-    let begin = Instant::now();
-    (0..sweeps).for_each(|_| sweep());
-    let core_seconds = begin.elapsed().as_secs_f64() * threads as f64;
+    let wall: Duration = (0..sweeps).map(|_| sweep()).sum();
+    let core_seconds = wall.as_secs_f64() * threads as f64;
     Duration::from_secs_f64(core_seconds / (sweeps * positions) as f64 * updates as f64)
+}
+
+/// The supersteps of the last and largest step of a solve, one at a time: a solve on a thread
+/// of its own that stands still in between. When it has converged, another begins.
+struct Supersteps {
+    positions: u64,
+    ask: Sender<()>,
+    took: Receiver<Duration>,
+}
+
+impl Supersteps {
+    fn new(encoding: &Encoding, precision: Precision, threads: usize) -> Self {
+        // Steps of few pieces only need to be as varied as in a solve.
+        let settings = Settings { precision, tolerance: 1e-6, shard_positions: None, threads };
+        let steps = plan(encoding, &settings).steps;
+        let largest = steps.last().expect("a game has a step").clone();
+        let (ask, asked) = channel();
+        let (tell, took) = channel();
+        let (encoding, last) = (encoding.clone(), steps.len() - 1);
+        thread::spawn(move || {
+            let cancelled = Cancelled::new(false);
+            let mut begin = None;
+            while !cancelled.load(Ordering::Relaxed) {
+                let mut watch = |event: Event| match event {
+                    // The first superstep of the first solve is asked for, of another it was.
+                    Event::StepStarted { step } if step == last => {
+                        if begin.is_none() && asked.recv().is_err() {
+                            cancelled.store(true, Ordering::Relaxed);
+                        }
+                        begin = Some(Instant::now());
+                    }
+                    Event::Superstep { step, .. } if step == last => {
+                        let took = begin.map_or(Duration::ZERO, |begin| begin.elapsed());
+                        if tell.send(took).is_err() || asked.recv().is_err() {
+                            cancelled.store(true, Ordering::Relaxed);
+                        }
+                        begin = Some(Instant::now());
+                    }
+                    _ => {}
+                };
+                let mut store = |_, _, _: _| Ok(());
+                let ended = solve(&encoding, &settings, &cancelled, &mut watch, &mut store);
+                assert!(ended.is_ok() || cancelled.load(Ordering::Relaxed), "{ended:?}");
+            }
+        });
+        Self { positions: largest.positions, ask, took }
+    }
+
+    /// The time the next superstep takes.
+    fn next(&mut self) -> Duration {
+        self.ask.send(()).expect("the solve waits to be asked");
+        self.took.recv().expect("the solve answers")
+    }
 }
 
 /// A guess at the chance of the player to move, by how far the pieces have come. It stands in

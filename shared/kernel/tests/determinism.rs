@@ -1,0 +1,72 @@
+//! The same job gives the same bits, whatever solves it.
+
+mod common;
+
+use common::{Solved, builtin, describe, settings, tracks};
+use ziggurat_encoding::Encoding;
+use ziggurat_game::Ruleset;
+use ziggurat_kernel::{Precision, Settings, plan};
+
+/// Both precisions, to a tolerance that takes some supersteps: if bits come to depend on the
+/// threads, it is in the first of them.
+fn jobs(shard_positions: Option<u64>) -> [Settings; 2] {
+    [Precision::F64, Precision::F32].map(|precision| Settings {
+        tolerance: 1e-3,
+        shard_positions,
+        ..settings(precision)
+    })
+}
+
+/// The most shards of a step.
+fn most_shards(ruleset: &Ruleset, settings: &Settings) -> usize {
+    let plan = plan(&Encoding::new(ruleset).unwrap(), settings);
+    plan.steps.iter().map(|step| step.shards).max().unwrap()
+}
+
+/// Solves with 1, 2, 3 and 7 threads; all bits and all statistics must be the same.
+fn assert_threads_do_not_matter(ruleset: &Ruleset, job: &Settings) {
+    let solve = |threads| Solved::new(ruleset, &Settings { threads, ..job.clone() });
+    let one = solve(1);
+    for threads in [2, 3, 7] {
+        let other = solve(threads);
+        // Not `assert_eq`: nobody wants to read all the values.
+        assert!(one.bits() == other.bits(), "{}, {job:?}, {threads} threads", describe(ruleset));
+        assert_eq!(one.summary, other.summary, "{}, {threads} threads", describe(ruleset));
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits_on_every_track_in_small_shards() {
+    for job in jobs(Some(500)) {
+        for track in tracks(2) {
+            assert!(most_shards(&track, &job) > 7, "{}", track.name());
+            assert_threads_do_not_matter(&track, &job);
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_bits_in_shards_of_the_default_size() {
+    for job in jobs(None) {
+        for ruleset in [builtin("finkel", 3), builtin("blitz", 3), builtin("double-long", 2)] {
+            assert!(most_shards(&ruleset, &job) > 1, "{}", ruleset.name());
+            assert_threads_do_not_matter(&ruleset, &job);
+        }
+    }
+}
+
+#[test]
+fn the_size_of_the_shards_changes_the_last_digits_at_most() {
+    for ruleset in [builtin("finkel", 3), builtin("masters", 2), builtin("skiriuk", 1)] {
+        let solve = |shard_positions| {
+            Solved::new(&ruleset, &Settings { shard_positions, ..settings(Precision::F64) })
+        };
+        let one_shard = solve(Some(u64::MAX));
+        for shard_positions in [Some(1), Some(500), Some(20_000), None] {
+            let other = solve(shard_positions);
+            let differences = one_shard.values().zip(other.values()).map(|(a, b)| (a - b).abs());
+            let largest = differences.fold(0.0, f64::max);
+            assert!(largest <= 1e-12, "{}, {shard_positions:?}: {largest}", describe(&ruleset));
+        }
+    }
+}
