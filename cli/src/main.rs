@@ -44,7 +44,9 @@ enum Command {
     Table(commands::table::Args),
     Export(commands::export::Args),
     Count(commands::count::Args),
+    Exact(commands::exact::Args),
     Plan(commands::plan::Args),
+    Bench(commands::bench::Args),
     Rulesets(commands::rulesets::Args),
 }
 
@@ -59,7 +61,9 @@ fn main() -> ExitCode {
         Command::Table(args) => commands::table::run(&args),
         Command::Export(args) => commands::export::run(&args),
         Command::Count(args) => commands::count::run(&args),
+        Command::Exact(args) => commands::exact::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
         Command::Rulesets(args) => commands::rulesets::run(&args),
     };
     let exit = result.unwrap_or_else(|failure| {

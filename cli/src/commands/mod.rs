@@ -1,7 +1,9 @@
 //! The commands, one module each: their arguments, and what they print.
 
+pub mod bench;
 pub mod best;
 pub mod count;
+pub mod exact;
 pub mod export;
 pub mod plan;
 pub mod rulesets;
