@@ -3,7 +3,6 @@
 pub mod bench;
 pub mod best;
 pub mod count;
-pub mod exact;
 pub mod export;
 pub mod plan;
 pub mod rulesets;
