@@ -11,6 +11,7 @@
 
 use std::{
     sync::{
+        Arc,
         atomic::Ordering,
         mpsc::{Receiver, Sender, channel},
     },
@@ -112,29 +113,30 @@ impl Supersteps {
         let (ask, asked) = channel();
         let (tell, took) = channel();
         let (encoding, last) = (encoding.clone(), steps.len() - 1);
+        let cancelled = Arc::new(Cancelled::new(false));
+        let cancel = Arc::clone(&cancelled);
+        let mut begin = None;
+        let mut watch = move |event: Event| match event {
+            // The first superstep of the first solve is waited for, that of another was asked for.
+            Event::StepStarted { step } if step == last => {
+                if begin.is_none() && asked.recv().is_err() {
+                    cancel.store(true, Ordering::Relaxed);
+                }
+                begin = Some(Instant::now());
+            }
+            Event::Superstep { step, .. } if step == last => {
+                let took = begin.map_or(Duration::ZERO, |begin| begin.elapsed());
+                if tell.send(took).is_err() || asked.recv().is_err() {
+                    cancel.store(true, Ordering::Relaxed);
+                }
+                begin = Some(Instant::now());
+            }
+            _ => {}
+        };
         thread::spawn(move || {
-            let cancelled = Cancelled::new(false);
-            let mut begin = None;
             while !cancelled.load(Ordering::Relaxed) {
-                let mut watch = |event: Event| match event {
-                    // The first superstep of the first solve is asked for, of another it was.
-                    Event::StepStarted { step } if step == last => {
-                        if begin.is_none() && asked.recv().is_err() {
-                            cancelled.store(true, Ordering::Relaxed);
-                        }
-                        begin = Some(Instant::now());
-                    }
-                    Event::Superstep { step, .. } if step == last => {
-                        let took = begin.map_or(Duration::ZERO, |begin| begin.elapsed());
-                        if tell.send(took).is_err() || asked.recv().is_err() {
-                            cancelled.store(true, Ordering::Relaxed);
-                        }
-                        begin = Some(Instant::now());
-                    }
-                    _ => {}
-                };
-                let mut store = |_, _, _: _| Ok(());
-                let ended = solve(&encoding, &settings, &cancelled, &mut watch, &mut store);
+                let ended =
+                    solve(&encoding, &settings, &cancelled, &mut watch, &mut |_, _, _| Ok(()));
                 assert!(ended.is_ok() || cancelled.load(Ordering::Relaxed), "{ended:?}");
             }
         });
