@@ -7,11 +7,11 @@ use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Precision, Settings, plan};
 
-/// Both precisions, to a tolerance that takes some supersteps: if bits come to depend on the
+/// Both precisions, to a tolerance that takes a few supersteps: if bits come to depend on the
 /// threads, it is in the first of them.
 fn jobs(shard_positions: Option<u64>) -> [Settings; 2] {
     [Precision::F64, Precision::F32].map(|precision| Settings {
-        tolerance: 1e-3,
+        tolerance: 0.05,
         shard_positions,
         ..settings(precision)
     })
