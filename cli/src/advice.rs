@@ -99,7 +99,7 @@ impl Advice {
 }
 
 /// A move in words.
-fn name(ruleset: &Ruleset, mv: Move) -> String {
+pub fn name(ruleset: &Ruleset, mv: Move) -> String {
     match mv {
         Move { from: 0, to } => format!("enter on {to}"),
         Move { from, to } if to > ruleset.path().len() => format!("score from {from}"),
