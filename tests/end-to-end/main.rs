@@ -2,6 +2,7 @@
 //! and which files it leaves.
 
 mod errors;
+mod exact;
 mod interrupt;
 mod published;
 mod same_bytes;

@@ -115,23 +115,30 @@ fn failure(error: ExactError) -> Failure {
 fn headline(exact: &Exact) -> String {
     let (ruleset, proof) = (exact.ruleset(), exact.proof());
     let Proof { positions, rolls, choices, ties, .. } = proof;
-    let choices = match choices {
-        0 => "no roll ever leaves a choice of moves, so that there is but one policy".to_owned(),
-        _ => format!(
-            "in the {} that leave a choice, all moves were compared, and none is better than\n  \
-             the chosen one; in {} of them another is exactly as good",
+    let cases = format!(
+        "{} undecided positions with {} rolls each: {} cases",
+        grouped(positions),
+        ruleset.dice().rolls().len(),
+        grouped(rolls)
+    );
+    let compared = match (choices, ties) {
+        (0, _) => "No roll leaves a choice of moves, so that there is but one policy.".to_owned(),
+        (_, ties) => format!(
+            "In {} of them there is a choice of moves; all were compared, and none is better than\n  \
+             the chosen one. {}",
             grouped(choices),
-            grouped(ties)
+            match ties {
+                0 => "Nowhere is another exactly as good.".to_owned(),
+                _ => format!("In {} of them another is exactly as good.", grouped(ties)),
+            }
         ),
     };
     format!(
         "{} with {}, solved exactly\n\n\
-         Proven optimal\n  {} undecided positions, {} with each of their rolls;\n  {choices}.\n  \
+         Proven optimal\n  {cases}.\n  {compared}\n  \
          Every game ends whatever the players do, so that no other values satisfy the rules.\n",
         ruleset.name(),
         pieces(ruleset),
-        grouped(positions),
-        grouped(rolls),
     )
 }
 

@@ -35,8 +35,7 @@ pub enum ExactError {
     /// Optimal play need not end.
     #[error(
         "from {position} the players can go on for ever whatever they roll, so that the rules \
-         alone do not give every position a value; use dice that can lead past, or make rosettes \
-         unsafe"
+         alone do not give every position a value; use other dice, or rosettes that are not safe"
     )]
     Endless {
         /// A position that need not lead to an end.
