@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod best;
 pub mod count;
+pub mod exact;
 pub mod export;
 pub mod plan;
 pub mod rulesets;
