@@ -3,7 +3,7 @@
 //! A shard of the step {n, m} is a node of the prefix tree, closed under exchanging the players:
 //! the positions of tier (n, m) that begin with a prefix, and those of tier (m, n) that begin with
 //! the swapped prefix. Both are contiguous ranges of indices. A node is split until it holds at most
-//! a given number of positions; only prefixes whose squares contain each one's mirror are nodes.
+//! a given number of positions; only prefixes of the outer squares that contain each square's mirror are nodes.
 //!
 //! The cut depends on the ruleset, the tier and the limit alone: it is part of what a superstep is.
 
@@ -48,7 +48,7 @@ impl Encoding {
     }
 
     /// The shards of the step {n, m}, given as tier (n, m), each with at most `limit` positions
-    /// unless no shared square is left to split by. Ascending by prefix.
+    /// unless no outer square is left to split by. Ascending by prefix.
     pub fn shards(&self, tier: Tier, limit: u64) -> Vec<Shard> {
         let mut shards = Vec::new();
         self.split(tier, limit, &mut Vec::new(), &mut shards);
@@ -57,7 +57,7 @@ impl Encoding {
 
     fn split(&self, tier: Tier, limit: u64, prefix: &mut Vec<u8>, shards: &mut Vec<Shard>) {
         let Some(shard) = self.shard(tier, prefix) else { return };
-        let squares = self.shared().squares();
+        let squares = self.shared().outer_squares();
         if shard.len() <= limit || prefix.len() == squares {
             shards.push(shard);
             return;

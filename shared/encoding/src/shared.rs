@@ -13,6 +13,11 @@
 //! ```
 //!
 //! with n_c, m_c what the chunks before c leave of n and m. `Z_0(n, m)` is the length of the tier.
+//!
+//! The last chunk, the *inner* squares, is closed under exchanging the players, and small: all
+//! blocks that agree on the other, *outer* squares are a *slab*, a contiguous range of Z_inner(n, m)
+//! values whose layout depends on (n, m) alone, the pieces the outer squares leave. What does not
+//! depend on the inner squares is worked out once per slab.
 
 use crate::{EncodingError, PrivateConfigurations, Tier, geometry::Geometry};
 
@@ -21,6 +26,12 @@ pub const MAX_CHUNKS: usize = 16;
 
 /// A chunk has at most this many configurations, unless a single square has more.
 const CHUNK_CONFIGURATIONS: usize = 256;
+
+/// A slab has about this many positions at the most, unless a single block has more.
+const SLAB_POSITIONS: u64 = 16 << 10;
+
+/// How many pieces are left for the squares that follow, (own, opponent).
+pub type Budgets = (u8, u8);
 
 /// A shared configuration: the value of each chunk, most significant first, unused ones 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
@@ -65,7 +76,9 @@ impl SharedRanking {
         pieces: u8,
     ) -> Result<Self, EncodingError> {
         let bases: Vec<usize> = geometry.shared.iter().map(|square| square.base()).collect();
-        let ranges = cut_into_chunks(&bases);
+        let inner = first_inner_square(geometry, &bases, private.count(pieces));
+        let mut ranges = cut_into_chunks(&bases[..inner]);
+        ranges.push(inner..bases.len());
         if ranges.len() > MAX_CHUNKS {
             return Err(EncodingError::TooManySharedSquares { squares: bases.len() });
         }
@@ -139,7 +152,7 @@ impl SharedRanking {
         self.sizes[0][self.at(tier)]
     }
 
-    /// How many chunks there are; the entries of a [`SharedConfiguration`] beyond are 0.
+    /// How many chunks there are, at least one; the last has the inner squares. The entries of a [`SharedConfiguration`] beyond are 0.
     pub fn chunks(&self) -> usize {
         self.chunks.len()
     }
@@ -228,15 +241,16 @@ impl SharedRanking {
         (w, offset)
     }
 
-    /// Visits the configurations of a tier that begin with `prefix` (digits of the most
-    /// significant squares) in descending order, with the (own, opponent) pieces not on shared
-    /// squares.
-    pub fn for_each_descending(
+    /// Visits the slabs of a tier whose outer squares begin with `prefix` (digits of the most
+    /// significant squares) in descending order: the configuration with empty inner squares, and
+    /// the (own, opponent) pieces that the outer squares leave.
+    pub fn for_each_slab_descending(
         &self,
         tier: Tier,
         prefix: &[u8],
-        visit: &mut impl FnMut(&SharedConfiguration, (u8, u8)),
+        visit: &mut impl FnMut(&SharedConfiguration, Budgets),
     ) {
+        debug_assert!(prefix.len() <= self.outer_squares());
         let mut w = SharedConfiguration::default();
         self.descend(0, (tier.just_moved, tier.to_move), prefix, &mut w, visit);
     }
@@ -244,14 +258,15 @@ impl SharedRanking {
     fn descend(
         &self,
         chunk: usize,
-        (own, opponent): (u8, u8),
+        (own, opponent): Budgets,
         prefix: &[u8],
         w: &mut SharedConfiguration,
-        visit: &mut impl FnMut(&SharedConfiguration, (u8, u8)),
+        visit: &mut impl FnMut(&SharedConfiguration, Budgets),
     ) {
-        let Some(this) = self.chunks.get(chunk) else {
+        if chunk == self.inner_chunk() {
             return visit(w, (own, opponent));
-        };
+        }
+        let this = &self.chunks[chunk];
         let fixed =
             &prefix[this.squares.start.min(prefix.len())..this.squares.end.min(prefix.len())];
         let first = self.value_of(this.squares.start, fixed);
@@ -264,6 +279,40 @@ impl SharedRanking {
                 self.descend(chunk + 1, (own - a, opponent - b), prefix, w, visit);
             }
         }
+    }
+
+    /// The place of the inner squares' value in a [`SharedConfiguration`].
+    pub fn inner_chunk(&self) -> usize {
+        self.chunks.len() - 1
+    }
+
+    /// How many of the shared squares, the most significant ones, are outer squares.
+    pub fn outer_squares(&self) -> usize {
+        self.chunks[self.inner_chunk()].squares.start
+    }
+
+    /// The pieces, (own, opponent), of each configuration of the inner squares.
+    pub fn inner_pieces(&self) -> &[Budgets] {
+        &self.chunks[self.inner_chunk()].pieces
+    }
+
+    /// The configuration of the inner squares as the other player sees it.
+    pub fn inner_swapped(&self, x: u16) -> u16 {
+        self.chunks[self.inner_chunk()].swapped[x as usize].0[self.inner_chunk()]
+    }
+
+    /// What one more of a digit adds to the value of its chunk.
+    pub fn weight(&self, square: usize) -> u16 {
+        self.weights[square].1
+    }
+
+    /// Where the block of each configuration of the inner squares starts in a slab, for the pieces
+    /// that the outer squares leave.
+    #[inline]
+    pub fn inner_offsets(&self, (own, opponent): Budgets) -> &[u64] {
+        let inner = &self.chunks[self.chunks.len() - 1];
+        let row = own as usize * self.budgets + opponent as usize;
+        &inner.offsets[row * inner.configurations..][..inner.configurations]
     }
 
     /// The range of a tier's indices whose configurations begin with `prefix`; empty if the prefix
@@ -308,6 +357,19 @@ impl SharedRanking {
     fn at(&self, tier: Tier) -> usize {
         tier.just_moved as usize * self.budgets + tier.to_move as usize
     }
+}
+
+/// The first of the inner squares: the longest end of the order that is closed under exchanging
+/// the players, whose chunk is small, and whose slabs are.
+fn first_inner_square(geometry: &Geometry, bases: &[usize], private: u64) -> usize {
+    let largest_block = private.saturating_mul(private);
+    let fits = |&square: &usize| {
+        let configurations = bases[square..].iter().product::<usize>();
+        configurations <= CHUNK_CONFIGURATIONS
+            && largest_block.saturating_mul(configurations as u64) <= SLAB_POSITIONS
+    };
+    let closed = |&square: &usize| geometry.is_closed_under_swap(square);
+    (0..bases.len()).rev().take_while(fits).filter(closed).last().unwrap_or(bases.len())
 }
 
 /// Cuts the squares into the fewest chunks, of about the same number of squares.

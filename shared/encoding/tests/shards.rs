@@ -10,7 +10,7 @@ fn shards_partition_every_step() {
     for track in tracks() {
         let encoding = Encoding::new(&track.ruleset(3)).unwrap();
         for tier in encoding.tiers() {
-            for limit in [1, 100, 5_000, encoding.default_shard_positions(tier)] {
+            for limit in [1_000, 5_000, encoding.default_shard_positions(tier)] {
                 let shards = encoding.shards(tier, limit);
                 let of = |wanted: Tier| {
                     let mut ranges: Vec<_> = shards
@@ -64,41 +64,60 @@ fn shards_are_closed_under_exchanging_the_players() {
 }
 
 #[test]
-fn blocks_of_a_shard_are_visited_once_in_descending_order_and_fill_its_range() {
+fn slabs_of_a_shard_are_visited_once_in_descending_order_and_fill_its_range() {
     for track in tracks() {
         let encoding = Encoding::new(&track.ruleset(3)).unwrap();
-        let (shared, private) = (encoding.shared(), encoding.private());
+        let shared = encoding.shared();
         for tier in [Tier::new(3, 3), Tier::new(3, 1), Tier::new(1, 2)] {
             for shard in encoding.shards(tier, 3_000) {
                 let mut end = shard.ranges.0.end;
-                shared.for_each_descending(
-                    tier,
-                    &shard.prefix,
-                    &mut |w: &SharedConfiguration, (own, opponent)| {
-                        let start = shared.offset(tier, w);
-                        assert_eq!(start + private.count(own) * private.count(opponent), end);
-                        assert_eq!(shared.locate(tier, start), (*w, 0));
-                        assert_eq!(shared.swap(&shared.swap(w)), *w);
-                        end = start;
-                    },
-                );
+                shared.for_each_slab_descending(tier, &shard.prefix, &mut |w, budgets| {
+                    let start = shared.offset(tier, w);
+                    assert_eq!(start + slab_len(&encoding, tier, *w, budgets), end);
+                    assert_eq!(shared.locate(tier, start), (*w, 0));
+                    assert_eq!(shared.swap(&shared.swap(w)), *w);
+                    end = start;
+                });
                 assert_eq!(end, shard.ranges.0.start, "{} {tier}", track.name);
             }
         }
     }
 }
 
+/// Adds up the blocks of a slab, and checks that each starts where the one before it ends.
+fn slab_len(
+    encoding: &Encoding,
+    tier: Tier,
+    mut w: SharedConfiguration,
+    (own, opponent): (u8, u8),
+) -> u64 {
+    let (shared, private) = (encoding.shared(), encoding.private());
+    let slab = shared.offset(tier, &w);
+    let mut len = 0;
+    for (x, &(a, b)) in shared.inner_pieces().iter().enumerate() {
+        if a <= own && b <= opponent {
+            w.0[shared.inner_chunk()] = x as u16;
+            assert_eq!(shared.inner_offsets((own, opponent))[x], len);
+            assert_eq!(shared.offset(tier, &w), slab + len);
+            let swapped = shared.swap(&w).0[shared.inner_chunk()];
+            assert_eq!(shared.inner_swapped(x as u16), swapped);
+            len += private.count(own - a) * private.count(opponent - b);
+        }
+    }
+    len
+}
+
 #[test]
-fn the_default_limit_is_kept_where_blocks_are_smaller() {
+fn the_default_limit_is_kept() {
     for track in tracks() {
         let encoding = Encoding::new(&track.ruleset(7)).unwrap();
-        let tier = Tier::new(7, 6);
-        let limit = encoding.default_shard_positions(tier);
-        assert!((64 << 10..=4 << 20).contains(&limit));
-        let shards = encoding.shards(tier, limit.max(encoding.step_len(tier) / 64));
-        let largest = encoding.private().count(7) * encoding.private().count(6) * 2;
-        for shard in &shards {
-            assert!(shard.len() <= limit.max(encoding.step_len(tier) / 64).max(largest));
+        for tier in [Tier::new(7, 7), Tier::new(7, 6), Tier::new(3, 2)] {
+            let limit = encoding.default_shard_positions(tier);
+            assert!((64 << 10..=4 << 20).contains(&limit));
+            for shard in encoding.shards(tier, limit) {
+                let whole = shard.prefix.len() == encoding.shared().outer_squares();
+                assert!(shard.len() <= limit || whole, "{} {tier}", track.name);
+            }
         }
     }
 }

@@ -16,17 +16,16 @@
 //! go back and forth between the two blocks, which are in cache by then: this removes the lag
 //! between the two orientations.
 
-use ziggurat_encoding::SharedConfiguration;
-
 use crate::{
-    context::{Context, Stored},
+    context::Context,
     gather::gather,
     occupancy::Occupancy,
     pass::Pass,
     rows,
     scratch::Scratch,
-    simd::Instructions,
+    slab::{Slab, Sources},
     value::{Value, groups},
+    vector::Instructions,
 };
 
 /// How often a sweep passes over both blocks of a pair.
@@ -34,42 +33,37 @@ pub const PASSES: usize = 2;
 
 /// A block as a mover sees it.
 #[derive(Clone, Copy)]
-pub struct View {
-    /// The shared squares, "own" being the mover.
-    pub w: SharedConfiguration,
-    /// Which orientation of the step the mover's own block is in.
-    pub orientation: usize,
+pub struct View<'a> {
+    /// The slab it is in.
+    pub slab: &'a Slab,
+    /// The inner squares.
+    pub x: u16,
     /// The most private pieces of the mover, and of the opponent.
     pub left: (u8, u8),
     /// Who stands where.
     pub occupancy: Occupancy,
-    /// Rows: the mover's private configurations; columns: the opponent's.
+    /// Rows: the mover's private configurations.
     pub rows: usize,
+    /// Columns: the opponent's private configurations.
     pub columns: usize,
-    /// Where the block starts in its tier.
-    pub offset: u64,
+    /// Where the block starts in its slab.
+    pub offset: usize,
 }
 
-impl View {
-    /// The view of a configuration whose player just moved, in an orientation of the step.
+impl<'a> View<'a> {
+    /// The block of a slab with these inner squares, which the slab's budgets allow.
     #[inline(always)]
-    pub fn new<T: Value>(
-        context: &Context<'_, T>,
-        w: SharedConfiguration,
-        orientation: usize,
-    ) -> Self {
-        let encoding = context.encoding;
-        let tier = context.tiers[orientation];
-        let (own, opponent) = encoding.shared().pieces(&w);
-        let left = (tier.just_moved - own, tier.to_move - opponent);
+    pub fn new<T: Value>(context: &Context<'_, T>, slab: &'a Slab, x: u16) -> Self {
+        let (a, b) = context.encoding.shared().inner_pieces()[x as usize];
+        let block = &context.tables.inner_blocks(slab.budgets)[x as usize];
         Self {
-            w,
-            orientation,
-            left,
-            occupancy: context.occupancies.of(&w),
-            rows: encoding.private().count(left.0) as usize,
-            columns: encoding.private().count(left.1) as usize,
-            offset: encoding.shared().offset(tier, &w),
+            slab,
+            x,
+            left: (slab.budgets.0 - a, slab.budgets.1 - b),
+            occupancy: slab.occupancy.and(&context.tables.occupancies.inner()[x as usize]),
+            rows: block.rows as usize,
+            columns: block.columns as usize,
+            offset: block.offset,
         }
     }
 
@@ -86,33 +80,27 @@ impl View {
     }
 }
 
-/// Computes both blocks of a pair from `stored` and the blocks themselves; afterwards
+/// Computes both blocks of a pair from the sources; afterwards
 /// [`Scratch::own`] holds them.
 #[inline(always)]
 pub fn sweep_pair<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    stored: &impl Stored<T>,
+    sources: &Sources<'_, T>,
     scratch: &mut Scratch<T>,
-    views: [&View; 2],
+    views: [&View<'_>; 2],
 ) {
     for (view, best) in views.into_iter().zip(&mut scratch.best) {
-        gather(instructions, context, stored, view, best, &mut scratch.turned);
+        gather(instructions, context, sources, view, best, &mut scratch.turned);
     }
     let [view, swapped] = views;
     let Scratch { best: [best, best_swapped], own: [own, own_swapped], value, .. } = scratch;
-    rows::load(own, view.rows, view.columns, stored.values(view.orientation, view.offset));
+    rows::load::<T, I>(own, view.rows, view.columns, sources.at(view.slab.own, view.offset));
     for _ in 0..PASSES {
-        pass(context, view, best, own, value);
-        rows::transpose_complement::<T, I>(
-            instructions,
-            value,
-            view.rows,
-            view.columns,
-            own_swapped,
-        );
-        pass(context, swapped, best_swapped, own_swapped, value);
-        rows::transpose_complement::<T, I>(instructions, value, swapped.rows, swapped.columns, own);
+        pass::<T, I>(context, view, best, own, value);
+        rows::transpose_complement::<T, I>(value, view.rows, view.columns, own_swapped);
+        pass::<T, I>(context, swapped, best_swapped, own_swapped, value);
+        rows::transpose_complement::<T, I>(value, swapped.rows, swapped.columns, own);
     }
 }
 
@@ -121,29 +109,29 @@ pub fn sweep_pair<T: Value, I: Instructions>(
 pub fn sweep_single<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    stored: &impl Stored<T>,
+    sources: &Sources<'_, T>,
     scratch: &mut Scratch<T>,
-    view: &View,
+    view: &View<'_>,
 ) {
     let Scratch { best: [best, _], own: [own, _], value, turned } = scratch;
-    gather(instructions, context, stored, view, best, turned);
-    rows::load(own, view.rows, view.columns, stored.values(view.orientation, view.offset));
+    gather(instructions, context, sources, view, best, turned);
+    rows::load::<T, I>(own, view.rows, view.columns, sources.at(view.slab.own, view.offset));
     for _ in 0..PASSES {
-        pass(context, view, best, own, value);
-        rows::transpose_complement::<T, I>(instructions, value, view.rows, view.columns, own);
+        pass::<T, I>(context, view, best, own, value);
+        rows::transpose_complement::<T, I>(value, view.rows, view.columns, own);
     }
 }
 
 #[inline(always)]
-fn pass<T: Value>(
+fn pass<T: Value, I: Instructions>(
     context: &Context<'_, T>,
-    view: &View,
+    view: &View<'_>,
     best: &[T::Group],
     own: &[T::Group],
     value: &mut [T::Group],
 ) {
     let pass = Pass {
-        inner: &context.rules.inner[view.left.0 as usize],
+        inner: &context.tables.rules.inner[view.left.0 as usize],
         zero: context.zero,
         chances: &context.chances,
         best,
@@ -152,5 +140,5 @@ fn pass<T: Value>(
         rows: view.rows,
         stride: view.stride::<T>(),
     };
-    pass.run(value);
+    pass.run::<I>(value);
 }

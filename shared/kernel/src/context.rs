@@ -1,6 +1,6 @@
 //! What a sweep of a step reads besides the step's own values.
 
-use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_encoding::{Encoding, SharedConfiguration, Tier, shared::Budgets};
 
 use crate::{occupancy::Occupancies, rules::Rules, value::Value};
 
@@ -13,16 +13,60 @@ pub struct Tables {
     pub occupancies: Occupancies,
     /// Path positions on private squares, and the hand.
     pub private_from: u64,
+    /// Path positions on private and inner squares, and the hand.
+    pub inner_from: u64,
+    /// For each configuration of the inner squares the one that the other player sees.
+    pub inner_swapped: Vec<u16>,
+    /// By the pieces that the outer squares leave, and the configuration of the inner squares.
+    inner_blocks: Vec<InnerBlock>,
+    /// The numbers of pieces a player may have: one more than the pieces.
+    budgets: usize,
+    /// For each configuration of the inner squares its digits.
+    inner_digits: Vec<u8>,
+    inner_squares: usize,
 }
 
 impl Tables {
     /// The tables of an encoding's ruleset.
     pub fn new(encoding: &Encoding) -> Self {
+        let shared = encoding.shared();
+        let private_from = encoding.private().positions() | 1;
+        let inner_squares = shared.outer_squares()..shared.squares();
+        let configurations = 0..shared.inner_pieces().len() as u16;
+        let inner_positions = inner_squares
+            .clone()
+            .flat_map(|square| &encoding.geometry().shared[square].own)
+            .fold(0, |mask, at| mask | 1 << at);
+        let digits = |x: u16| {
+            let mut w = SharedConfiguration::default();
+            w.0[shared.inner_chunk()] = x;
+            inner_squares.clone().map(move |square| shared.digit(&w, square))
+        };
         Self {
             rules: Rules::new(encoding),
             occupancies: Occupancies::new(encoding),
-            private_from: encoding.private().positions() | 1,
+            private_from,
+            inner_from: private_from | inner_positions,
+            inner_swapped: configurations.clone().map(|x| shared.inner_swapped(x)).collect(),
+            inner_blocks: inner_blocks(encoding),
+            budgets: encoding.ruleset().pieces() as usize + 1,
+            inner_digits: configurations.flat_map(digits).collect(),
+            inner_squares: inner_squares.len(),
         }
+    }
+
+    /// The blocks of a slab, for the pieces that its outer squares leave.
+    #[inline(always)]
+    pub fn inner_blocks(&self, (own, opponent): Budgets) -> &[InnerBlock] {
+        let configurations = self.inner_swapped.len();
+        let row = own as usize * self.budgets + opponent as usize;
+        &self.inner_blocks[row * configurations..][..configurations]
+    }
+
+    /// The digit of an inner square, by its place among them.
+    #[inline(always)]
+    pub fn inner_digit(&self, x: u16, place: usize) -> u8 {
+        self.inner_digits[x as usize * self.inner_squares + place]
     }
 
     /// The most rows or columns a block has.
@@ -31,16 +75,45 @@ impl Tables {
     }
 }
 
+/// A block of a slab.
+#[derive(Clone, Copy, Default, Debug)]
+pub struct InnerBlock {
+    /// Where it starts in the slab.
+    pub offset: usize,
+    /// Its rows: private configurations of the player who just moved. 0 if the inner squares have
+    /// more pieces than the outer squares leave.
+    pub rows: u32,
+    /// Its columns: private configurations of the player to move.
+    pub columns: u32,
+}
+
+fn inner_blocks(encoding: &Encoding) -> Vec<InnerBlock> {
+    let (shared, private) = (encoding.shared(), encoding.private());
+    let pieces = encoding.ruleset().pieces();
+    let mut blocks = Vec::new();
+    for budgets in (0..=pieces).flat_map(|own| (0..=pieces).map(move |opponent| (own, opponent))) {
+        let offsets = shared.inner_offsets(budgets);
+        for (&(a, b), &offset) in shared.inner_pieces().iter().zip(offsets) {
+            let block = match (budgets.0.checked_sub(a), budgets.1.checked_sub(b)) {
+                (Some(own), Some(opponent)) => InnerBlock {
+                    offset: offset as usize,
+                    rows: private.count(own) as u32,
+                    columns: private.count(opponent) as u32,
+                },
+                _ => InnerBlock::default(),
+            };
+            blocks.push(block);
+        }
+    }
+    blocks
+}
+
 /// A step's surroundings: tables, tiers, and the final values of the tiers it reads.
 pub struct Context<'a, T> {
     /// The ranking.
     pub encoding: &'a Encoding,
-    /// The moves.
-    pub rules: &'a Rules,
-    /// Who stands where.
-    pub occupancies: &'a Occupancies,
-    /// Path positions on private squares, and the hand.
-    pub private_from: u64,
+    /// The tables of the ruleset.
+    pub tables: &'a Tables,
     /// The probability of a roll of 0.
     pub zero: T,
     /// The probabilities of the rolls above 0.
@@ -72,9 +145,7 @@ impl<'a, T: Value> Context<'a, T> {
             .collect();
         Self {
             encoding,
-            rules: &tables.rules,
-            occupancies: &tables.occupancies,
-            private_from: tables.private_from,
+            tables,
             zero: T::from_f64(tables.rules.zero),
             chances: tables.rules.rolls.iter().map(|roll| T::from_f64(roll.chance)).collect(),
             tiers,
@@ -88,16 +159,15 @@ impl<'a, T: Value> Context<'a, T> {
         if self.tiers.len() == 1 { 0 } else { 1 - orientation }
     }
 
-    /// The tier an orientation leads to by scoring, and its values; `None` if that wins.
+    /// The tier an orientation leads to by scoring; `None` if that wins.
     #[inline(always)]
-    pub fn after_scoring(&self, orientation: usize) -> Option<(Tier, &'a [T])> {
-        self.after_scoring[orientation]
+    pub fn after_scoring(&self, orientation: usize) -> Option<Tier> {
+        self.after_scoring[orientation].map(|(tier, _)| tier)
     }
-}
 
-/// The values of the step itself, as a sweep of one shard may see them.
-pub trait Stored<T> {
-    /// The values of an orientation from an index on, padded: those of the shard itself as they are
-    /// now, those of others as they were published at the last barrier.
-    fn values(&self, orientation: usize, offset: u64) -> &[T];
+    /// The values of [`Context::after_scoring`]; none if that wins.
+    #[inline(always)]
+    pub fn finals(&self, orientation: usize) -> &'a [T] {
+        self.after_scoring.get(orientation).copied().flatten().map_or(&[], |(_, values)| values)
+    }
 }

@@ -5,19 +5,23 @@
 //! of the block it leads to where the turn passes, of that block's other orientation, turned,
 //! where the mover rolls again.
 
-use ziggurat_game::PathPosition;
+use ziggurat_game::{PathPosition, Ruleset};
 
 use crate::{
     block::View,
-    context::{Context, Stored},
-    rows::{self, StoredRows},
-    rules::{End, OuterMove, RollMoves, Rows},
-    simd::Instructions,
+    context::Context,
+    rows::{self, StoredRows, Turned},
+    rules::{BlockMove, End, Rows},
+    slab::{Sources, bits},
     value::{Group, Value},
+    vector::Instructions,
 };
 
 /// How many sources are taken together.
 const TOGETHER: usize = 4;
+
+/// The most moves of a roll: one for each piece.
+const MOST_SOURCES: usize = Ruleset::MAX_PIECES as usize;
 
 /// Fills `best` with the best of what other blocks offer the mover for each roll,
 /// [`Value::NONE`] where they offer nothing.
@@ -25,72 +29,59 @@ const TOGETHER: usize = 4;
 pub fn gather<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    stored: &impl Stored<T>,
-    view: &View,
+    sources: &Sources<'_, T>,
+    view: &View<'_>,
     best: &mut [T::Group],
     turned: &mut [T::Group],
 ) {
     let own = view.occupancy.own;
-    let private = if view.left.0 > 0 { context.private_from } else { 0 };
+    let private = if view.left.0 > 0 { context.tables.private_from } else { 0 };
     let (stride, rows, area) = (view.stride::<T>(), view.rows, view.area::<T>());
-    for (roll, best) in context.rules.rolls.iter().zip(best.chunks_exact_mut(area)) {
+    let nothing = StoredRows { values: &[] as &[T], stride: 0 };
+    let (mut plain, mut again) = ([nothing; MOST_SOURCES], [nothing; MOST_SOURCES]);
+    let rolls = context.tables.rules.rolls.iter().enumerate();
+    for ((index, roll), best) in rolls.zip(best.chunks_exact_mut(area)) {
+        let offer = |from| offer(instructions, context, sources, view, index, from);
         let open = !(view.occupancy.blocked >> roll.value) | roll.from_same_square;
-        let mut plain = [StoredRows { values: &[] as &[T], stride: 0 }; TOGETHER];
-        let (mut count, mut filled, mut wins) = (0, false, false);
-        let mut later = 0u64;
+        let (mut plains, mut agains, mut wins) = (0, 0, false);
         for from in bits(own & roll.from_whole & open) {
-            match offer(context, stored, view, roll, from) {
-                (_, Offer::Win) => wins = true,
-                (_, Offer::Plain { rows: source, .. }) if count < TOGETHER => {
-                    plain[count] = source;
-                    count += 1;
+            match offer(from).1 {
+                Offer::Win => wins = true,
+                Offer::Plain { rows: source, .. } => {
+                    plain[plains] = source;
+                    plains += 1;
                 }
-                _ => later |= 1 << from,
+                Offer::Again { rows: source, .. } => {
+                    again[agains] = source;
+                    agains += 1;
+                }
             }
         }
         if wins {
             best[..rows * stride].fill(T::Group::splat(T::ONE));
             continue;
         }
-        if count > 0 {
-            rows::largest::<T>(best, rows, stride, &plain[..count]);
-            filled = true;
+        let together = plains.min(TOGETHER);
+        if together > 0 {
+            rows::largest::<T, I>(best, rows, stride, &plain[..together]);
         }
-        for from in bits(later) {
-            match offer(context, stored, view, roll, from).1 {
-                Offer::Plain { rows: source, .. } => {
-                    rows::raise::<T>(best, rows, stride, source);
-                }
-                Offer::Again { rows: source, .. } => {
-                    rows::turn::<T, I>(instructions, source, rows, view.columns, |p, g, group| {
-                        let best = &mut best[p * stride + g];
-                        *best = if filled { best.larger(group) } else { group };
-                    });
-                    filled = true;
-                }
-                Offer::Win => unreachable!("wins have been taken"),
-            }
+        for &source in &plain[together..plains] {
+            rows::raise::<T, I>(best, rows, stride, source);
+        }
+        let mut filled = plains > 0;
+        for &source in &again[..agains] {
+            let turned = if filled { Turned::Raise } else { Turned::Set };
+            rows::turn::<T, I>(source, best, rows, view.columns, turned);
+            filled = true;
         }
         if !filled {
             best[..rows * stride].fill(T::Group::splat(T::NONE));
         }
         for from in bits((own | private) & roll.from_partial & open) {
-            let (mv, offer) = offer(context, stored, view, roll, from);
-            raise_partly(instructions, view, mv, offer, best, turned);
+            let (mv, offer) = offer(from);
+            raise_partly::<T, I>(view, mv, offer, best, turned);
         }
     }
-}
-
-/// The set bits of a mask.
-#[inline(always)]
-fn bits(mut mask: u64) -> impl Iterator<Item = PathPosition> {
-    std::iter::from_fn(move || {
-        let bit = mask.trailing_zeros() as PathPosition;
-        (mask != 0).then(|| {
-            mask &= mask - 1;
-            bit
-        })
-    })
 }
 
 /// What a move leads to.
@@ -106,59 +97,58 @@ enum Offer<'a, T> {
 
 /// What a legal move offers.
 #[inline(always)]
-fn offer<'a, T: Value>(
+fn offer<'a, T: Value, I: Instructions>(
+    instructions: I,
     context: &Context<'a, T>,
-    stored: &'a impl Stored<T>,
-    view: &View,
-    roll: &'a RollMoves,
+    sources: &Sources<'a, T>,
+    view: &View<'_>,
+    roll: usize,
     from: PathPosition,
-) -> (&'a OuterMove, Offer<'a, T>) {
-    let mv = roll.outer[from as usize].as_ref().expect("the masks name moves there are");
-    let (shared, private) = (context.encoding.shared(), context.encoding.private());
-    let mut w = view.w;
-    let mut own_left = view.left.0;
-    if let Some((square, digit)) = mv.leaves {
-        shared.change(&mut w, square, digit, 0);
-        own_left += 1;
+) -> (&'a BlockMove, Offer<'a, T>) {
+    let tables = context.tables;
+    let mv = tables.rules.rolls[roll].moved_from(from);
+    let target = view.slab.target_of_move(roll, from);
+    if target.wins {
+        return (mv, Offer::Win);
     }
-    let mut captures = false;
-    match mv.end {
-        End::Private => {}
-        End::Shared { square, digit } => {
-            captures = view.occupancy.captures >> mv.to & 1 == 1;
-            let before = if captures { shared.digit(&view.w, square) } else { 0 };
-            shared.change(&mut w, square, before, digit);
-            own_left -= 1;
-        }
-        End::Scored => {
-            let Some((tier, values)) = context.after_scoring(view.orientation) else {
-                return (mv, Offer::Win);
-            };
-            let values = &values[shared.offset(tier, &w) as usize..];
-            let rows = StoredRows { values, stride: view.columns };
-            return (mv, Offer::Plain { rows, count: private.count(own_left - 1) as usize });
-        }
+    let mut x = view.x;
+    if let Some(inner) = mv.leaves.and_then(|left| Some((left.inner?, left.digit))) {
+        x -= inner.0.weight * u16::from(inner.1);
     }
-    let count = private.count(own_left) as usize;
-    if mv.rosette || captures && context.rules.captures_grant_rolls {
-        let orientation = context.swapped(view.orientation);
-        let offset = shared.offset(context.tiers[orientation], &shared.swap(&w));
-        let values = stored.values(orientation, offset);
-        (mv, Offer::Again { rows: StoredRows { values, stride: count }, count })
+    let mut rolls_again = target.rolls_again;
+    if let End::Shared(reached) = mv.end
+        && let Some(inner) = reached.inner
+    {
+        let mut before = 0;
+        if view.occupancy.captures >> mv.to & 1 == 1 {
+            before = tables.inner_digit(x, inner.place);
+            rolls_again |= tables.rules.captures_grant_rolls;
+        }
+        x = x + inner.weight * u16::from(reached.digit) - inner.weight * u16::from(before);
+    }
+    let (own, opponent) = target.budgets;
+    if rolls_again {
+        let swapped = tables.inner_swapped[x as usize] as usize;
+        let block = tables.inner_blocks((opponent, own))[swapped];
+        let count = block.columns as usize;
+        let values = sources.at(target.again, block.offset);
+        let rows = StoredRows { values, stride: count };
+        rows.prefetch_before(instructions, view.columns);
+        (mv, Offer::Again { rows, count })
     } else {
-        let offset = shared.offset(context.tiers[view.orientation], &w);
-        let values = stored.values(view.orientation, offset);
-        let stride = private.count(view.left.1 + u8::from(captures)) as usize;
-        (mv, Offer::Plain { rows: StoredRows { values, stride }, count })
+        let block = tables.inner_blocks(target.budgets)[x as usize];
+        let values = sources.at(target.plain, block.offset);
+        let rows = StoredRows { values, stride: block.columns as usize };
+        rows.prefetch_before(instructions, view.rows);
+        (mv, Offer::Plain { rows, count: block.rows as usize })
     }
 }
 
 /// Takes a move that only some rows have, or that leads to other rows.
 #[inline(always)]
 fn raise_partly<T: Value, I: Instructions>(
-    instructions: I,
-    view: &View,
-    mv: &OuterMove,
+    view: &View<'_>,
+    mv: &BlockMove,
     offer: Offer<'_, T>,
     best: &mut [T::Group],
     turned: &mut [T::Group],
@@ -168,33 +158,21 @@ fn raise_partly<T: Value, I: Instructions>(
     match (&mv.rows, offer) {
         (Rows::Same, _) => unreachable!("moves of whole blocks are taken elsewhere"),
         (Rows::SameWithHand { counts }, Offer::Plain { rows, .. }) => {
-            rows::raise::<T>(best, counts[left as usize], stride, rows);
+            rows::raise::<T, I>(best, counts[left as usize], stride, rows);
         }
         (Rows::SameWithHand { counts }, Offer::Again { rows, .. }) => {
             let count = counts[left as usize];
-            rows::turn::<T, I>(instructions, rows, count, view.columns, |p, g, group| {
-                if p < count {
-                    let best = &mut best[p * stride + g];
-                    *best = best.larger(group);
-                }
-            });
+            rows::turn::<T, I>(rows, best, count, view.columns, Turned::Raise);
         }
         (Rows::SameWithHand { counts }, Offer::Win) => {
             best[..counts[left as usize] * stride].fill(T::Group::splat(T::ONE));
         }
         (Rows::Mapped(map), Offer::Plain { rows, count }) => {
-            rows::raise_mapped::<T>(best, stride, map.up_to(left), rows, count);
+            rows::raise_mapped::<T, I>(best, stride, map.up_to(left), rows, count);
         }
         (Rows::Mapped(map), Offer::Again { rows, count }) => {
-            rows::turn::<T, I>(instructions, rows, count, view.columns, |p, g, group| {
-                turned[p * stride + g] = group;
-            });
-            for &(p, after) in map.up_to(left) {
-                let turned = &turned[after as usize * stride..][..stride];
-                for (best, turned) in best[p as usize * stride..][..stride].iter_mut().zip(turned) {
-                    *best = best.larger(*turned);
-                }
-            }
+            rows::turn::<T, I>(rows, turned, count, view.columns, Turned::Set);
+            rows::raise_turned::<T, I>(best, stride, map.up_to(left), turned, count);
         }
         (Rows::Mapped(map), Offer::Win) => {
             for &(p, _) in map.up_to(left) {

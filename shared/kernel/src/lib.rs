@@ -1,5 +1,6 @@
 //! The block kernel and the solver around it.
 
+mod array;
 mod block;
 mod context;
 mod gather;
@@ -9,12 +10,14 @@ mod rows;
 mod rules;
 mod scratch;
 mod simd;
+mod slab;
 mod solve;
 mod step;
 mod value;
+mod vector;
 
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, TierStatistics,
-    TierValues, plan, solve,
+    TierValues, plan, solve, time_supersteps,
 };

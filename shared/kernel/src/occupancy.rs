@@ -19,6 +19,18 @@ pub struct Occupancies {
     chunks: Vec<Vec<Occupancy>>,
 }
 
+impl Occupancy {
+    /// The occupancy of two sets of squares together.
+    #[inline(always)]
+    pub fn and(self, other: &Self) -> Self {
+        Self {
+            own: self.own | other.own,
+            blocked: self.blocked | other.blocked,
+            captures: self.captures | other.captures,
+        }
+    }
+}
+
 impl Occupancies {
     /// The occupancies of an encoding's chunks.
     pub fn new(encoding: &Encoding) -> Self {
@@ -51,16 +63,16 @@ impl Occupancies {
         Self { chunks }
     }
 
+    /// The occupancy of each configuration of the inner squares, those of others being empty.
+    #[inline(always)]
+    pub fn inner(&self) -> &[Occupancy] {
+        &self.chunks[self.chunks.len() - 1]
+    }
+
     /// The occupancy of a shared configuration.
     #[inline(always)]
     pub fn of(&self, w: &SharedConfiguration) -> Occupancy {
-        let mut sum = Occupancy::default();
-        for (chunk, &x) in self.chunks.iter().zip(&w.0) {
-            let part = &chunk[x as usize];
-            sum.own |= part.own;
-            sum.blocked |= part.blocked;
-            sum.captures |= part.captures;
-        }
-        sum
+        let parts = self.chunks.iter().zip(&w.0).map(|(chunk, &x)| &chunk[x as usize]);
+        parts.fold(Occupancy::default(), Occupancy::and)
     }
 }

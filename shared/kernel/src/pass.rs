@@ -3,7 +3,8 @@
 
 use crate::{
     rules::InnerMoves,
-    value::{Group, Value},
+    value::Value,
+    vector::{Instructions, Vector},
 };
 
 /// What a pass works with. All matrices have `stride` groups per row.
@@ -30,7 +31,7 @@ impl<T: Value> Pass<'_, T> {
     /// Computes `value`, the chances of the mover, from high rows to low ones: moves within the
     /// block lead to higher rows.
     #[inline(always)]
-    pub fn run(&self, value: &mut [T::Group]) {
+    pub fn run<I: Instructions>(&self, value: &mut [T::Group]) {
         let size = self.rows * self.stride;
         assert!(self.own.len() >= size && value.len() >= size && self.area >= size);
         assert!(self.best.len() >= self.area * self.chances.len());
@@ -38,10 +39,10 @@ impl<T: Value> Pass<'_, T> {
         let mut from = 0;
         while from < self.stride {
             match self.stride - from {
-                1 => self.strip::<1>(from, value),
-                2 => self.strip::<2>(from, value),
-                3 => self.strip::<3>(from, value),
-                _ => self.strip::<4>(from, value),
+                1 => self.strip::<I, 1>(from, value),
+                2 => self.strip::<I, 2>(from, value),
+                3 => self.strip::<I, 3>(from, value),
+                _ => self.strip::<I, 4>(from, value),
             }
             from += 4;
         }
@@ -49,21 +50,24 @@ impl<T: Value> Pass<'_, T> {
 
     /// Computes `WIDTH` groups of every row, from group `from` on.
     #[inline(always)]
-    fn strip<const WIDTH: usize>(&self, from: usize, value: &mut [T::Group]) {
+    fn strip<I: Instructions, const WIDTH: usize>(&self, from: usize, value: &mut [T::Group]) {
         let value = value.as_mut_ptr();
+        let mut stream = self.inner.stream();
+        let zero = T::Vector::<I>::splat(self.zero);
         for p in (0..self.rows).rev() {
             let at = p * self.stride + from;
-            let read = |matrix: *const T::Group, at: usize| -> [T::Group; WIDTH] {
+            let read = |matrix: *const T::Group, at: usize| -> [T::Vector<I>; WIDTH] {
                 // SAFETY: `at` is the start of a strip in a row below `rows` of a matrix whose size
                 // `run` has checked (for `best`, of one of its rolls).
-                std::array::from_fn(|i| unsafe { *matrix.add(at + i) })
+                std::array::from_fn(|i| unsafe { T::Vector::<I>::read(matrix.add(at + i).cast()) })
             };
             let own = read(self.own.as_ptr(), at);
-            let mut sum = own.map(|own| own.times(self.zero));
+            let mut sum = own.map(|own| own.times(zero));
             for (roll, &chance) in self.chances.iter().enumerate() {
                 let mut top = read(self.best.as_ptr(), roll * self.area + at);
-                let moves = self.inner.of(p, roll);
-                for mv in moves {
+                let moves = stream.count();
+                for _ in 0..moves {
+                    let mv = stream.next();
                     let at = mv.row() * self.stride + from;
                     let matrix =
                         if mv.rolls_again() { value.cast_const() } else { self.own.as_ptr() };
@@ -72,16 +76,17 @@ impl<T: Value> Pass<'_, T> {
                         *top = top.larger(offered);
                     }
                 }
-                if moves.is_empty() && top[0].lanes()[0] == T::NONE {
+                if moves == 0 && top[0].first() == T::NONE {
                     top = own; // no legal move: the turn passes
                 }
+                let chance = T::Vector::<I>::splat(chance);
                 for (sum, top) in sum.iter_mut().zip(top) {
-                    *sum = sum.add_weighted(chance, top);
+                    *sum = sum.plus(chance.times(top));
                 }
             }
             for (i, sum) in sum.into_iter().enumerate() {
                 // SAFETY: as for `read`.
-                unsafe { *value.add(at + i) = sum };
+                unsafe { sum.write(value.add(at + i).cast()) };
             }
         }
     }

@@ -54,26 +54,47 @@ pub enum Rows {
     Mapped(RowMap),
 }
 
+/// A piece on a shared square, as a digit.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedDigit {
+    /// The square's place in the order.
+    pub square: usize,
+    /// The digit.
+    pub digit: u8,
+    /// For an inner square, what one more of its digit adds to the inner value, and where its digit
+    /// is found among those of the inner squares; `None` for an outer square.
+    pub inner: Option<InnerSquare>,
+}
+
+/// An inner square.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct InnerSquare {
+    /// What one more of its digit adds to the inner value.
+    pub weight: u16,
+    /// Its place among the inner squares.
+    pub place: usize,
+}
+
 /// Where a move ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
     /// On a private square (the row says which).
     Private,
-    /// On a shared square, as this digit.
-    Shared { square: usize, digit: u8 },
+    /// On a shared square.
+    Shared(SharedDigit),
     /// Off the board.
     Scored,
 }
 
 /// A move that leads from a block to another one, or to another tier.
 #[derive(Clone, Debug)]
-pub struct OuterMove {
+pub struct BlockMove {
     /// The path position it starts from, 0 for the hand.
     pub from: PathPosition,
     /// The path position it reaches.
     pub to: PathPosition,
-    /// The shared square it leaves, and the digit it takes away.
-    pub leaves: Option<(usize, u8)>,
+    /// The shared square it leaves, with the digit it takes away.
+    pub leaves: Option<SharedDigit>,
     /// Where it ends.
     pub end: End,
     /// Which rows lead where.
@@ -84,6 +105,19 @@ pub struct OuterMove {
     pub same_square: bool,
 }
 
+impl BlockMove {
+    /// Whether the block it leads to is in the same slab.
+    pub fn stays_in_slab(&self) -> bool {
+        let inner = |shared: &SharedDigit| shared.inner.is_some();
+        self.leaves.as_ref().is_none_or(inner)
+            && match &self.end {
+                End::Private => true,
+                End::Shared(shared) => inner(shared),
+                End::Scored => false,
+            }
+    }
+}
+
 /// What a roll can do.
 #[derive(Clone, Debug)]
 pub struct RollMoves {
@@ -92,7 +126,7 @@ pub struct RollMoves {
     /// The probability of the roll.
     pub chance: f64,
     /// The moves that leave the block, by the path position they start from.
-    pub outer: Vec<Option<OuterMove>>,
+    pub moves: Vec<Option<BlockMove>>,
     /// Where moves start that leave all rows as they are and need no piece in hand.
     pub from_whole: u64,
     /// Where the other moves that leave the block start.
@@ -102,23 +136,29 @@ pub struct RollMoves {
 }
 
 impl RollMoves {
+    /// The move from a path position of one of the masks.
+    #[inline(always)]
+    pub fn moved_from(&self, from: PathPosition) -> &BlockMove {
+        self.moves[from as usize].as_ref().expect("the masks name moves there are")
+    }
+
     fn new(encoding: &Encoding, roll: &Roll) -> Self {
-        let moves = outer_moves(encoding, roll.value);
-        let starts = |wanted: &dyn Fn(&OuterMove) -> bool| {
+        let moves = block_moves(encoding, roll.value);
+        let starts = |wanted: &dyn Fn(&BlockMove) -> bool| {
             moves.iter().filter(|mv| wanted(mv)).fold(0, |mask, mv| mask | 1 << mv.from)
         };
-        let whole = |mv: &OuterMove| matches!(mv.rows, Rows::Same);
+        let whole = |mv: &BlockMove| matches!(mv.rows, Rows::Same);
         let mut this = Self {
             value: roll.value,
             chance: roll.chance(),
-            outer: vec![None; encoding.ruleset().path().len() as usize + 1],
+            moves: vec![None; encoding.ruleset().path().len() as usize + 1],
             from_whole: starts(&whole),
             from_partial: starts(&|mv| !whole(mv)),
             from_same_square: starts(&|mv| mv.same_square),
         };
         for mv in moves {
             let from = mv.from as usize;
-            this.outer[from] = Some(mv);
+            this.moves[from] = Some(mv);
         }
         this
     }
@@ -147,29 +187,47 @@ impl InnerMove {
     }
 }
 
-/// The moves within a block, for blocks whose rows have at most k pieces.
+/// The moves within a block, for blocks whose rows have at most k pieces, in the order in which a
+/// pass needs them: for each row from the highest down, for each roll, their number and then the
+/// moves themselves.
 #[derive(Clone, Debug)]
 pub struct InnerMoves {
     rolls: usize,
     rows: usize,
-    moves: Vec<InnerMove>,
-    /// Where the moves of (row, roll) end in `moves`.
-    ends: Vec<u32>,
+    stream: Vec<InnerMove>,
 }
 
 impl InnerMoves {
-    /// Whether these are the moves of a block of so many rows and rolls: every move then leads to
-    /// one of its rows.
+    /// Whether these are the moves of a block of so many rows and rolls: the stream then has that
+    /// many numbers of moves, and every move leads to one of the rows.
     #[inline(always)]
     pub fn fits(&self, rows: usize, rolls: usize) -> bool {
         self.rolls == rolls && self.rows == rows
     }
 
-    /// The moves of a row for the roll in place `roll` of [`Rules::rolls`].
+    /// The numbers and the moves.
     #[inline(always)]
-    pub fn of(&self, row: usize, roll: usize) -> &[InnerMove] {
-        let at = row * self.rolls + roll;
-        &self.moves[self.ends[at] as usize..self.ends[at + 1] as usize]
+    pub fn stream(&self) -> InnerStream<'_> {
+        InnerStream(self.stream.iter())
+    }
+}
+
+/// What is left of a stream of moves.
+pub struct InnerStream<'a>(std::slice::Iter<'a, InnerMove>);
+
+impl InnerStream<'_> {
+    /// How many moves follow for the next row and roll.
+    #[inline(always)]
+    pub fn count(&mut self) -> u32 {
+        self.next().0
+    }
+
+    /// The next move.
+    #[inline(always)]
+    pub fn next(&mut self) -> InnerMove {
+        let next = self.0.next();
+        debug_assert!(next.is_some(), "a pass takes what the stream has");
+        next.copied().unwrap_or(InnerMove(0))
     }
 }
 
@@ -211,21 +269,28 @@ fn path_moves(encoding: &Encoding, roll: u8) -> impl Iterator<Item = (PathPositi
     (0..last).map(move |from| (from, from + roll)).filter(move |&(_, to)| to <= last)
 }
 
-fn outer_moves(encoding: &Encoding, roll: u8) -> Vec<OuterMove> {
+fn block_moves(encoding: &Encoding, roll: u8) -> Vec<BlockMove> {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let len = ruleset.path().len();
     let place = |at: PathPosition| encoding.geometry().own_place[at as usize];
+    let first_inner = encoding.shared().outer_squares();
+    let shared_digit = |square: usize, digit: u8| {
+        let inner = square
+            .checked_sub(first_inner)
+            .map(|place| InnerSquare { weight: encoding.shared().weight(square), place });
+        SharedDigit { square, digit, inner }
+    };
     let mut moves = Vec::new();
     for (from, to) in path_moves(encoding, roll) {
         let leaves = match place(from) {
-            Place::Shared { square, digit } if from > 0 => Some((square, digit)),
+            Place::Shared { square, digit } if from > 0 => Some(shared_digit(square, digit)),
             _ => None,
         };
         let end = match to {
             to if to > len => End::Scored,
             to => match place(to) {
                 Place::Private => End::Private,
-                Place::Shared { square, digit } => End::Shared { square, digit },
+                Place::Shared { square, digit } => End::Shared(shared_digit(square, digit)),
             },
         };
         if end == End::Private && leaves.is_none() {
@@ -246,12 +311,12 @@ fn outer_moves(encoding: &Encoding, roll: u8) -> Vec<OuterMove> {
                     .map(|k| k.checked_sub(1).map_or(0, |fewer| private.count(fewer) as usize))
                     .collect(),
             },
-            (_, Some(_), End::Shared { .. } | End::Scored) => Rows::Same,
+            (_, Some(_), End::Shared(_) | End::Scored) => Rows::Same,
             _ => Rows::Mapped(RowMap::new(private, ruleset.pieces(), |p| adds(removes(p)?))),
         };
         let rosette = to <= len && ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
         let same_square = from > 0 && to <= len && ruleset.own_on_square_of(to) >> from & 1 == 1;
-        moves.push(OuterMove { from, to, leaves, end, rows, rosette, same_square });
+        moves.push(BlockMove { from, to, leaves, end, rows, rosette, same_square });
     }
     moves
 }
@@ -260,10 +325,12 @@ fn inner_moves(encoding: &Encoding, rolls: &[u8], k: u8) -> InnerMoves {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let is_private = |at: PathPosition| private.positions() >> at & 1 == 1;
     let rows = private.count(k) as usize;
-    let mut inner = InnerMoves { rolls: rolls.len(), rows, moves: Vec::new(), ends: vec![0] };
-    for row in 0..rows {
+    let mut stream = Vec::new();
+    for row in (0..rows).rev() {
         let mask = private.mask(row);
         for &roll in rolls {
+            let count = stream.len();
+            stream.push(InnerMove(0));
             for (from, to) in path_moves(encoding, roll) {
                 let may_leave = match from {
                     0 => mask.count_ones() < u32::from(k),
@@ -279,10 +346,10 @@ fn inner_moves(encoding: &Encoding, rolls: &[u8], k: u8) -> InnerMoves {
                 let after = private.rank(without | 1 << to).expect("one piece to a square");
                 assert!(row < after && after < rows, "moves within a block lead to higher rows");
                 let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
-                inner.moves.push(InnerMove::new(after, again));
+                stream.push(InnerMove::new(after, again));
             }
-            inner.ends.push(inner.moves.len() as u32);
+            stream[count] = InnerMove((stream.len() - count - 1) as u32);
         }
     }
-    inner
+    InnerMoves { rolls: rolls.len(), rows, stream }
 }

@@ -2,11 +2,14 @@
 //!
 //! The kernel is written once, over groups of 32 bytes; for each instruction set it is compiled
 //! again. Additions, multiplications and maxima keep their order and nothing is fused, so the
-//! results are bit-identical for all of them. Only the transposition of a square of groups, which
-//! computes nothing, is written with an instruction set in mind.
+//! results are bit-identical for all of them.
 
 use pulp::NullaryFnOnce;
 use thiserror::Error;
+
+#[cfg(target_arch = "x86_64")]
+use crate::vector::Avx;
+use crate::vector::{Instructions, Portable};
 
 /// A choice of vector instructions that this machine has.
 #[derive(Clone, Copy, Debug)]
@@ -76,9 +79,9 @@ impl Simd {
         match self.0 {
             Level::Portable => operation.run(Portable),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2(v3) => v3.vectorize(On { operation, instructions: Avx(v3) }),
+            Level::Avx2(v3) => v3.vectorize(On { operation, instructions: Avx::new(v3) }),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512(v4) => v4.vectorize(On { operation, instructions: Avx(*v4) }),
+            Level::Avx512(v4) => v4.vectorize(On { operation, instructions: Avx::new(*v4) }),
         }
     }
 }
@@ -103,98 +106,62 @@ impl<F: Operation, I: Instructions> NullaryFnOnce for On<F, I> {
     }
 }
 
-/// What is written with an instruction set in mind.
-pub(crate) trait Instructions: Copy {
-    /// The transpose of 4 x 4 values.
-    fn transpose_f64(self, rows: [[f64; 4]; 4]) -> [[f64; 4]; 4];
-    /// The transpose of 8 x 8 values.
-    fn transpose_f32(self, rows: [[f32; 8]; 8]) -> [[f32; 8]; 8];
-}
-
-/// Whatever the target has always.
-#[derive(Clone, Copy)]
-pub(crate) struct Portable;
-
-impl Instructions for Portable {
-    #[inline(always)]
-    fn transpose_f64(self, rows: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
-        std::array::from_fn(|j| std::array::from_fn(|i| rows[i][j]))
-    }
-
-    #[inline(always)]
-    fn transpose_f32(self, rows: [[f32; 8]; 8]) -> [[f32; 8]; 8] {
-        std::array::from_fn(|j| std::array::from_fn(|i| rows[i][j]))
-    }
-}
-
-/// AVX2 or more.
-#[cfg(target_arch = "x86_64")]
-#[derive(Clone, Copy)]
-pub(crate) struct Avx(pulp::x86::V3);
-
-#[cfg(target_arch = "x86_64")]
-impl Instructions for Avx {
-    #[inline(always)]
-    fn transpose_f64(self, rows: [[f64; 4]; 4]) -> [[f64; 4]; 4] {
-        let avx = self.0.avx;
-        let [a, b, c, d] = rows.map(pulp::cast);
-        let (ab0, ab1) = (avx._mm256_unpacklo_pd(a, b), avx._mm256_unpackhi_pd(a, b));
-        let (cd0, cd1) = (avx._mm256_unpacklo_pd(c, d), avx._mm256_unpackhi_pd(c, d));
-        [
-            avx._mm256_permute2f128_pd::<0x20>(ab0, cd0),
-            avx._mm256_permute2f128_pd::<0x20>(ab1, cd1),
-            avx._mm256_permute2f128_pd::<0x31>(ab0, cd0),
-            avx._mm256_permute2f128_pd::<0x31>(ab1, cd1),
-        ]
-        .map(pulp::cast)
-    }
-
-    #[inline(always)]
-    fn transpose_f32(self, rows: [[f32; 8]; 8]) -> [[f32; 8]; 8] {
-        let avx = self.0.avx;
-        let [a, b, c, d, e, f, g, h] = rows.map(pulp::cast);
-        // 4 x 4 squares within the halves of the rows ...
-        let quad = |a, b, c, d| {
-            let (ab0, ab1) = (avx._mm256_unpacklo_ps(a, b), avx._mm256_unpackhi_ps(a, b));
-            let (cd0, cd1) = (avx._mm256_unpacklo_ps(c, d), avx._mm256_unpackhi_ps(c, d));
-            [
-                avx._mm256_shuffle_ps::<0x44>(ab0, cd0),
-                avx._mm256_shuffle_ps::<0xee>(ab0, cd0),
-                avx._mm256_shuffle_ps::<0x44>(ab1, cd1),
-                avx._mm256_shuffle_ps::<0xee>(ab1, cd1),
-            ]
-        };
-        let (top, bottom) = (quad(a, b, c, d), quad(e, f, g, h));
-        // ... and the halves themselves.
-        let low = |i: usize| avx._mm256_permute2f128_ps::<0x20>(top[i], bottom[i]);
-        let high = |i: usize| avx._mm256_permute2f128_ps::<0x31>(top[i], bottom[i]);
-        [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)].map(pulp::cast)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{value::Value, vector::Vector};
 
-    struct Transpose;
+    /// Compares what these instructions do with what the portable ones do.
+    struct Compare;
 
-    impl Operation for Transpose {
-        fn run<I: Instructions>(self, instructions: I) {
-            let rows: [[f64; 4]; 4] =
-                std::array::from_fn(|i| std::array::from_fn(|j| (10 * i + j) as f64));
-            assert_eq!(instructions.transpose_f64(rows), Portable.transpose_f64(rows));
-            assert_eq!(instructions.transpose_f64(rows)[1][3], 31.0);
-            let rows: [[f32; 8]; 8] =
-                std::array::from_fn(|i| std::array::from_fn(|j| (10 * i + j) as f32));
-            assert_eq!(instructions.transpose_f32(rows), Portable.transpose_f32(rows));
-            assert_eq!(instructions.transpose_f32(rows)[2][7], 72.0);
+    #[expect(unsafe_code)]
+    fn compare<T: Value, I: Instructions>() {
+        let number = |i: usize| T::from_f64((i * i % 97) as f64 / 97.0);
+        let rows: Vec<T> = (0..T::LANES * T::LANES).map(number).collect();
+        let others: Vec<T> = rows.iter().rev().copied().collect();
+        let written = |vector: &dyn Fn(*mut T)| {
+            let mut out = vec![T::ONE; T::LANES];
+            vector(out.as_mut_ptr());
+            out
+        };
+        // SAFETY: all addresses are of whole groups within the arrays.
+        unsafe {
+            type V<T, I> = <T as Value>::Vector<I>;
+            for row in 0..T::LANES {
+                let at = |values: &[T]| values[row * T::LANES..].as_ptr();
+                let (a, b) = (V::<T, I>::read(at(&rows)), V::<T, I>::read(at(&others)));
+                let (c, d) =
+                    (V::<T, Portable>::read(at(&rows)), V::<T, Portable>::read(at(&others)));
+                assert_eq!(a.first(), c.first());
+                let pairs = [
+                    (written(&|o| a.larger(b).write(o)), written(&|o| c.larger(d).write(o))),
+                    (written(&|o| a.times(b).write(o)), written(&|o| c.times(d).write(o))),
+                    (written(&|o| a.plus(b).write(o)), written(&|o| c.plus(d).write(o))),
+                    (written(&|o| a.complement().write(o)), written(&|o| c.complement().write(o))),
+                ];
+                for (these, portable) in pairs {
+                    assert_eq!(these, portable);
+                }
+            }
+            let square = V::<T, I>::read_transposed(|i| rows[i * T::LANES..].as_ptr());
+            for (j, vector) in square.as_ref().iter().enumerate() {
+                let column: Vec<T> = (0..T::LANES).map(|i| rows[i * T::LANES + j]).collect();
+                assert_eq!(written(&|o| vector.write(o)), column);
+            }
+        }
+    }
+
+    impl Operation for Compare {
+        fn run<I: Instructions>(self, _: I) {
+            compare::<f64, I>();
+            compare::<f32, I>();
         }
     }
 
     #[test]
-    fn all_instruction_sets_transpose() {
+    fn all_instruction_sets_do_the_same() {
         for simd in Simd::all() {
-            simd.run(Transpose);
+            simd.run(Compare);
             assert_eq!(Simd::named(simd.name()).unwrap().name(), simd.name());
         }
         assert!(Simd::named("mmx").unwrap_err().to_string().contains("portable"));

@@ -6,6 +6,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
+    time::{Duration, Instant},
 };
 
 use rayon::prelude::*;
@@ -14,11 +15,12 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Position;
 
 use crate::{
+    array::Array,
     context::{Context, Tables},
     scratch::Scratch,
     simd::Simd,
     step::{StepState, first_of_step},
-    value::{PADDING, Value},
+    value::Value,
 };
 
 /// The floating-point type values are computed in.
@@ -229,10 +231,7 @@ pub fn solve(
     tell: &mut (dyn FnMut(Event) + Send),
     store: &mut Store<'_>,
 ) -> Result<Summary, SolveError> {
-    let pool = rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads)
-        .build()
-        .map_err(SolveError::Threads)?;
+    let pool = thread_pool(settings)?;
     pool.install(|| match settings.precision {
         Precision::F32 => Solver::<f32>::new(encoding, settings, cancelled, tell).run(store),
         Precision::F64 => Solver::<f64>::new(encoding, settings, cancelled, tell).run(store),
@@ -265,7 +264,7 @@ struct Solver<'a, T> {
     simd: Simd,
     positions_swept: AtomicU64,
     /// The final values, padded, of the tiers that are still read.
-    finals: HashMap<Tier, Vec<T>>,
+    finals: HashMap<Tier, Array<T>>,
 }
 
 impl<'a, T: AsTierValues> Solver<'a, T> {
@@ -294,7 +293,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             // A level reads the one below it, and may take several batches to be solved.
             let level = batch[0].just_moved + batch[0].to_move;
             self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 >= level);
-            let solved: Vec<(Vec<Vec<T>>, TierStatistics)> = batch
+            let solved: Vec<(Vec<Array<T>>, TierStatistics)> = batch
                 .par_iter()
                 .enumerate()
                 .map(|(i, &tier)| self.solve_step(first_step + i, tier))
@@ -302,8 +301,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             first_step += batch.len();
             for (tier, (orientations, stats)) in batch.iter().zip(solved) {
                 for (tier, values) in [*tier, tier.swap()].into_iter().zip(orientations) {
-                    let used = &values[..values.len() - PADDING];
-                    store(tier, stats, T::as_tier_values(used))
+                    store(tier, stats, T::as_tier_values(values.values()))
                         .map_err(|source| SolveError::Store { tier, source })?;
                     statistics.push((tier, stats));
                     self.finals.insert(tier, values);
@@ -323,7 +321,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         &self,
         step: usize,
         tier: Tier,
-    ) -> Result<(Vec<Vec<T>>, TierStatistics), SolveError> {
+    ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
         let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier]);
         let limit = shard_limit(self.encoding, self.settings, tier);
         let mut state = StepState::new(&context, self.encoding.shards(tier, limit));
@@ -388,4 +386,61 @@ impl Convergence {
         }
         residual <= self.tolerance || residual <= self.floor && self.since_best >= Self::PATIENCE
     }
+}
+
+/// Sweeps the step of a tier `supersteps` times, starting from one half and with one half for all
+/// values of the tiers it reads, and returns how long each took. What it computes means nothing; a
+/// superstep takes the same time whatever the values are. For benchmarks.
+///
+/// # Errors
+/// If the threads cannot be started.
+pub fn time_supersteps(
+    encoding: &Encoding,
+    settings: &Settings,
+    tier: Tier,
+    supersteps: u32,
+) -> Result<Vec<Duration>, SolveError> {
+    match settings.precision {
+        Precision::F32 => time_supersteps_in::<f32>(encoding, settings, tier, supersteps),
+        Precision::F64 => time_supersteps_in::<f64>(encoding, settings, tier, supersteps),
+    }
+}
+
+fn time_supersteps_in<T: Value>(
+    encoding: &Encoding,
+    settings: &Settings,
+    tier: Tier,
+    supersteps: u32,
+) -> Result<Vec<Duration>, SolveError> {
+    let pool = thread_pool(settings)?;
+    let tables = Tables::new(encoding);
+    let halves = |tier: Tier| {
+        let len = if tier.just_moved > 0 { encoding.tier_len(tier) as usize } else { 0 };
+        Array::filled(T::from_f64(0.5), len)
+    };
+    let first = first_of_step(tier);
+    let finals: HashMap<Tier, Array<T>> = [first, first.swap()]
+        .into_iter()
+        .map(|tier| Tier::new(tier.just_moved - 1, tier.to_move))
+        .map(|tier| (tier, halves(tier)))
+        .collect();
+    let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
+    let shards = encoding.shards(first, shard_limit(encoding, settings, first));
+    let mut state = StepState::new(&context, shards);
+    Ok(pool.install(|| {
+        (0..supersteps)
+            .map(|_| {
+                let start = Instant::now();
+                state.superstep(&context, Simd::best());
+                start.elapsed()
+            })
+            .collect()
+    }))
+}
+
+fn thread_pool(settings: &Settings) -> Result<rayon::ThreadPool, SolveError> {
+    rayon::ThreadPoolBuilder::new()
+        .num_threads(settings.threads)
+        .build()
+        .map_err(SolveError::Threads)
 }

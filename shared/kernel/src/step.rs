@@ -7,53 +7,66 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Shard, SharedConfiguration, Tier};
+use ziggurat_encoding::{Shard, SharedConfiguration, Tier, shared::Budgets};
 
 use crate::{
+    array::Array,
     block::{View, sweep_pair, sweep_single},
-    context::{Context, Stored, Tables},
+    context::{Context, Tables},
     rows,
     scratch::Scratch,
-    simd::{Instructions, Operation, Simd},
+    simd::{Operation, Simd},
+    slab::{Place, Placed, Slab, Sources, arrays},
     value::{PADDING, Value},
+    vector::Instructions,
 };
-
-/// A shard with its own values.
-struct LiveShard<T> {
-    shard: Shard,
-    /// The values of the shard's ranges, padded; the second is empty if there is one range.
-    live: [Vec<T>; 2],
-}
 
 /// The state of a step between two supersteps.
 pub struct StepState<T> {
-    shards: Vec<LiveShard<T>>,
-    /// The values of each orientation as of the last barrier, padded.
-    published: Vec<Vec<T>>,
+    shards: Vec<Shard>,
+    /// The shards' own values: range after range, each padded.
+    live: Array<T>,
+    /// The values of each orientation as of the last barrier.
+    published: Vec<Array<T>>,
 }
 
-/// What a shard may see of its step during a sweep.
-struct Sight<'a, T> {
+/// A shard during a superstep, with its own values: one slice for each range, the second empty if
+/// there is none.
+struct LiveShard<'a, T> {
+    shard: &'a Shard,
+    live: [&'a mut [T]; 2],
+}
+
+/// The padded lengths of a shard's ranges.
+fn padded_lengths(shard: &Shard) -> [usize; 2] {
+    let padded = |range: &Range<u64>| (range.end - range.start) as usize + PADDING;
+    [padded(&shard.ranges.0), shard.ranges.1.as_ref().map_or(0, padded)]
+}
+
+/// Which values of the step are the shard's own.
+struct Ranges<'a> {
     ranges: &'a (Range<u64>, Option<Range<u64>>),
-    live: &'a [Vec<T>; 2],
-    published: &'a [Vec<T>],
+    /// The last orientation of the step: 1, or 0 if both are the same.
+    last: usize,
 }
 
-impl<T> Stored<T> for Sight<'_, T> {
+impl Placed for Ranges<'_> {
     #[inline(always)]
-    fn values(&self, orientation: usize, offset: u64) -> &[T] {
+    fn place(&self, orientation: usize, offset: u64) -> Place {
         let (first, second) = self.ranges;
-        let last = self.published.len() - 1;
+        let own = |range: usize, start: u64| Place {
+            array: arrays::LIVE + range,
+            start: (offset - start) as usize,
+        };
         if orientation == 0 && first.contains(&offset) {
-            return &self.live[0][(offset - first.start) as usize..];
+            return own(0, first.start);
         }
-        if let Some(second) = second
-            && orientation == last
-            && second.contains(&offset)
-        {
-            return &self.live[1][(offset - second.start) as usize..];
+        match second {
+            Some(second) if orientation == self.last && second.contains(&offset) => {
+                own(1, second.start)
+            }
+            _ => Place { array: arrays::PUBLISHED + orientation, start: offset as usize },
         }
-        &self.published[orientation][offset as usize..]
     }
 }
 
@@ -61,116 +74,145 @@ impl<T: Value> StepState<T> {
     /// The state before the first superstep: every chance one half.
     pub fn new(context: &Context<'_, T>, shards: Vec<Shard>) -> Self {
         let half = T::from_f64(0.5);
-        let array = |len: u64| vec![half; len as usize + PADDING];
-        let shards = shards
-            .into_iter()
-            .map(|shard| {
-                let (first, second) = &shard.ranges;
-                let length = |range: &Range<u64>| range.end - range.start;
-                let live =
-                    [array(length(first)), second.as_ref().map_or(vec![], |s| array(length(s)))];
-                LiveShard { shard, live }
-            })
-            .collect();
-        let published =
-            context.tiers.iter().map(|&tier| array(context.encoding.tier_len(tier))).collect();
-        Self { shards, published }
+        let live = shards.iter().flat_map(padded_lengths).sum::<usize>();
+        let tier = |&tier| Array::filled(half, context.encoding.tier_len(tier) as usize);
+        Self {
+            shards,
+            live: Array::filled(half, live),
+            published: context.tiers.iter().map(tier).collect(),
+        }
     }
 
     /// The most bytes a state of `positions` positions in `shards` shards takes.
     pub fn bytes(positions: u64, shards: usize) -> u64 {
-        (2 * positions + (2 * shards as u64 + 2) * PADDING as u64) * size_of::<T>() as u64
+        (2 * positions + (2 * shards as u64 + 3) * PADDING as u64) * size_of::<T>() as u64
     }
 
     /// Sweeps every shard once and publishes the result. Returns the residual: the largest change
     /// of any value.
     pub fn superstep(&mut self, context: &Context<'_, T>, simd: Simd) -> f64 {
-        let Self { shards, published } = self;
-        let scratch = || Scratch::new(Tables::side(context.encoding), context.rules.rolls.len());
-        shards.par_iter_mut().with_max_len(1).for_each_init(scratch, |scratch, shard| {
-            shard.sweep(context, published, scratch, simd)
+        let Self { shards, live, published } = self;
+        let rolls = context.tables.rules.rolls.len();
+        let scratch = || Scratch::new(Tables::side(context.encoding), rolls);
+        let mut rest: &mut [T] = live;
+        let mut take = |length: usize| rest.split_off_mut(..length).expect("the shards fit");
+        let parts: Vec<LiveShard<'_, T>> = shards
+            .iter()
+            .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
+            .collect();
+        parts.into_par_iter().with_max_len(1).for_each_init(scratch, |scratch, shard| {
+            shard.sweep(context, published, scratch, simd);
         });
-        publish(shards, published)
+        publish(shards, live, published)
     }
 
-    /// The values of each orientation, padded, once the step is solved.
-    pub fn into_values(self) -> Vec<Vec<T>> {
+    /// The values of each orientation, once the step is solved.
+    pub fn into_values(self) -> Vec<Array<T>> {
         self.published
     }
 }
 
-impl<T: Value> LiveShard<T> {
+impl<T: Value> LiveShard<'_, T> {
     /// Updates every position of the shard in place.
     fn sweep(
-        &mut self,
+        self,
         context: &Context<'_, T>,
-        published: &[Vec<T>],
+        published: &[Array<T>],
         scratch: &mut Scratch<T>,
         simd: Simd,
     ) {
         let shared = context.encoding.shared();
         let last = context.tiers.len() - 1;
-        let Self { shard: Shard { prefix, ranges }, live } = self;
-        let mut sweep_block = |w: &SharedConfiguration| {
+        let Self { shard: Shard { prefix, ranges }, mut live } = self;
+        let placed = Ranges { ranges, last };
+        let mut slabs = [Slab::default(), Slab::default()];
+        let mut sweep_slab = |w: &SharedConfiguration, (own, opponent): Budgets| {
             let swapped = shared.swap(w);
-            let own_swap = last == 0 && ranges.1.is_none();
-            if own_swap && *w < swapped {
+            let one_range = last == 0 && ranges.1.is_none();
+            if one_range && *w < swapped {
                 return; // comes later, as the swap of its swap
             }
-            let sight = Sight { ranges, live, published };
-            let view = View::new(context, *w, 0);
-            let swapped = (*w != swapped || last == 1).then(|| View::new(context, swapped, last));
-            simd.run(Sweep { scratch, context, sight: &sight, view: &view, swapped: &swapped });
-            let store = |view: &View, values: &mut [T], from: &[T::Group]| {
-                rows::store(from, view.rows, view.columns, values);
+            slabs[0].set(context, &placed, w, (own, opponent), 0);
+            slabs[1].set(context, &placed, &swapped, (opponent, own), last);
+            let sweep = SweepSlab {
+                scratch,
+                context,
+                published,
+                live: &mut live,
+                slabs: &slabs,
+                is_own_swap: one_range && *w == swapped,
             };
-            let start = ranges.0.start;
-            store(&view, &mut live[0][(view.offset - start) as usize..], &scratch.own[0]);
-            if let Some(view) = swapped {
-                let (which, start) = ranges.1.as_ref().map_or((0, start), |s| (1, s.start));
-                let values = &mut live[which][(view.offset - start) as usize..];
-                store(&view, values, &scratch.own[1]);
-            }
+            simd.run(sweep);
         };
-        shared.for_each_descending(context.tiers[0], prefix, &mut |w, _| sweep_block(w));
+        shared.for_each_slab_descending(context.tiers[0], prefix, &mut sweep_slab);
     }
 }
 
-/// A pair of blocks to sweep, or a block that is its own swap.
-struct Sweep<'a, 'c, T: Value> {
+/// A pair of slabs to sweep, or a slab that is its own swap.
+struct SweepSlab<'a, 'l, 'c, T: Value> {
     scratch: &'a mut Scratch<T>,
     context: &'a Context<'c, T>,
-    sight: &'a Sight<'a, T>,
-    view: &'a View,
-    swapped: &'a Option<View>,
+    published: &'a [Array<T>],
+    live: &'a mut [&'l mut [T]; 2],
+    slabs: &'a [Slab; 2],
+    is_own_swap: bool,
 }
 
-impl<T: Value> Operation for Sweep<'_, '_, T> {
+impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { scratch, context, sight, view, swapped } = self;
-        match swapped {
-            Some(swapped) => {
-                sweep_pair(instructions, context, sight, scratch, [view, swapped]);
+        let Self { scratch, context, published, live, slabs, is_own_swap } = self;
+        let last = published.len() - 1;
+        let (own, opponent) = slabs[0].budgets;
+        let pieces = context.encoding.shared().inner_pieces().iter().enumerate();
+        for (x, &(a, b)) in pieces.rev() {
+            let (x, swapped) = (x as u16, context.tables.inner_swapped[x]);
+            if a > own || b > opponent || is_own_swap && x < swapped {
+                continue;
             }
-            None => sweep_single(instructions, context, sight, scratch, view),
+            let sources = Sources {
+                arrays: [
+                    &published[0],
+                    &published[last],
+                    &*live[0],
+                    &*live[1],
+                    context.finals(0),
+                    context.finals(1),
+                ],
+            };
+            let views = [View::new(context, &slabs[0], x), View::new(context, &slabs[1], swapped)];
+            let itself = is_own_swap && x == swapped;
+            if itself {
+                sweep_single(instructions, context, &sources, scratch, &views[0]);
+            } else {
+                sweep_pair(instructions, context, &sources, scratch, [&views[0], &views[1]]);
+            }
+            for (view, from) in views.iter().zip(&scratch.own).take(if itself { 1 } else { 2 }) {
+                let Place { array, start } = view.slab.own;
+                let values = &mut live[array - arrays::LIVE][start + view.offset..];
+                rows::store::<T, I>(from, view.rows, view.columns, values);
+            }
         }
     }
 }
 
 /// Publishes the shards' values and returns the largest change of any.
-fn publish<T: Value>(shards: &[LiveShard<T>], published: &mut [Vec<T>]) -> f64 {
+fn publish<T: Value>(shards: &[Shard], live: &[T], published: &mut [Array<T>]) -> f64 {
     let last = published.len() - 1;
+    let mut rest = live;
     let mut parts: Vec<(usize, u64, &[T])> = Vec::new();
-    for LiveShard { shard, live } in shards {
-        parts.push((0, shard.ranges.0.start, &live[0]));
-        if let Some(second) = &shard.ranges.1 {
-            parts.push((last, second.start, &live[1]));
+    for shard in shards {
+        let ranges = [(0, Some(&shard.ranges.0)), (last, shard.ranges.1.as_ref())];
+        for (length, (orientation, range)) in padded_lengths(shard).into_iter().zip(ranges) {
+            let values = rest.split_off(..length).expect("the shards fit");
+            if let Some(range) = range {
+                parts.push((orientation, range.start, values));
+            }
         }
     }
     parts.sort_by_key(|&(orientation, start, _)| (orientation, start));
     let mut targets: Vec<(&[T], &mut [T])> = Vec::new();
-    for (orientation, mut rest) in published.iter_mut().map(Vec::as_mut_slice).enumerate() {
+    for (orientation, mut rest) in published.iter_mut().map(|all| &mut **all).enumerate() {
         for &(_, _, values) in parts.iter().filter(|&&(at, ..)| at == orientation) {
             let (target, others) = rest.split_at_mut(values.len() - PADDING);
             targets.push((values, target));

@@ -1,13 +1,12 @@
 //! The floating-point types values are computed in, and groups of them.
-#![expect(unsafe_code)]
 
 use std::fmt::Debug;
 
-use crate::simd::Instructions;
+use crate::vector::{Instructions, Vector};
 
 /// A floating-point type for values. Multiplications and additions are separate on every
 /// processor, so that results are the same everywhere.
-pub trait Value: Copy + PartialOrd + Debug + Default + Send + Sync + 'static {
+pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     /// Below every value: what a roll is worth before any move is seen.
     const NONE: Self;
     /// Certainty.
@@ -16,8 +15,10 @@ pub trait Value: Copy + PartialOrd + Debug + Default + Send + Sync + 'static {
     const EPSILON: f64;
     /// How many values a group has: 32 bytes.
     const LANES: usize;
-    /// What the innermost loops take at once.
+    /// A group in scratch memory.
     type Group: Group<Self>;
+    /// A group in a register.
+    type Vector<I: Instructions>: Vector<Self>;
 
     /// The nearest value to a number.
     fn from_f64(x: f64) -> Self;
@@ -33,47 +34,23 @@ pub trait Value: Copy + PartialOrd + Debug + Default + Send + Sync + 'static {
 /// read in whole groups.
 pub const PADDING: usize = 8;
 
-/// [`Value::LANES`] values, aligned in scratch memory.
+/// [`Value::LANES`] values, aligned.
 pub trait Group<T>: Copy + Debug + Send + Sync {
-    /// A square of groups.
-    type Square: AsRef<[Self]> + AsMut<[Self]>;
-
     /// The same value in every lane.
     fn splat(x: T) -> Self;
     /// The lanes.
     fn lanes(&self) -> &[T];
-    /// The values at an address, aligned or not.
-    ///
-    /// # Safety
-    /// [`Value::LANES`] values must be readable there.
-    unsafe fn read(at: *const T) -> Self;
-    /// Writes the values to an address, aligned or not.
-    ///
-    /// # Safety
-    /// [`Value::LANES`] values must be writable there.
-    unsafe fn write(self, at: *mut T);
-    /// The larger value of each lane.
-    fn larger(self, other: Self) -> Self;
-    /// `self * weight` in each lane.
-    fn times(self, weight: T) -> Self;
-    /// `self + weight * best` in each lane, rounded after each operation.
-    fn add_weighted(self, weight: T, best: Self) -> Self;
-    /// The chances of the other player: `1 - self` in each lane.
-    fn complement(self) -> Self;
-    /// A square of the same group.
-    fn square(self) -> Self::Square;
-    /// The transpose of a square.
-    fn transpose<I: Instructions>(instructions: I, square: &Self::Square) -> Self::Square;
 }
 
 macro_rules! value {
-    ($float:ty, $lanes:literal, $group:ident, $transpose:ident) => {
+    ($float:ty, $lanes:literal, $group:ident, $vector:ident) => {
         impl Value for $float {
             const NONE: Self = <$float>::NEG_INFINITY;
             const ONE: Self = 1.0;
             const EPSILON: f64 = <$float>::EPSILON as f64;
             const LANES: usize = $lanes;
             type Group = $group;
+            type Vector<I: Instructions> = I::$vector;
 
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
@@ -98,20 +75,7 @@ macro_rules! value {
         #[repr(C, align(32))]
         pub struct $group([$float; $lanes]);
 
-        impl $group {
-            #[inline(always)]
-            fn zip(mut self, other: Self, f: impl Fn($float, $float) -> $float) -> Self {
-                for (x, y) in self.0.iter_mut().zip(other.0) {
-                    *x = f(*x, y);
-                }
-                self
-            }
-        }
-
         impl Group<$float> for $group {
-            type Square = [Self; $lanes];
-
-            #[inline(always)]
             fn splat(x: $float) -> Self {
                 Self([x; $lanes])
             }
@@ -119,46 +83,12 @@ macro_rules! value {
             fn lanes(&self) -> &[$float] {
                 &self.0
             }
-            #[inline(always)]
-            unsafe fn read(at: *const $float) -> Self {
-                // SAFETY: the caller promises that the values are readable.
-                Self(unsafe { at.cast::<[$float; $lanes]>().read_unaligned() })
-            }
-            #[inline(always)]
-            unsafe fn write(self, at: *mut $float) {
-                // SAFETY: the caller promises that the values are writable.
-                unsafe { at.cast::<[$float; $lanes]>().write_unaligned(self.0) }
-            }
-            #[inline(always)]
-            fn larger(self, other: Self) -> Self {
-                self.zip(other, Value::larger)
-            }
-            #[inline(always)]
-            fn times(self, weight: $float) -> Self {
-                self.zip(self, |x, _| x * weight)
-            }
-            #[inline(always)]
-            fn add_weighted(self, weight: $float, best: Self) -> Self {
-                self.zip(best, |sum, best| sum + weight * best)
-            }
-            #[inline(always)]
-            fn complement(self) -> Self {
-                self.zip(self, |x, _| 1.0 - x)
-            }
-            #[inline(always)]
-            fn square(self) -> Self::Square {
-                [self; $lanes]
-            }
-            #[inline(always)]
-            fn transpose<I: Instructions>(instructions: I, square: &Self::Square) -> Self::Square {
-                instructions.$transpose(square.map(|group| group.0)).map(Self)
-            }
         }
     };
 }
 
-value!(f32, 8, GroupF32, transpose_f32);
-value!(f64, 4, GroupF64, transpose_f64);
+value!(f32, 8, GroupF32, F32);
+value!(f64, 4, GroupF64, F64);
 
 /// How many groups a row of `len` values takes.
 #[inline(always)]
