@@ -37,10 +37,13 @@ fn assert_threads_do_not_matter(ruleset: &Ruleset, job: &Settings) {
 
 #[test]
 fn any_number_of_threads_gives_the_same_bits_on_every_track_in_small_shards() {
-    for job in jobs(Some(500)) {
-        for track in tracks(2) {
-            assert!(most_shards(&track, &job) > 7, "{}", track.name());
-            assert_threads_do_not_matter(&track, &job);
+    let [double, single] = jobs(Some(500));
+    for track in tracks(2) {
+        assert!(most_shards(&track, &double) > 7, "{}", track.name());
+        assert_threads_do_not_matter(&track, &double);
+        // The larger tracks take long enough as it is.
+        if Encoding::new(&track).unwrap().undecided() < 70_000 {
+            assert_threads_do_not_matter(&track, &single);
         }
     }
 }
