@@ -41,11 +41,10 @@ pub fn gather<T: Value, I: Instructions>(
     let (mut plain, mut again) = ([nothing; MOST_SOURCES], [nothing; MOST_SOURCES]);
     let rolls = context.tables.rules.rolls.iter().enumerate();
     for ((index, roll), best) in rolls.zip(best.chunks_exact_mut(area)) {
-        let offer = |from| offer(instructions, context, sources, view, index, from);
         let open = !(view.occupancy.blocked >> roll.value) | roll.from_same_square;
         let (mut plains, mut agains, mut wins) = (0, 0, false);
         for from in bits(own & roll.from_whole & open) {
-            match offer(from).1 {
+            match offer(instructions, context, sources, view, index, from).1 {
                 Offer::Win => wins = true,
                 Offer::Plain { rows: source, .. } => {
                     plain[plains] = source;
@@ -78,7 +77,7 @@ pub fn gather<T: Value, I: Instructions>(
             best[..rows * stride].fill(T::Group::splat(T::NONE));
         }
         for from in bits((own | private) & roll.from_partial & open) {
-            let (mv, offer) = offer(from);
+            let (mv, offer) = offer(instructions, context, sources, view, index, from);
             raise_partly::<T, I>(view, mv, offer, best, turned);
         }
     }

@@ -35,7 +35,7 @@ impl<T: Value> StoredRows<'_, T> {
     #[inline(always)]
     pub fn prefetch_before<I: Instructions>(&self, instructions: I, rows: usize) {
         const LINE: usize = 64;
-        const MOST_LINES: usize = 8;
+        const MOST_LINES: usize = 16;
         let start = self.values.as_ptr().cast::<u8>();
         let bytes = (rows * self.stride * size_of::<T>()).min(MOST_LINES * LINE);
         let mut at = 0;
