@@ -179,7 +179,7 @@ fn measure(
             1.0 - lower[&index.tier][index.offset as usize]
         };
         for (design, name) in RIVALS {
-            rivals.push(measure_rival(encoding, largest.tier, design, name, &lower, threads)?);
+            rivals.push(measure_rival(encoding, largest.tier, design, name, lower, threads)?);
         }
     }
     let largest = (largest.clone(), clock.end - clock.begin);
