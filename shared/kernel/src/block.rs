@@ -17,6 +17,7 @@
 //! between the two orientations.
 
 use crate::{
+    candidates::Candidates,
     context::Context,
     gather::gather,
     occupancy::Occupancy,
@@ -55,7 +56,7 @@ impl<'a> View<'a> {
     #[inline(always)]
     pub fn new<T: Value>(context: &Context<'_, T>, slab: &'a Slab, x: u16) -> Self {
         let (a, b) = context.encoding.shared().inner_pieces()[x as usize];
-        let block = &context.tables.inner_blocks(slab.budgets)[x as usize];
+        let block = context.tables.inner_block(context.tables.blocks_of(slab.budgets), x);
         Self {
             slab,
             x,
@@ -80,45 +81,41 @@ impl<'a> View<'a> {
     }
 }
 
-/// Computes both blocks of a pair from the sources; afterwards
-/// [`Scratch::own`] holds them.
+/// A pair of blocks, or a block that is its own swap.
+#[derive(Clone, Copy)]
+pub struct Pair<'a> {
+    /// Both views; the same one twice if the block is its own swap.
+    pub views: [View<'a>; 2],
+    /// Whether the block is its own swap.
+    pub is_own_swap: bool,
+}
+
+/// Computes the blocks of a pair from the sources; afterwards [`Scratch::own`] holds them.
 #[inline(always)]
-pub fn sweep_pair<T: Value, I: Instructions>(
-    instructions: I,
+pub fn sweep<T: Value, I: Instructions>(
     context: &Context<'_, T>,
     sources: &Sources<'_, T>,
+    candidates: &[Candidates; 2],
     scratch: &mut Scratch<T>,
-    views: [&View<'_>; 2],
+    pair: &Pair<'_>,
 ) {
-    for (view, best) in views.into_iter().zip(&mut scratch.best) {
-        gather(instructions, context, sources, view, best, &mut scratch.turned);
-    }
-    let [view, swapped] = views;
-    let Scratch { best: [best, best_swapped], own: [own, own_swapped], value, .. } = scratch;
+    let Scratch { best: [best, best_swapped], own: [own, own_swapped], value, turned, .. } = scratch;
+    let [view, swapped] = &pair.views;
+    gather::<T, I>(context, sources, &candidates[0], view, best, turned);
     rows::load::<T, I>(own, view.rows, view.columns, sources.at(view.slab.own, view.offset));
+    if pair.is_own_swap {
+        for _ in 0..PASSES {
+            pass::<T, I>(context, view, best, own, value);
+            rows::transpose_complement::<T, I>(value, view.rows, view.columns, own);
+        }
+        return;
+    }
+    gather::<T, I>(context, sources, &candidates[1], swapped, best_swapped, turned);
     for _ in 0..PASSES {
         pass::<T, I>(context, view, best, own, value);
         rows::transpose_complement::<T, I>(value, view.rows, view.columns, own_swapped);
         pass::<T, I>(context, swapped, best_swapped, own_swapped, value);
         rows::transpose_complement::<T, I>(value, swapped.rows, swapped.columns, own);
-    }
-}
-
-/// Computes a block that is its own swap; afterwards the first of [`Scratch::own`] holds it.
-#[inline(always)]
-pub fn sweep_single<T: Value, I: Instructions>(
-    instructions: I,
-    context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
-    scratch: &mut Scratch<T>,
-    view: &View<'_>,
-) {
-    let Scratch { best: [best, _], own: [own, _], value, turned } = scratch;
-    gather(instructions, context, sources, view, best, turned);
-    rows::load::<T, I>(own, view.rows, view.columns, sources.at(view.slab.own, view.offset));
-    for _ in 0..PASSES {
-        pass::<T, I>(context, view, best, own, value);
-        rows::transpose_complement::<T, I>(value, view.rows, view.columns, own);
     }
 }
 

@@ -55,12 +55,18 @@ impl Tables {
         }
     }
 
-    /// The blocks of a slab, for the pieces that its outer squares leave.
+    /// Where the blocks of slabs whose outer squares leave these pieces begin, for
+    /// [`Tables::inner_block`].
     #[inline(always)]
-    pub fn inner_blocks(&self, (own, opponent): Budgets) -> &[InnerBlock] {
-        let configurations = self.inner_swapped.len();
+    pub fn blocks_of(&self, (own, opponent): Budgets) -> u32 {
         let row = own as usize * self.budgets + opponent as usize;
-        &self.inner_blocks[row * configurations..][..configurations]
+        (row * self.inner_swapped.len()) as u32
+    }
+
+    /// A block of a slab, by the inner squares.
+    #[inline(always)]
+    pub fn inner_block(&self, blocks: u32, x: u16) -> &InnerBlock {
+        &self.inner_blocks[blocks as usize + x as usize]
     }
 
     /// The digit of an inner square, by its place among them.

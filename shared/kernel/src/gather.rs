@@ -1,18 +1,17 @@
 //! Gathering: for each roll the best of what other blocks offer the mover.
 //!
-//! Legality is a question to the shared squares and the roll alone, so it is answered for all the
-//! positions of a block at once, by masks over path positions. A move is then a maximum over rows:
-//! of the block it leads to where the turn passes, of that block's other orientation, turned,
-//! where the mover rolls again.
+//! A move is a maximum over rows: of the block it leads to where the turn passes, of that
+//! block's other orientation, turned, where the mover rolls again.
 
-use ziggurat_game::{PathPosition, Ruleset};
+use ziggurat_game::PathPosition;
 
 use crate::{
     block::View,
+    candidates::{Candidates, Offer},
     context::Context,
     rows::{self, StoredRows, Turned},
-    rules::{BlockMove, End, Rows},
-    slab::{Sources, bits},
+    rules::Rows,
+    slab::Sources,
     value::{Group, Value},
     vector::Instructions,
 };
@@ -20,162 +19,110 @@ use crate::{
 /// How many sources are taken together.
 const TOGETHER: usize = 4;
 
-/// The most moves of a roll: one for each piece.
-const MOST_SOURCES: usize = Ruleset::MAX_PIECES as usize;
-
-/// Fills `best` with the best of what other blocks offer the mover for each roll,
-/// [`Value::NONE`] where they offer nothing.
+/// Fills `best` with the best of what the candidates offer for each roll, [`Value::NONE`] where they
+/// offer nothing.
 #[inline(always)]
 pub fn gather<T: Value, I: Instructions>(
-    instructions: I,
     context: &Context<'_, T>,
     sources: &Sources<'_, T>,
+    candidates: &Candidates,
     view: &View<'_>,
     best: &mut [T::Group],
     turned: &mut [T::Group],
 ) {
-    let own = view.occupancy.own;
-    let private = if view.left.0 > 0 { context.tables.private_from } else { 0 };
     let (stride, rows, area) = (view.stride::<T>(), view.rows, view.area::<T>());
-    let nothing = StoredRows { values: &[] as &[T], stride: 0 };
-    let (mut plain, mut again) = ([nothing; MOST_SOURCES], [nothing; MOST_SOURCES]);
-    let rolls = context.tables.rules.rolls.iter().enumerate();
-    for ((index, roll), best) in rolls.zip(best.chunks_exact_mut(area)) {
-        let open = !(view.occupancy.blocked >> roll.value) | roll.from_same_square;
-        let (mut plains, mut agains, mut wins) = (0, 0, false);
-        for from in bits(own & roll.from_whole & open) {
-            match offer(instructions, context, sources, view, index, from).1 {
-                Offer::Win => wins = true,
-                Offer::Plain { rows: source, .. } => {
-                    plain[plains] = source;
-                    plains += 1;
-                }
-                Offer::Again { rows: source, .. } => {
-                    again[agains] = source;
-                    agains += 1;
-                }
-            }
-        }
-        if wins {
+    let mut plain = candidates.plain.iter();
+    let mut again = candidates.again.iter();
+    let mut partial = candidates.partial.iter();
+    let rolls = candidates.rolls.iter().enumerate();
+    for ((index, of_roll), best) in rolls.zip(best.chunks_exact_mut(area)) {
+        let plain = take(&mut plain, of_roll.plain);
+        let again = take(&mut again, of_roll.again);
+        let partial = take(&mut partial, of_roll.partial);
+        if of_roll.wins {
             best[..rows * stride].fill(T::Group::splat(T::ONE));
             continue;
         }
-        let together = plains.min(TOGETHER);
-        if together > 0 {
-            rows::largest::<T, I>(best, rows, stride, &plain[..together]);
+        let (together, others) = plain.split_at(plain.len().min(TOGETHER));
+        let source = |i: usize| together[i].rows(sources);
+        match together.len() {
+            0 => {}
+            1 => rows::largest::<T, I, 1>(best, rows, stride, [source(0)]),
+            2 => rows::largest::<T, I, 2>(best, rows, stride, [source(0), source(1)]),
+            3 => rows::largest::<T, I, 3>(best, rows, stride, [source(0), source(1), source(2)]),
+            _ => {
+                let sources = [source(0), source(1), source(2), source(3)];
+                rows::largest::<T, I, 4>(best, rows, stride, sources);
+            }
         }
-        for &source in &plain[together..plains] {
-            rows::raise::<T, I>(best, rows, stride, source);
+        for candidate in others {
+            rows::raise::<T, I>(best, rows, stride, candidate.rows(sources));
         }
-        let mut filled = plains > 0;
-        for &source in &again[..agains] {
+        let mut filled = !plain.is_empty();
+        for candidate in again {
             let turned = if filled { Turned::Raise } else { Turned::Set };
-            rows::turn::<T, I>(source, best, rows, view.columns, turned);
+            rows::turn::<T, I>(candidate.rows(sources), best, rows, view.columns, turned);
             filled = true;
         }
         if !filled {
             best[..rows * stride].fill(T::Group::splat(T::NONE));
         }
-        for from in bits((own | private) & roll.from_partial & open) {
-            let (mv, offer) = offer(instructions, context, sources, view, index, from);
-            raise_partly::<T, I>(view, mv, offer, best, turned);
+        for &(from, offer) in partial {
+            raise_partly::<T, I>(context, sources, view, (index, from), offer, best, turned);
         }
     }
 }
 
-/// What a move leads to.
-enum Offer<'a, T> {
-    /// The turn passes: rows of the mover, who just moved, and how many.
-    Plain { rows: StoredRows<'a, T>, count: usize },
-    /// The mover rolls again: rows of the opponent, to be turned, each with as many values as the
-    /// mover has rows.
-    Again { rows: StoredRows<'a, T>, count: usize },
-    /// The game is won.
-    Win,
-}
-
-/// What a legal move offers.
+/// The next elements of an iterator over a slice.
 #[inline(always)]
-fn offer<'a, T: Value, I: Instructions>(
-    instructions: I,
-    context: &Context<'a, T>,
-    sources: &Sources<'a, T>,
-    view: &View<'_>,
-    roll: usize,
-    from: PathPosition,
-) -> (&'a BlockMove, Offer<'a, T>) {
-    let tables = context.tables;
-    let mv = tables.rules.rolls[roll].moved_from(from);
-    let target = view.slab.target_of_move(roll, from);
-    if target.wins {
-        return (mv, Offer::Win);
-    }
-    let mut x = view.x;
-    if let Some(inner) = mv.leaves.and_then(|left| Some((left.inner?, left.digit))) {
-        x -= inner.0.weight * u16::from(inner.1);
-    }
-    let mut rolls_again = target.rolls_again;
-    if let End::Shared(reached) = mv.end
-        && let Some(inner) = reached.inner
-    {
-        let mut before = 0;
-        if view.occupancy.captures >> mv.to & 1 == 1 {
-            before = tables.inner_digit(x, inner.place);
-            rolls_again |= tables.rules.captures_grant_rolls;
-        }
-        x = x + inner.weight * u16::from(reached.digit) - inner.weight * u16::from(before);
-    }
-    let (own, opponent) = target.budgets;
-    if rolls_again {
-        let swapped = tables.inner_swapped[x as usize] as usize;
-        let block = tables.inner_blocks((opponent, own))[swapped];
-        let count = block.columns as usize;
-        let values = sources.at(target.again, block.offset);
-        let rows = StoredRows { values, stride: count };
-        rows.prefetch_before(instructions, view.columns);
-        (mv, Offer::Again { rows, count })
-    } else {
-        let block = tables.inner_blocks(target.budgets)[x as usize];
-        let values = sources.at(target.plain, block.offset);
-        let rows = StoredRows { values, stride: block.columns as usize };
-        rows.prefetch_before(instructions, view.rows);
-        (mv, Offer::Plain { rows, count: block.rows as usize })
-    }
+fn take<'a, E>(rest: &mut std::slice::Iter<'a, E>, count: u8) -> &'a [E] {
+    let (taken, others) = rest.as_slice().split_at(count as usize);
+    *rest = others.iter();
+    taken
 }
 
-/// Takes a move that only some rows have, or that leads to other rows.
+/// Takes a move, by roll and start, that only some rows have, or that leads to other rows.
 #[inline(always)]
 fn raise_partly<T: Value, I: Instructions>(
+    context: &Context<'_, T>,
+    sources: &Sources<'_, T>,
     view: &View<'_>,
-    mv: &BlockMove,
-    offer: Offer<'_, T>,
+    (roll, from): (usize, PathPosition),
+    offer: Offer,
     best: &mut [T::Group],
     turned: &mut [T::Group],
 ) {
     let stride = view.stride::<T>();
     let left = view.left.0;
-    match (&mv.rows, offer) {
-        (Rows::Same, _) => unreachable!("moves of whole blocks are taken elsewhere"),
-        (Rows::SameWithHand { counts }, Offer::Plain { rows, .. }) => {
-            rows::raise::<T, I>(best, counts[left as usize], stride, rows);
-        }
-        (Rows::SameWithHand { counts }, Offer::Again { rows, .. }) => {
+    match &context.tables.rules.rolls[roll].moved_from(from).rows {
+        Rows::Same => unreachable!("moves of whole blocks are taken elsewhere"),
+        Rows::SameWithHand { counts } => {
             let count = counts[left as usize];
-            rows::turn::<T, I>(rows, best, count, view.columns, Turned::Raise);
+            match offer {
+                Offer::Plain(to) => rows::raise::<T, I>(best, count, stride, to.rows(sources)),
+                Offer::Again(to) => {
+                    let to = to.rows(sources);
+                    rows::turn::<T, I>(to, best, count, view.columns, Turned::Raise);
+                }
+                Offer::Win => best[..count * stride].fill(T::Group::splat(T::ONE)),
+            }
         }
-        (Rows::SameWithHand { counts }, Offer::Win) => {
-            best[..counts[left as usize] * stride].fill(T::Group::splat(T::ONE));
-        }
-        (Rows::Mapped(map), Offer::Plain { rows, count }) => {
-            rows::raise_mapped::<T, I>(best, stride, map.up_to(left), rows, count);
-        }
-        (Rows::Mapped(map), Offer::Again { rows, count }) => {
-            rows::turn::<T, I>(rows, turned, count, view.columns, Turned::Set);
-            rows::raise_turned::<T, I>(best, stride, map.up_to(left), turned, count);
-        }
-        (Rows::Mapped(map), Offer::Win) => {
-            for &(p, _) in map.up_to(left) {
-                best[p as usize * stride..][..stride].fill(T::Group::splat(T::ONE));
+        Rows::Mapped(map) => {
+            let pairs = map.up_to(left);
+            match offer {
+                Offer::Plain(to) => {
+                    rows::raise_mapped::<T, I>(best, stride, pairs, to.rows(sources), to.count());
+                }
+                Offer::Again(to) => {
+                    let (to, count): (StoredRows<'_, T>, _) = (to.rows(sources), to.count());
+                    rows::turn::<T, I>(to, turned, count, view.columns, Turned::Set);
+                    rows::raise_turned::<T, I>(best, stride, pairs, turned, count);
+                }
+                Offer::Win => {
+                    for &(p, _) in pairs {
+                        best[p as usize * stride..][..stride].fill(T::Group::splat(T::ONE));
+                    }
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 mod array;
 mod block;
+mod candidates;
 mod context;
 mod gather;
 mod occupancy;
@@ -13,6 +14,7 @@ mod simd;
 mod slab;
 mod solve;
 mod step;
+mod sweep;
 mod value;
 mod vector;
 

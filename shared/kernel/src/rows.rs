@@ -30,18 +30,17 @@ impl<T: Value> StoredRows<'_, T> {
 }
 
 impl<T: Value> StoredRows<'_, T> {
-    /// Asks for the memory before the first row, as much as `rows` rows are: inner squares are swept
-    /// in descending order, so the next block's rows are most likely there.
+    /// Asks for the memory of the first rows. What follows comes by itself once they are read.
     #[inline(always)]
-    pub fn prefetch_before<I: Instructions>(&self, instructions: I, rows: usize) {
+    pub fn prefetch<I: Instructions>(&self, instructions: I, rows: usize) {
         const LINE: usize = 64;
-        const MOST_LINES: usize = 16;
+        const MOST_BYTES: usize = 32 * LINE;
         let start = self.values.as_ptr().cast::<u8>();
-        let bytes = (rows * self.stride * size_of::<T>()).min(MOST_LINES * LINE);
+        let bytes = (rows * self.stride * size_of::<T>()).min(MOST_BYTES);
         let mut at = 0;
         while at < bytes {
+            instructions.prefetch(start.wrapping_add(at));
             at += LINE;
-            instructions.prefetch(start.wrapping_sub(at));
         }
     }
 }
@@ -52,31 +51,23 @@ macro_rules! with_constant_stride {
         match $stride {
             1 => $function::<T, I, 1 $(, $constant)*>($($argument),*),
             2 => $function::<T, I, 2 $(, $constant)*>($($argument),*),
-            3 => $function::<T, I, 3 $(, $constant)*>($($argument),*),
-            4 => $function::<T, I, 4 $(, $constant)*>($($argument),*),
-            _ => $function::<T, I, 0 $(, $constant)*>($($argument),*),
+                _ => $function::<T, I, 0 $(, $constant)*>($($argument),*),
         }
     };
 }
 
-/// Sets the rows of `best` to the largest of 1 to 4 sources' rows.
+/// Sets the rows of `best` to the largest of the sources' rows.
 #[inline(always)]
-pub fn largest<T: Value, I: Instructions>(
+pub fn largest<T: Value, I: Instructions, const SOURCES: usize>(
     best: &mut [T::Group],
     rows: usize,
     stride: usize,
-    sources: &[StoredRows<'_, T>],
+    sources: [StoredRows<'_, T>; SOURCES],
 ) {
-    match *sources {
-        [a] => with_constant_stride!(stride, largest_of::<_, 1>(best, rows, stride, [a])),
-        [a, b] => with_constant_stride!(stride, largest_of::<_, 2>(best, rows, stride, [a, b])),
-        [a, b, c] => {
-            with_constant_stride!(stride, largest_of::<_, 3>(best, rows, stride, [a, b, c]));
-        }
-        [a, b, c, d] => {
-            with_constant_stride!(stride, largest_of::<_, 4>(best, rows, stride, [a, b, c, d]));
-        }
-        _ => unreachable!("sources come in ones to fours"),
+    match stride {
+        1 => largest_of::<T, I, 1, SOURCES>(best, rows, stride, sources),
+        2 => largest_of::<T, I, 2, SOURCES>(best, rows, stride, sources),
+        _ => largest_of::<T, I, 0, SOURCES>(best, rows, stride, sources),
     }
 }
 
@@ -217,72 +208,88 @@ pub fn turn<T: Value, I: Instructions>(
     }
     assert!(columns > 0 && source.holds(columns, square_rows));
     assert!(to.len() >= square_rows * T::LANES * stride);
+    if !source.holds(stride * T::LANES, square_rows) {
+        return turn_one_by_one(source, to, rows, columns, turned);
+    }
     match turned {
-        Turned::Set => turn_squares::<T, I>(source, to, rows, columns, Turned::Set),
-        Turned::Raise => turn_squares::<T, I>(source, to, rows, columns, Turned::Raise),
+        Turned::Set => turn_squares::<T, I, true>(source, to, square_rows * T::LANES, stride),
+        Turned::Raise => turn_squares::<T, I, false>(source, to, rows, stride),
     }
 }
 
-#[inline(always)]
-fn turn_squares<T: Value, I: Instructions>(
+/// [`turn`] for a block so close to the end of an array that no whole squares can be read.
+#[inline(never)]
+fn turn_one_by_one<T: Value>(
     source: StoredRows<'_, T>,
     to: &mut [T::Group],
     rows: usize,
     columns: usize,
     turned: Turned,
 ) {
-    let (stride, square_rows) = (groups::<T>(columns), groups::<T>(rows));
-    let whole = columns / T::LANES;
-    for square_row in 0..square_rows {
+    let stride = groups::<T>(columns);
+    for p in 0..rows {
+        for q in 0..columns {
+            let value = T::ONE.minus(source.values[q * source.stride + p]);
+            let to = &mut to[p * stride + q / T::LANES].lanes_mut()[q % T::LANES];
+            *to = if turned == Turned::Set { value } else { to.larger(value) };
+        }
+    }
+}
+
+/// Turns whole squares into `rows` rows of `stride` groups.
+#[inline(always)]
+fn turn_squares<T: Value, I: Instructions, const SET: bool>(
+    source: StoredRows<'_, T>,
+    to: &mut [T::Group],
+    rows: usize,
+    stride: usize,
+) {
+    for square_row in 0..groups::<T>(rows) {
         let rows = rows - square_row * T::LANES;
-        // SAFETY: square_row is below square_rows, and the rows that are read below `columns`, as
-        // `turn` has checked; so are the rows that are written.
+        // SAFETY: `turn` has checked that whole squares can be read and written.
         unsafe {
-            let from = source.values.as_ptr().add(square_row * T::LANES);
+            let mut from = source.values.as_ptr().add(square_row * T::LANES);
             let to = to.as_mut_ptr().add(square_row * T::LANES * stride);
-            for g in 0..whole {
-                let from = from.add(g * T::LANES * source.stride);
+            for g in 0..stride {
                 let square = T::Vector::<I>::read_transposed(|i| from.add(i * source.stride));
-                put::<T, I>(&square, to.add(g), stride, rows, turned);
-            }
-            if whole < stride {
-                let last = (columns - 1) * source.stride;
-                let from = |i: usize| from.add(((whole * T::LANES + i) * source.stride).min(last));
-                let square = T::Vector::<I>::read_transposed(from);
-                put::<T, I>(&square, to.add(whole), stride, rows, turned);
+                put::<T, I, SET>(&square, to.add(g), stride, rows);
+                from = from.add(T::LANES * source.stride);
             }
         }
     }
 }
 
-/// Puts a turned square where it belongs, raising only the first `rows` rows.
+/// Puts the complements of a turned square where they belong, raising only the first `rows` rows
+/// unless they are `SET`.
 ///
 /// # Safety
 /// The rows of the square must be writable, `stride` groups from one to the next.
 #[inline(always)]
-unsafe fn put<T: Value, I: Instructions>(
+unsafe fn put<T: Value, I: Instructions, const SET: bool>(
     square: &<T::Vector<I> as Vector<T>>::Square,
     to: *mut T::Group,
     stride: usize,
     rows: usize,
-    turned: Turned,
 ) {
-    let write = |j: usize, vector: &T::Vector<I>| {
-        // SAFETY: the caller promises that the rows are writable; they are groups of values.
-        unsafe {
-            let to: *mut T = to.add(j * stride).cast();
-            let mut vector = vector.complement();
-            if turned == Turned::Raise {
-                vector = T::Vector::<I>::read(to).larger(vector);
-            }
-            vector.write(to);
-        }
-    };
     let square = square.as_ref();
-    if turned == Turned::Set || rows >= square.len() {
-        square.iter().enumerate().for_each(|(j, group)| write(j, group));
+    let mut at: *mut T = to.cast();
+    if SET || rows >= square.len() {
+        for vector in square {
+            // SAFETY: the caller promises that the rows are writable; they are groups of values.
+            unsafe {
+                let vector = vector.complement();
+                if SET { vector } else { T::Vector::<I>::read(at).larger(vector) }.write(at);
+                at = at.add(stride * T::LANES);
+            }
+        }
     } else {
-        square[..rows].iter().enumerate().for_each(|(j, group)| write(j, group));
+        for vector in &square[..rows] {
+            // SAFETY: as above.
+            unsafe {
+                T::Vector::<I>::read(at).larger(vector.complement()).write(at);
+                at = at.add(stride * T::LANES);
+            }
+        }
     }
 }
 
@@ -350,7 +357,7 @@ pub fn load<T: Value, I: Instructions>(
 ) {
     let stride = groups::<T>(columns);
     let source = StoredRows { values, stride: columns };
-    with_constant_stride!(stride, largest_of::<_, 1>(to, rows, stride, [source]));
+    largest::<T, I, 1>(to, rows, stride, [source]);
 }
 
 /// Writes scratch rows to where a block is stored, and nothing beyond the block.
@@ -364,21 +371,28 @@ pub fn store<T: Value, I: Instructions>(
     let stride = groups::<T>(columns);
     let len = rows * columns;
     assert!(from.len() >= rows * stride && values.len() >= len);
-    for p in 0..rows {
-        if p * columns + stride * T::LANES <= len {
-            for g in 0..stride {
-                // SAFETY: the group ends within the block. What it writes beyond its row is written
-                // again with the rows that follow.
-                unsafe {
-                    let vector = T::Vector::<I>::read(from.as_ptr().add(p * stride + g).cast());
-                    vector.write(values.as_mut_ptr().add(p * columns + g * T::LANES));
+    let mut left = len;
+    let mut from: *const T = from.as_ptr().cast();
+    let mut to = values.as_mut_ptr();
+    for _ in 0..rows {
+        for g in 0..stride {
+            let at = g * T::LANES;
+            // SAFETY: `left` values of the block are still to be written, from `to` on. What a group
+            // writes beyond its row is written again with the rows that follow.
+            unsafe {
+                let vector = T::Vector::<I>::read(from.add(at));
+                if at + T::LANES <= left {
+                    vector.write(to.add(at));
+                } else {
+                    vector.write_first(to.add(at), left - at);
                 }
             }
-        } else {
-            let row = &mut values[p * columns..(p + 1) * columns];
-            for (part, group) in row.chunks_mut(T::LANES).zip(&from[p * stride..]) {
-                part.copy_from_slice(&group.lanes()[..part.len()]);
-            }
+        }
+        left -= columns;
+        // SAFETY: the next row, or the end of the last one.
+        unsafe {
+            from = from.add(stride * T::LANES);
+            to = to.add(columns);
         }
     }
 }

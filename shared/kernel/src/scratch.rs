@@ -1,5 +1,6 @@
 //! The working memory of one thread.
 
+use crate::candidates::Candidates;
 use crate::value::{Group, Value, groups};
 
 /// Matrices for the largest pair of blocks.
@@ -12,6 +13,8 @@ pub struct Scratch<T: Value> {
     pub value: Vec<T::Group>,
     /// A block turned to the mover's rows.
     pub turned: Vec<T::Group>,
+    /// What other blocks offer both views of a pair, and those of the pair that comes next.
+    pub candidates: [[Candidates; 2]; 2],
 }
 
 impl<T: Value> Scratch<T> {
@@ -23,6 +26,7 @@ impl<T: Value> Scratch<T> {
             own: [matrices(1), matrices(1)],
             value: matrices(1),
             turned: matrices(1),
+            candidates: Default::default(),
         }
     }
 

@@ -1,6 +1,6 @@
 //! Which vector instructions the kernel runs on.
 //!
-//! The kernel is written once, over groups of 32 bytes; for each instruction set it is compiled
+//! The kernel is written once, over groups of 64 bytes; for each instruction set it is compiled
 //! again. Additions, multiplications and maxima keep their order and nothing is fused, so the
 //! results are bit-identical for all of them.
 
@@ -8,7 +8,7 @@ use pulp::NullaryFnOnce;
 use thiserror::Error;
 
 #[cfg(target_arch = "x86_64")]
-use crate::vector::Avx;
+use crate::vector::{Avx2, Avx512};
 use crate::vector::{Instructions, Portable};
 
 /// A choice of vector instructions that this machine has.
@@ -79,9 +79,9 @@ impl Simd {
         match self.0 {
             Level::Portable => operation.run(Portable),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2(v3) => v3.vectorize(On { operation, instructions: Avx::new(v3) }),
+            Level::Avx2(v3) => v3.vectorize(On { operation, instructions: Avx2::new(v3) }),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512(v4) => v4.vectorize(On { operation, instructions: Avx::new(*v4) }),
+            Level::Avx512(v4) => v4.vectorize(On { operation, instructions: Avx512::new(v4) }),
         }
     }
 }

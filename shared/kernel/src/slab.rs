@@ -39,6 +39,14 @@ pub struct Place {
     pub start: usize,
 }
 
+impl Place {
+    /// The place so many values further on.
+    #[inline(always)]
+    pub fn after(self, offset: usize) -> Self {
+        Self { start: self.start + offset, ..self }
+    }
+}
+
 impl<'a, T> Sources<'a, T> {
     /// The values at so many from a place on.
     #[inline(always)]
@@ -54,19 +62,68 @@ pub trait Placed {
     fn place(&self, orientation: usize, offset: u64) -> Place;
 }
 
-/// The slab that a move leads to.
+/// Where a move leads from the blocks of a slab.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Target {
     /// The slab in which the mover just moved.
     pub plain: Place,
     /// The slab in which the other player just moved: where the mover rolls again, turned.
     pub again: Place,
-    /// What its outer squares leave, (mover, opponent).
-    pub budgets: Budgets,
+    /// The blocks of these slabs, as [`Tables::blocks_of`] numbers them.
+    ///
+    /// [`Tables::blocks_of`]: crate::context::Tables::blocks_of
+    pub plain_blocks: u32,
+    /// See [`Target::plain_blocks`].
+    pub again_blocks: u32,
+    /// The path position it reaches if that is on an inner square, as a mask: if the opponent
+    /// stands there, `weight` times the digit at `place` goes away too.
+    pub captures_at: u64,
+    /// What the move adds to the inner value.
+    pub step: i16,
+    /// The weight of the inner square it reaches.
+    pub weight: u16,
+    /// The place among the inner squares of the one it reaches.
+    pub place: u8,
     /// Whether the mover rolls again whatever the inner squares are.
     pub rolls_again: bool,
     /// Whether the move wins the game.
     pub wins: bool,
+}
+
+impl Target {
+    /// The target of a move that is the same for all inner squares, between the slabs of a
+    /// configuration with these budgets.
+    fn between<T: Value>(
+        context: &Context<'_, T>,
+        (plain, again): (Place, Place),
+        (own, opponent): Budgets,
+    ) -> Self {
+        Self {
+            plain,
+            again,
+            plain_blocks: context.tables.blocks_of((own, opponent)),
+            again_blocks: context.tables.blocks_of((opponent, own)),
+            ..Self::default()
+        }
+    }
+
+    /// Adds what a move does to the inner squares.
+    fn with_inner_squares(mut self, mv: &BlockMove) -> Self {
+        if let Some(left) = mv.leaves
+            && let Some(inner) = left.inner
+        {
+            self.step -= (inner.weight * u16::from(left.digit)) as i16;
+        }
+        if let End::Shared(reached) = mv.end
+            && let Some(inner) = reached.inner
+        {
+            self.step += (inner.weight * u16::from(reached.digit)) as i16;
+            self.captures_at = 1 << mv.to;
+            self.weight = inner.weight;
+            self.place = inner.place as u8;
+        }
+        self
+    }
 }
 
 /// A slab as a mover sees it.
@@ -109,11 +166,12 @@ impl Slab {
             let starts = (self.occupancy.own | inner) & (roll.from_whole | roll.from_partial);
             for from in bits(starts & open) {
                 let mv = roll.moved_from(from);
-                targets[from as usize] = if mv.stays_in_slab() {
+                let target = if mv.stays_in_slab() {
                     Target { rolls_again: mv.rosette, ..itself }
                 } else {
                     target_of(context, placed, mv, w, budgets, orientation, &self.occupancy)
                 };
+                targets[from as usize] = target.with_inner_squares(mv);
             }
         }
     }
@@ -135,12 +193,9 @@ fn places<T: Value>(
 ) -> Target {
     let shared = context.encoding.shared();
     let other = context.swapped(orientation);
-    Target {
-        plain: placed.place(orientation, shared.offset(context.tiers[orientation], w)),
-        again: placed.place(other, shared.offset(context.tiers[other], &shared.swap(w))),
-        budgets,
-        ..Target::default()
-    }
+    let plain = placed.place(orientation, shared.offset(context.tiers[orientation], w));
+    let again = placed.place(other, shared.offset(context.tiers[other], &shared.swap(w)));
+    Target::between(context, (plain, again), budgets)
 }
 
 /// The target of a move that leaves the slab.
@@ -177,7 +232,7 @@ fn target_of<T: Value>(
             };
             let start = shared.offset(tier, &w) as usize;
             let plain = Place { array: arrays::FINAL + orientation, start };
-            return Target { plain, budgets: (own, opponent), ..Target::default() };
+            return Target::between(context, (plain, plain), (own, opponent));
         }
     }
     let rolls_again = mv.rosette || captures && context.tables.rules.captures_grant_rolls;

@@ -11,14 +11,12 @@ use ziggurat_encoding::{Shard, SharedConfiguration, Tier, shared::Budgets};
 
 use crate::{
     array::Array,
-    block::{View, sweep_pair, sweep_single},
     context::{Context, Tables},
-    rows,
     scratch::Scratch,
-    simd::{Operation, Simd},
-    slab::{Place, Placed, Slab, Sources, arrays},
+    simd::Simd,
+    slab::{Place, Placed, Slab, arrays},
+    sweep::SweepSlab,
     value::{PADDING, Value},
-    vector::Instructions,
 };
 
 /// The state of a step between two supersteps.
@@ -134,65 +132,12 @@ impl<T: Value> LiveShard<'_, T> {
             }
             slabs[0].set(context, &placed, w, (own, opponent), 0);
             slabs[1].set(context, &placed, &swapped, (opponent, own), last);
-            let sweep = SweepSlab {
-                scratch,
-                context,
-                published,
-                live: &mut live,
-                slabs: &slabs,
-                is_own_swap: one_range && *w == swapped,
-            };
-            simd.run(sweep);
+            let is_own_swap = one_range && *w == swapped;
+            let live = &mut live;
+            let slabs = &slabs;
+            simd.run(SweepSlab { scratch, context, published, live, slabs, is_own_swap });
         };
         shared.for_each_slab_descending(context.tiers[0], prefix, &mut sweep_slab);
-    }
-}
-
-/// A pair of slabs to sweep, or a slab that is its own swap.
-struct SweepSlab<'a, 'l, 'c, T: Value> {
-    scratch: &'a mut Scratch<T>,
-    context: &'a Context<'c, T>,
-    published: &'a [Array<T>],
-    live: &'a mut [&'l mut [T]; 2],
-    slabs: &'a [Slab; 2],
-    is_own_swap: bool,
-}
-
-impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
-    #[inline(always)]
-    fn run<I: Instructions>(self, instructions: I) {
-        let Self { scratch, context, published, live, slabs, is_own_swap } = self;
-        let last = published.len() - 1;
-        let (own, opponent) = slabs[0].budgets;
-        let pieces = context.encoding.shared().inner_pieces().iter().enumerate();
-        for (x, &(a, b)) in pieces.rev() {
-            let (x, swapped) = (x as u16, context.tables.inner_swapped[x]);
-            if a > own || b > opponent || is_own_swap && x < swapped {
-                continue;
-            }
-            let sources = Sources {
-                arrays: [
-                    &published[0],
-                    &published[last],
-                    &*live[0],
-                    &*live[1],
-                    context.finals(0),
-                    context.finals(1),
-                ],
-            };
-            let views = [View::new(context, &slabs[0], x), View::new(context, &slabs[1], swapped)];
-            let itself = is_own_swap && x == swapped;
-            if itself {
-                sweep_single(instructions, context, &sources, scratch, &views[0]);
-            } else {
-                sweep_pair(instructions, context, &sources, scratch, [&views[0], &views[1]]);
-            }
-            for (view, from) in views.iter().zip(&scratch.own).take(if itself { 1 } else { 2 }) {
-                let Place { array, start } = view.slab.own;
-                let values = &mut live[array - arrays::LIVE][start + view.offset..];
-                rows::store::<T, I>(from, view.rows, view.columns, values);
-            }
-        }
     }
 }
 

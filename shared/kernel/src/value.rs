@@ -13,7 +13,7 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     const ONE: Self;
     /// The distance from 1 to the next larger number.
     const EPSILON: f64;
-    /// How many values a group has: 32 bytes.
+    /// How many values a group has: 64 bytes.
     const LANES: usize;
     /// A group in scratch memory.
     type Group: Group<Self>;
@@ -26,20 +26,22 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     fn to_f64(self) -> f64;
     /// The larger of two values.
     fn larger(self, other: Self) -> Self;
+    /// `self - other`
+    fn minus(self, other: Self) -> Self;
     /// `|self - other|`
     fn distance(self, other: Self) -> Self;
 }
 
 /// How many values must be readable beyond the last one of an array of stored values: rows are
 /// read in whole groups.
-pub const PADDING: usize = 8;
+pub const PADDING: usize = 16;
 
 /// [`Value::LANES`] values, aligned.
 pub trait Group<T>: Copy + Debug + Send + Sync {
     /// The same value in every lane.
     fn splat(x: T) -> Self;
     /// The lanes.
-    fn lanes(&self) -> &[T];
+    fn lanes_mut(&mut self) -> &mut [T];
 }
 
 macro_rules! value {
@@ -65,6 +67,10 @@ macro_rules! value {
                 if self > other { self } else { other }
             }
             #[inline(always)]
+            fn minus(self, other: Self) -> Self {
+                self - other
+            }
+            #[inline(always)]
             fn distance(self, other: Self) -> Self {
                 (self - other).abs()
             }
@@ -72,7 +78,7 @@ macro_rules! value {
 
         /// A group of values.
         #[derive(Clone, Copy, Debug)]
-        #[repr(C, align(32))]
+        #[repr(C, align(64))]
         pub struct $group([$float; $lanes]);
 
         impl Group<$float> for $group {
@@ -80,15 +86,15 @@ macro_rules! value {
                 Self([x; $lanes])
             }
             #[inline(always)]
-            fn lanes(&self) -> &[$float] {
-                &self.0
+            fn lanes_mut(&mut self) -> &mut [$float] {
+                &mut self.0
             }
         }
     };
 }
 
-value!(f32, 8, GroupF32, F32);
-value!(f64, 4, GroupF64, F64);
+value!(f32, 16, GroupF32, F32);
+value!(f64, 8, GroupF64, F64);
 
 /// How many groups a row of `len` values takes.
 #[inline(always)]

@@ -1,0 +1,68 @@
+//! Groups of values in registers, for each instruction set.
+//!
+//! All instruction sets do the same, lane by lane: a maximum `a > b ? a : b`, and products and sums
+//! that are rounded one by one. So the results are bit-identical.
+#![expect(unsafe_code)]
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod portable;
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
+pub use portable::Portable;
+
+/// A set of vector instructions.
+pub trait Instructions: Copy {
+    /// Eight 64-bit values.
+    type F64: Vector<f64>;
+    /// Sixteen 32-bit values.
+    type F32: Vector<f32>;
+
+    /// Asks for the line of memory at an address, which need not be readable.
+    fn prefetch(self, at: *const u8);
+}
+
+/// A group of values in a register.
+pub trait Vector<T>: Copy {
+    /// As many groups as a group has lanes.
+    type Square: AsRef<[Self]>;
+
+    /// The same value in every lane.
+    fn splat(x: T) -> Self;
+    /// The values at an address, aligned or not.
+    ///
+    /// # Safety
+    /// A group must be readable there.
+    unsafe fn read(at: *const T) -> Self;
+    /// Writes the values to an address, aligned or not.
+    ///
+    /// # Safety
+    /// A group must be writable there.
+    unsafe fn write(self, at: *mut T);
+    /// Writes the first values, as many as `count` says (at most all), to an address.
+    ///
+    /// # Safety
+    /// So many values must be writable there.
+    unsafe fn write_first(self, at: *mut T, count: usize);
+    /// The first lane.
+    fn first(self) -> T;
+    /// The larger value of each lane.
+    fn larger(self, other: Self) -> Self;
+    /// `self * other` in each lane.
+    fn times(self, other: Self) -> Self;
+    /// `self + other` in each lane.
+    fn plus(self, other: Self) -> Self;
+    /// The chances of the other player: `1 - self` in each lane.
+    fn complement(self) -> Self;
+    /// Reads as many rows of as many values as a group has, `row(i)` being the address of row i, and
+    /// transposes them.
+    ///
+    /// # Safety
+    /// A group must be readable at each address.
+    unsafe fn read_transposed(row: impl Fn(usize) -> *const T) -> Self::Square;
+}

@@ -1,0 +1,89 @@
+//! Groups as arrays: what every processor can do, and what the others are compared with.
+#![expect(unsafe_code)]
+
+use super::{Instructions, Vector};
+
+/// Whatever the target has always.
+#[derive(Clone, Copy, Debug)]
+pub struct Portable;
+
+impl Instructions for Portable {
+    type F64 = PortableVector<f64, 8>;
+    type F32 = PortableVector<f32, 16>;
+
+    #[inline(always)]
+    fn prefetch(self, _: *const u8) {}
+}
+
+/// A group as an array.
+#[derive(Clone, Copy, Debug)]
+pub struct PortableVector<T, const LANES: usize>([T; LANES]);
+
+macro_rules! portable {
+    ($float:ty, $lanes:literal) => {
+        impl PortableVector<$float, $lanes> {
+            #[inline(always)]
+            fn zip(mut self, other: Self, f: impl Fn($float, $float) -> $float) -> Self {
+                for (x, y) in self.0.iter_mut().zip(other.0) {
+                    *x = f(*x, y);
+                }
+                self
+            }
+        }
+
+        impl Vector<$float> for PortableVector<$float, $lanes> {
+            type Square = [Self; $lanes];
+
+            #[inline(always)]
+            fn splat(x: $float) -> Self {
+                Self([x; $lanes])
+            }
+            #[inline(always)]
+            unsafe fn read(at: *const $float) -> Self {
+                // SAFETY: the caller promises that the values are readable.
+                Self(unsafe { at.cast::<[$float; $lanes]>().read_unaligned() })
+            }
+            #[inline(always)]
+            unsafe fn write(self, at: *mut $float) {
+                // SAFETY: the caller promises that the values are writable.
+                unsafe { at.cast::<[$float; $lanes]>().write_unaligned(self.0) }
+            }
+            #[inline(always)]
+            unsafe fn write_first(self, at: *mut $float, count: usize) {
+                for (i, &x) in self.0[..count].iter().enumerate() {
+                    // SAFETY: the caller promises that so many values are writable.
+                    unsafe { at.add(i).write(x) };
+                }
+            }
+            #[inline(always)]
+            fn first(self) -> $float {
+                self.0[0]
+            }
+            #[inline(always)]
+            fn larger(self, other: Self) -> Self {
+                self.zip(other, |a, b| if a > b { a } else { b })
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self.zip(other, |a, b| a * b)
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.zip(other, |a, b| a + b)
+            }
+            #[inline(always)]
+            fn complement(self) -> Self {
+                self.zip(self, |x, _| 1.0 - x)
+            }
+            #[inline(always)]
+            unsafe fn read_transposed(row: impl Fn(usize) -> *const $float) -> Self::Square {
+                // SAFETY: the caller promises that the values are readable.
+                let rows: [Self; $lanes] = std::array::from_fn(|i| unsafe { Self::read(row(i)) });
+                std::array::from_fn(|j| Self(std::array::from_fn(|i| rows[i].0[j])))
+            }
+        }
+    };
+}
+
+portable!(f64, 8);
+portable!(f32, 16);
