@@ -90,6 +90,13 @@ pub struct Pair<'a> {
     pub is_own_swap: bool,
 }
 
+impl Pair<'_> {
+    /// How many blocks there are.
+    pub fn blocks(&self) -> usize {
+        if self.is_own_swap { 1 } else { 2 }
+    }
+}
+
 /// Computes the blocks of a pair from the sources; afterwards [`Scratch::own`] holds them.
 #[inline(always)]
 pub fn sweep<T: Value, I: Instructions>(
@@ -99,9 +106,10 @@ pub fn sweep<T: Value, I: Instructions>(
     scratch: &mut Scratch<T>,
     pair: &Pair<'_>,
 ) {
-    let Scratch { best: [best, best_swapped], own: [own, own_swapped], value, turned, .. } = scratch;
+    let Scratch { best: [best, best_swapped], own: [own, own_swapped], value, turned, .. } =
+        scratch;
     let [view, swapped] = &pair.views;
-    gather::<T, I>(context, sources, &candidates[0], view, best, turned);
+    gather::<T, I>(context, &mut &*sources, &candidates[0], view, best, turned);
     rows::load::<T, I>(own, view.rows, view.columns, sources.at(view.slab.own, view.offset));
     if pair.is_own_swap {
         for _ in 0..PASSES {
@@ -110,7 +118,7 @@ pub fn sweep<T: Value, I: Instructions>(
         }
         return;
     }
-    gather::<T, I>(context, sources, &candidates[1], swapped, best_swapped, turned);
+    gather::<T, I>(context, &mut &*sources, &candidates[1], swapped, best_swapped, turned);
     for _ in 0..PASSES {
         pass::<T, I>(context, view, best, own, value);
         rows::transpose_complement::<T, I>(value, view.rows, view.columns, own_swapped);
@@ -119,8 +127,9 @@ pub fn sweep<T: Value, I: Instructions>(
     }
 }
 
+/// Computes the chances of the mover from the best of other blocks and the block's own rows.
 #[inline(always)]
-fn pass<T: Value, I: Instructions>(
+pub fn pass<T: Value, I: Instructions>(
     context: &Context<'_, T>,
     view: &View<'_>,
     best: &[T::Group],

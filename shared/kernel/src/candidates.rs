@@ -24,16 +24,74 @@ pub struct Candidate {
 }
 
 impl Candidate {
-    /// The rows of the block.
+    /// The rows of the block, where it is stored as it is.
     #[inline(always)]
-    pub fn rows<'a, T>(&self, sources: &Sources<'a, T>) -> StoredRows<'a, T> {
+    fn rows<'a, T>(&self, sources: &Sources<'a, T>) -> StoredRows<'a, T> {
         StoredRows { values: sources.at(self.place, 0), stride: self.stride as usize }
+    }
+
+    /// The block that a mover reads when the turn passes.
+    #[inline(always)]
+    pub fn own(view: &View<'_>) -> Self {
+        Self {
+            place: view.slab.own.after(view.offset),
+            stride: view.columns as u32,
+            count: view.rows as u32,
+        }
+    }
+
+    /// Where the block is.
+    pub fn place(&self) -> Place {
+        self.place
+    }
+
+    /// Values from row to row.
+    pub fn stride(&self) -> usize {
+        self.stride as usize
     }
 
     /// How many rows it has for the mover: rows, or columns if it is to be turned.
     #[inline(always)]
     pub fn count(&self) -> usize {
         self.count as usize
+    }
+}
+
+/// Where the values of candidates come from.
+pub trait Fetch<T: Value> {
+    /// Asks for the memory of the first `rows` rows of a candidate.
+    fn prefetch<I: Instructions>(&self, instructions: I, candidate: &Candidate, rows: usize);
+
+    /// The rows of candidates: `rows` of them are read, each with as many values as a block has
+    /// columns, or more up to a whole group.
+    fn plain<const COUNT: usize>(
+        &mut self,
+        candidates: [&Candidate; COUNT],
+        rows: usize,
+    ) -> [StoredRows<'_, T>; COUNT];
+
+    /// The rows of a candidate of the other orientation, to be turned: `rows` of them are read.
+    fn again(&mut self, candidate: &Candidate, rows: usize) -> StoredRows<'_, T>;
+}
+
+impl<T: Value> Fetch<T> for &Sources<'_, T> {
+    #[inline(always)]
+    fn prefetch<I: Instructions>(&self, instructions: I, candidate: &Candidate, rows: usize) {
+        candidate.rows(self).prefetch(instructions, rows);
+    }
+
+    #[inline(always)]
+    fn plain<const COUNT: usize>(
+        &mut self,
+        candidates: [&Candidate; COUNT],
+        _: usize,
+    ) -> [StoredRows<'_, T>; COUNT] {
+        candidates.map(|candidate| candidate.rows(self))
+    }
+
+    #[inline(always)]
+    fn again(&mut self, candidate: &Candidate, _: usize) -> StoredRows<'_, T> {
+        candidate.rows(self)
     }
 }
 
@@ -81,7 +139,7 @@ impl Candidates {
         &mut self,
         instructions: I,
         context: &Context<'_, T>,
-        sources: &Sources<'_, T>,
+        fetch: &impl Fetch<T>,
         view: &View<'_>,
     ) {
         self.rolls.clear();
@@ -94,7 +152,7 @@ impl Candidates {
             let open = !(view.occupancy.blocked >> roll.value) | roll.from_same_square;
             let mut of_roll = OfRoll::default();
             for from in bits(own & roll.from_whole & open) {
-                match offer(instructions, context, sources, view, index, from) {
+                match offer(instructions, context, fetch, view, index, from) {
                     Offer::Plain(candidate) => {
                         self.plain.push(candidate);
                         of_roll.plain += 1;
@@ -107,7 +165,7 @@ impl Candidates {
                 }
             }
             for from in bits((own | private) & roll.from_partial & open) {
-                let offer = offer(instructions, context, sources, view, index, from);
+                let offer = offer(instructions, context, fetch, view, index, from);
                 self.partial.push((from, offer));
                 of_roll.partial += 1;
             }
@@ -121,7 +179,7 @@ impl Candidates {
 fn offer<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
+    fetch: &impl Fetch<T>,
     view: &View<'_>,
     roll: usize,
     from: PathPosition,
@@ -146,7 +204,7 @@ fn offer<T: Value, I: Instructions>(
             stride: block.columns,
             count: block.columns,
         };
-        candidate.rows(sources).prefetch(instructions, view.columns);
+        fetch.prefetch(instructions, &candidate, view.columns);
         Offer::Again(candidate)
     } else {
         let block = tables.inner_block(target.plain_blocks, x);
@@ -155,7 +213,7 @@ fn offer<T: Value, I: Instructions>(
             stride: block.columns,
             count: block.rows,
         };
-        candidate.rows(sources).prefetch(instructions, view.rows);
+        fetch.prefetch(instructions, &candidate, view.rows);
         Offer::Plain(candidate)
     }
 }

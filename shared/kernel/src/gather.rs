@@ -7,11 +7,10 @@ use ziggurat_game::PathPosition;
 
 use crate::{
     block::View,
-    candidates::{Candidates, Offer},
+    candidates::{Candidates, Fetch, Offer},
     context::Context,
-    rows::{self, StoredRows, Turned},
+    rows::{self, Turned},
     rules::Rows,
-    slab::Sources,
     value::{Group, Value},
     vector::Instructions,
 };
@@ -24,7 +23,7 @@ const TOGETHER: usize = 4;
 #[inline(always)]
 pub fn gather<T: Value, I: Instructions>(
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
+    fetch: &mut impl Fetch<T>,
     candidates: &Candidates,
     view: &View<'_>,
     best: &mut [T::Group],
@@ -44,31 +43,33 @@ pub fn gather<T: Value, I: Instructions>(
             continue;
         }
         let (together, others) = plain.split_at(plain.len().min(TOGETHER));
-        let source = |i: usize| together[i].rows(sources);
-        match together.len() {
-            0 => {}
-            1 => rows::largest::<T, I, 1>(best, rows, stride, [source(0)]),
-            2 => rows::largest::<T, I, 2>(best, rows, stride, [source(0), source(1)]),
-            3 => rows::largest::<T, I, 3>(best, rows, stride, [source(0), source(1), source(2)]),
-            _ => {
-                let sources = [source(0), source(1), source(2), source(3)];
-                rows::largest::<T, I, 4>(best, rows, stride, sources);
+        match together {
+            [] => {}
+            [a] => rows::largest::<T, I, 1>(best, rows, stride, fetch.plain([a], rows)),
+            [a, b] => rows::largest::<T, I, 2>(best, rows, stride, fetch.plain([a, b], rows)),
+            [a, b, c] => {
+                rows::largest::<T, I, 3>(best, rows, stride, fetch.plain([a, b, c], rows));
+            }
+            [a, b, c, d, ..] => {
+                rows::largest::<T, I, 4>(best, rows, stride, fetch.plain([a, b, c, d], rows));
             }
         }
         for candidate in others {
-            rows::raise::<T, I>(best, rows, stride, candidate.rows(sources));
+            let [source] = fetch.plain([candidate], rows);
+            rows::raise::<T, I>(best, rows, stride, source);
         }
         let mut filled = !plain.is_empty();
         for candidate in again {
             let turned = if filled { Turned::Raise } else { Turned::Set };
-            rows::turn::<T, I>(candidate.rows(sources), best, rows, view.columns, turned);
+            let source = fetch.again(candidate, view.columns);
+            rows::turn::<T, I>(source, best, rows, view.columns, turned);
             filled = true;
         }
         if !filled {
             best[..rows * stride].fill(T::Group::splat(T::NONE));
         }
         for &(from, offer) in partial {
-            raise_partly::<T, I>(context, sources, view, (index, from), offer, best, turned);
+            raise_partly::<T, I>(context, fetch, view, (index, from), offer, best, turned);
         }
     }
 }
@@ -85,7 +86,7 @@ fn take<'a, E>(rest: &mut std::slice::Iter<'a, E>, count: u8) -> &'a [E] {
 #[inline(always)]
 fn raise_partly<T: Value, I: Instructions>(
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
+    fetch: &mut impl Fetch<T>,
     view: &View<'_>,
     (roll, from): (usize, PathPosition),
     offer: Offer,
@@ -99,9 +100,12 @@ fn raise_partly<T: Value, I: Instructions>(
         Rows::SameWithHand { counts } => {
             let count = counts[left as usize];
             match offer {
-                Offer::Plain(to) => rows::raise::<T, I>(best, count, stride, to.rows(sources)),
+                Offer::Plain(to) => {
+                    let [to] = fetch.plain([&to], count);
+                    rows::raise::<T, I>(best, count, stride, to);
+                }
                 Offer::Again(to) => {
-                    let to = to.rows(sources);
+                    let to = fetch.again(&to, view.columns);
                     rows::turn::<T, I>(to, best, count, view.columns, Turned::Raise);
                 }
                 Offer::Win => best[..count * stride].fill(T::Group::splat(T::ONE)),
@@ -111,10 +115,13 @@ fn raise_partly<T: Value, I: Instructions>(
             let pairs = map.up_to(left);
             match offer {
                 Offer::Plain(to) => {
-                    rows::raise_mapped::<T, I>(best, stride, pairs, to.rows(sources), to.count());
+                    let count = to.count();
+                    let [to] = fetch.plain([&to], count);
+                    rows::raise_mapped::<T, I>(best, stride, pairs, to, count);
                 }
                 Offer::Again(to) => {
-                    let (to, count): (StoredRows<'_, T>, _) = (to.rows(sources), to.count());
+                    let count = to.count();
+                    let to = fetch.again(&to, view.columns);
                     rows::turn::<T, I>(to, turned, count, view.columns, Turned::Set);
                     rows::raise_turned::<T, I>(best, stride, pairs, turned, count);
                 }

@@ -3,6 +3,7 @@
 mod array;
 mod block;
 mod candidates;
+mod certificate;
 mod context;
 mod gather;
 mod occupancy;
@@ -18,6 +19,7 @@ mod sweep;
 mod value;
 mod vector;
 
+pub use certificate::{Certificate, Certified, Certifier};
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, TierStatistics,

@@ -205,6 +205,22 @@ impl InnerMoves {
         self.rolls == rolls && self.rows == rows
     }
 
+    /// What a quantity adds up to at the most if it is 1 for each row, and comes in again, with the
+    /// chance of the roll, from the row that a move leads to after which the player rolls again.
+    pub fn most_weight_of_again(&self, chances: &[f64]) -> f64 {
+        let mut weights = vec![1.0f64; self.rows];
+        let mut stream = self.stream();
+        for row in (0..self.rows).rev() {
+            for chance in chances {
+                let moves = (0..stream.count()).map(|_| stream.next()).collect::<Vec<_>>();
+                let again = moves.iter().filter(|mv| mv.rolls_again());
+                let most = again.map(|mv| weights[mv.row()]).fold(0.0, f64::max);
+                weights[row] += chance * most;
+            }
+        }
+        weights.into_iter().fold(1.0, f64::max)
+    }
+
     /// The numbers and the moves.
     #[inline(always)]
     pub fn stream(&self) -> InnerStream<'_> {

@@ -231,7 +231,7 @@ pub fn solve(
     tell: &mut (dyn FnMut(Event) + Send),
     store: &mut Store<'_>,
 ) -> Result<Summary, SolveError> {
-    let pool = thread_pool(settings)?;
+    let pool = thread_pool(settings.threads)?;
     pool.install(|| match settings.precision {
         Precision::F32 => Solver::<f32>::new(encoding, settings, cancelled, tell).run(store),
         Precision::F64 => Solver::<f64>::new(encoding, settings, cancelled, tell).run(store),
@@ -412,7 +412,7 @@ fn time_supersteps_in<T: Value>(
     tier: Tier,
     supersteps: u32,
 ) -> Result<Vec<Duration>, SolveError> {
-    let pool = thread_pool(settings)?;
+    let pool = thread_pool(settings.threads)?;
     let tables = Tables::new(encoding);
     let halves = |tier: Tier| {
         let len = if tier.just_moved > 0 { encoding.tier_len(tier) as usize } else { 0 };
@@ -438,9 +438,7 @@ fn time_supersteps_in<T: Value>(
     }))
 }
 
-fn thread_pool(settings: &Settings) -> Result<rayon::ThreadPool, SolveError> {
-    rayon::ThreadPoolBuilder::new()
-        .num_threads(settings.threads)
-        .build()
-        .map_err(SolveError::Threads)
+/// A pool of so many threads, one per core for 0.
+pub fn thread_pool(threads: usize) -> Result<rayon::ThreadPool, SolveError> {
+    rayon::ThreadPoolBuilder::new().num_threads(threads).build().map_err(SolveError::Threads)
 }

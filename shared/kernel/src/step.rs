@@ -7,15 +7,15 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Shard, SharedConfiguration, Tier, shared::Budgets};
+use ziggurat_encoding::{Shard, Tier};
 
 use crate::{
     array::Array,
     context::{Context, Tables},
     scratch::Scratch,
     simd::Simd,
-    slab::{Place, Placed, Slab, arrays},
-    sweep::SweepSlab,
+    slab::{Place, Placed, arrays},
+    sweep::{SweepSlab, for_each_pair_of_slabs},
     value::{PADDING, Value},
 };
 
@@ -119,25 +119,12 @@ impl<T: Value> LiveShard<'_, T> {
         scratch: &mut Scratch<T>,
         simd: Simd,
     ) {
-        let shared = context.encoding.shared();
-        let last = context.tiers.len() - 1;
-        let Self { shard: Shard { prefix, ranges }, mut live } = self;
-        let placed = Ranges { ranges, last };
-        let mut slabs = [Slab::default(), Slab::default()];
-        let mut sweep_slab = |w: &SharedConfiguration, (own, opponent): Budgets| {
-            let swapped = shared.swap(w);
-            let one_range = last == 0 && ranges.1.is_none();
-            if one_range && *w < swapped {
-                return; // comes later, as the swap of its swap
-            }
-            slabs[0].set(context, &placed, w, (own, opponent), 0);
-            slabs[1].set(context, &placed, &swapped, (opponent, own), last);
-            let is_own_swap = one_range && *w == swapped;
+        let Self { shard, mut live } = self;
+        let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
+        for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
             let live = &mut live;
-            let slabs = &slabs;
             simd.run(SweepSlab { scratch, context, published, live, slabs, is_own_swap });
-        };
-        shared.for_each_slab_descending(context.tiers[0], prefix, &mut sweep_slab);
+        });
     }
 }
 

@@ -1,5 +1,7 @@
 //! The sweep of a slab: its pairs of blocks, in descending order.
 
+use ziggurat_encoding::Shard;
+
 use crate::{
     array::Array,
     block::{self, Pair, View},
@@ -7,10 +9,33 @@ use crate::{
     rows,
     scratch::Scratch,
     simd::Operation,
-    slab::{Place, Slab, Sources, arrays},
+    slab::{Place, Placed, Slab, Sources, arrays},
     value::Value,
     vector::Instructions,
 };
+
+/// Visits the slabs of a shard with their swaps in descending order, and whether the two are one.
+pub fn for_each_pair_of_slabs<T: Value>(
+    context: &Context<'_, T>,
+    shard: &Shard,
+    placed: &impl Placed,
+    mut visit: impl FnMut(&[Slab; 2], bool),
+) {
+    let shared = context.encoding.shared();
+    let last = context.tiers.len() - 1;
+    let one_range = last == 0 && shard.ranges.1.is_none();
+    let mut slabs = [Slab::default(), Slab::default()];
+    shared.for_each_slab_descending(context.tiers[0], &shard.prefix, &mut |w, budgets| {
+        let (own, opponent) = budgets;
+        let swapped = shared.swap(w);
+        if one_range && *w < swapped {
+            return; // comes later, as the swap of its swap
+        }
+        slabs[0].set(context, placed, w, (own, opponent), 0);
+        slabs[1].set(context, placed, &swapped, (opponent, own), last);
+        visit(&slabs, one_range && *w == swapped);
+    });
+}
 
 /// A pair of slabs to sweep, or a slab that is its own swap.
 pub struct SweepSlab<'a, 'l, 'c, T: Value> {
@@ -38,9 +63,9 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         for next in (0..context.tables.inner_swapped.len()).rev().filter_map(pair) {
             let sources = sources(context, published, live);
             let [current, ahead] = &mut candidates;
-            ahead[0].find(instructions, context, &sources, &next.views[0]);
+            ahead[0].find(instructions, context, &&sources, &next.views[0]);
             if !next.is_own_swap {
-                ahead[1].find(instructions, context, &sources, &next.views[1]);
+                ahead[1].find(instructions, context, &&sources, &next.views[1]);
             }
             if let Some(pair) = waiting.replace(next) {
                 block::sweep::<T, I>(context, &sources, current, scratch, &pair);
@@ -60,7 +85,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
 /// The pair of an inner value; `None` if it does not fit the slab or comes later, as the swap of
 /// its swap.
 #[inline(always)]
-fn pair_of<'a, T: Value>(
+pub fn pair_of<'a, T: Value>(
     context: &Context<'_, T>,
     slabs: &'a [Slab; 2],
     is_own_swap: bool,
@@ -95,8 +120,7 @@ fn store<T: Value, I: Instructions>(
     scratch: &Scratch<T>,
     pair: &Pair<'_>,
 ) {
-    let blocks = if pair.is_own_swap { 1 } else { 2 };
-    for (view, from) in pair.views.iter().zip(&scratch.own).take(blocks) {
+    for (view, from) in pair.views.iter().zip(&scratch.own).take(pair.blocks()) {
         let Place { array, start } = view.slab.own;
         let values = &mut live[array - arrays::LIVE][start + view.offset..];
         rows::store::<T, I>(from, view.rows, view.columns, values);

@@ -41,6 +41,8 @@ pub trait Group<T>: Copy + Debug + Send + Sync {
     /// The same value in every lane.
     fn splat(x: T) -> Self;
     /// The lanes.
+    fn lanes(&self) -> &[T];
+    /// The lanes.
     fn lanes_mut(&mut self) -> &mut [T];
 }
 
@@ -84,6 +86,10 @@ macro_rules! value {
         impl Group<$float> for $group {
             fn splat(x: $float) -> Self {
                 Self([x; $lanes])
+            }
+            #[inline(always)]
+            fn lanes(&self) -> &[$float] {
+                &self.0
             }
             #[inline(always)]
             fn lanes_mut(&mut self) -> &mut [$float] {

@@ -1,0 +1,500 @@
+//! Certificates: a proof that stored values are close to the true ones.
+//!
+//! That supersteps hardly change the values any more does not prove that the values are right. So
+//! take for every value v of a step the interval [v - e, v + e], and apply the equation to intervals:
+//! the upper end of what a mover gains comes from the upper ends where the turn passes and from
+//! the other player's *lower* ends where the mover rolls again, and the other way round. Every
+//! rounding goes outwards. If after some such *interval sweeps* every interval lies inside the one it
+//! started from, or inside the one before the last sweep, the true values lie there too: the operator
+//! is monotone, so it has a fixed point in there, and where play ends with certainty there is only one.
+//!
+//! An interval is kept as the distances of its ends from v, 16 bits each, in units of a power of two
+//! near e / 2^14: 4 bytes per position besides the values. A sweep takes the shards in *waves*, those
+//! with the pieces furthest along first, so that a shard reads new ends of whatever a move forward
+//! leads to; shards of one wave are swept at the same time and see each other's ends as they were
+//! before it.
+
+use std::{cmp::Reverse, collections::BTreeMap};
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Occupant, Shard, Tier};
+
+use crate::{
+    SolveError,
+    block::{View, pass},
+    candidates::{Candidate, Fetch},
+    context::{Context, Tables},
+    gather::gather,
+    rows::{self, StoredRows},
+    rules::Rules,
+    scratch::Scratch,
+    simd::{Operation, Simd},
+    slab::{Place, Placed, Slab, arrays},
+    solve::thread_pool,
+    sweep::{for_each_pair_of_slabs, pair_of},
+    value::{Group, Value},
+    vector::Instructions,
+};
+
+/// A proof that no stored value of a step is further from the true one than `bound`.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Certificate {
+    /// The bound, as a probability.
+    pub bound: f64,
+    /// How many interval sweeps it took.
+    pub sweeps: u32,
+}
+
+/// Final values of a tier and what is known of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Certified<'a, T> {
+    /// The values, in index order; there may be more behind them.
+    pub values: &'a [T],
+    /// A bound on their distance from the true ones.
+    pub bound: f64,
+}
+
+/// The most interval sweeps that are tried.
+const MOST_SWEEPS: u32 = 64;
+
+/// Intervals grow a little before they shrink, so they start with this part of what they may have
+/// beyond the bounds of the tiers that are read.
+const START: f64 = 0.9;
+
+/// A distance that is too large to be told.
+const FAR: u16 = u16::MAX;
+
+/// An end of the intervals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum End {
+    Lower,
+    Upper,
+}
+
+impl End {
+    fn other(self) -> Self {
+        match self {
+            Self::Lower => Self::Upper,
+            Self::Upper => Self::Lower,
+        }
+    }
+
+    fn index(self) -> usize {
+        self as usize
+    }
+
+    /// What to multiply a distance by.
+    fn sign(self) -> f64 {
+        match self {
+            Self::Lower => -1.0,
+            Self::Upper => 1.0,
+        }
+    }
+}
+
+/// The distances of each end from the values, by end and orientation, in units.
+type Distances = [Vec<Vec<u16>>; 2];
+
+/// The distances of a shard, by end and range.
+type ShardDistances = [[Vec<u16>; 2]; 2];
+
+/// What a sweep did to the distances.
+#[derive(Clone, Copy, Default)]
+struct Growth {
+    /// The largest distance.
+    largest: u16,
+    /// Whether any distance has grown.
+    grew: bool,
+}
+
+impl Growth {
+    #[inline(always)]
+    fn and(self, other: Self) -> Self {
+        Self { largest: self.largest.max(other.largest), grew: self.grew | other.grew }
+    }
+}
+
+/// What is known of a step.
+struct Step<'a, T> {
+    context: Context<'a, f64>,
+    waves: Vec<Vec<Shard>>,
+    /// By orientation.
+    values: Vec<&'a [T]>,
+    /// By orientation, what scoring a piece leads to; `None` if that wins.
+    finals: Vec<Option<Certified<'a, T>>>,
+    /// A power of two.
+    unit: f64,
+    /// More than all rounding errors of a value.
+    margin: f64,
+}
+
+/// Proves certificates of stored values.
+pub struct Certifier<'a> {
+    encoding: &'a Encoding,
+    tables: Tables,
+    pool: rayon::ThreadPool,
+}
+
+impl<'a> Certifier<'a> {
+    /// For the tables of an encoding's ruleset, with so many threads (0: one per core).
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn new(encoding: &'a Encoding, threads: usize) -> Result<Self, SolveError> {
+        let tables = Tables::new(encoding);
+        Ok(Self { encoding, tables, pool: thread_pool(threads)? })
+    }
+
+    /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if
+    /// that cannot be proven. What is proven may be less than `bound`. `values` are those of
+    /// `tier`, and of its swap if that is another tier; `finals` gives the tiers that the step reads.
+    ///
+    /// # Panics
+    /// If there are fewer values than the tiers have positions.
+    pub fn certify<'v>(
+        &self,
+        tier: Tier,
+        values: &[&'v [f64]],
+        finals: impl Fn(Tier) -> Certified<'v, f64> + Send,
+        bound: f64,
+    ) -> Option<Certificate> {
+        let limit = self.encoding.default_shard_positions(tier);
+        let shards = self.encoding.shards(tier, limit);
+        let step = UncertifiedStep { encoding: self.encoding, tables: &self.tables, tier, shards };
+        self.pool.install(|| step.certify(values, finals, bound, Simd::best()))
+    }
+}
+
+/// A step whose values are to be proven. The shards are the parts that run at the same time.
+pub(crate) struct UncertifiedStep<'a> {
+    pub(crate) encoding: &'a Encoding,
+    pub(crate) tables: &'a Tables,
+    pub(crate) tier: Tier,
+    pub(crate) shards: Vec<Shard>,
+}
+
+impl<'a> UncertifiedStep<'a> {
+    /// See [`Certifier::certify`]. Runs on the current rayon pool.
+    pub(crate) fn certify<'v, T: Value>(
+        self,
+        values: &[&'v [T]],
+        finals: impl Fn(Tier) -> Certified<'v, T>,
+        bound: f64,
+        simd: Simd,
+    ) -> Option<Certificate> {
+        let Self { encoding, tables, tier, shards } = self;
+        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
+        let after = |orientation| context.after_scoring(orientation).map(&finals);
+        let finals: Vec<_> = (0..context.tiers.len()).map(after).collect();
+        let unit = (bound.log2().floor() - 14.0).exp2();
+        let read = finals.iter().flatten().map(|read| read.bound).fold(0.0, f64::max);
+        if bound.is_nan() || bound <= read {
+            return None;
+        }
+        let start = ((read + START * (bound - read)) / unit).floor() as u16;
+        let margin = rounding_margin(&tables.rules);
+        let lengths: Vec<usize> =
+            context.tiers.iter().map(|&tier| encoding.tier_len(tier) as usize).collect();
+        let values = lengths.iter().zip(values).map(|(&len, values)| &values[..len]).collect();
+        let waves = waves(encoding, shards);
+        let step = Step { context, waves, values, finals, unit, margin };
+        let all = || lengths.iter().map(|&len| vec![start; len]).collect();
+        let mut distances: Distances = [all(), all()];
+        let mut proven = false;
+        for sweep in 1..=MOST_SWEEPS {
+            let Growth { largest, grew } = step.sweep(&mut distances, simd);
+            if largest == FAR {
+                return None;
+            }
+            proven |= largest <= start || !grew;
+            let proven_bound = f64::from(largest) * unit;
+            if proven && proven_bound <= bound {
+                return Some(Certificate { bound: proven_bound, sweeps: sweep });
+            }
+        }
+        None
+    }
+}
+
+/// The bytes a certificate takes per position, besides the values.
+pub(crate) const BYTES_PER_POSITION: u64 = 2 * size_of::<u16>() as u64;
+
+/// A bound on the sum of all rounding errors of an end, in f64: of an end that is read and its
+/// complement (2), of the chances and the products (one half for each roll and each), of the sums (one
+/// for each roll), of the final complement and the distance (2), each at most 2^-54 since all numbers are
+/// between 0 and 1. Where the mover rolls again within the block, the errors of that value
+/// come in too, with the chance of the roll.
+fn rounding_margin(rules: &Rules) -> f64 {
+    let once = (2 * (rules.rolls.len() + 1) + 4) as f64 * f64::EPSILON / 4.0;
+    let chances: Vec<f64> = rules.rolls.iter().map(|roll| roll.chance).collect();
+    let most = rules.inner.iter().map(|moves| moves.most_weight_of_again(&chances));
+    once * 1.001 * most.fold(1.0, f64::max)
+}
+
+/// The shards in the order they are swept, those at the same time together: a move forward that
+/// leaves a shard leads to an earlier wave.
+fn waves(encoding: &Encoding, shards: Vec<Shard>) -> Vec<Vec<Shard>> {
+    let squares = &encoding.geometry().shared;
+    let mut waves: BTreeMap<Reverse<u64>, Vec<Shard>> = BTreeMap::new();
+    for shard in shards {
+        let pieces = squares.iter().zip(&shard.prefix);
+        let progress = pieces
+            .filter_map(|(square, &digit)| match square.occupant(digit)? {
+                Occupant::Own(at) | Occupant::Opponent(at) => Some(u64::from(at)),
+            })
+            .sum();
+        waves.entry(Reverse(progress)).or_default().push(shard);
+    }
+    waves.into_values().collect()
+}
+
+/// The ranges of a shard, each with its orientation.
+fn ranges(shard: &Shard, last: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
+    let (first, second) = &shard.ranges;
+    let ranges = [(0, Some(first)), (last, second.as_ref())].into_iter();
+    ranges.filter_map(|(at, range)| Some((at, range?.start as usize..range?.end as usize)))
+}
+
+impl<T: Value> Step<'_, T> {
+    /// Computes both ends of all intervals.
+    fn sweep(&self, distances: &mut Distances, simd: Simd) -> Growth {
+        let rolls = self.context.tables.rules.rolls.len();
+        let side = Tables::side(self.context.encoding);
+        let last = self.values.len() - 1;
+        let mut growth = Growth::default();
+        for wave in &self.waves {
+            let memory = || (Scratch::new(side, rolls), Decoded::new(side));
+            let others = &*distances;
+            let swept: Vec<(ShardDistances, Growth)> = wave
+                .par_iter()
+                .with_max_len(1)
+                .map_init(memory, |memory, shard| self.sweep_shard(shard, others, memory, simd))
+                .collect();
+            for (shard, (swept, of_shard)) in wave.iter().zip(swept) {
+                growth = growth.and(of_shard);
+                for (distances, swept) in distances.iter_mut().zip(swept) {
+                    for ((orientation, range), swept) in ranges(shard, last).zip(swept) {
+                        distances[orientation][range].copy_from_slice(&swept);
+                    }
+                }
+            }
+        }
+        growth
+    }
+
+    /// Computes both ends of the intervals of a shard.
+    fn sweep_shard(
+        &self,
+        shard: &Shard,
+        others: &Distances,
+        (scratch, decoded): &mut (Scratch<f64>, Decoded),
+        simd: Simd,
+    ) -> (ShardDistances, Growth) {
+        let last = self.values.len() - 1;
+        let mut live = ShardDistances::default();
+        for (live, others) in live.iter_mut().zip(others) {
+            for (live, (orientation, range)) in live.iter_mut().zip(ranges(shard, last)) {
+                live.extend_from_slice(&others[orientation][range]);
+            }
+        }
+        let mut growth = Growth::default();
+        let mut ends = Ends { step: self, shard, live, others };
+        for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
+            let (ends, growth) = (&mut ends, &mut growth);
+            simd.run(SweepSlab { ends, slabs, is_own_swap, scratch, decoded, growth });
+        });
+        (ends.live, growth)
+    }
+}
+
+/// Which values of the step are the shard's own. All places count from the start of the tier.
+struct Own<'a> {
+    shard: &'a Shard,
+    last: usize,
+}
+
+impl Placed for Own<'_> {
+    fn place(&self, orientation: usize, offset: u64) -> Place {
+        let (first, second) = &self.shard.ranges;
+        let start = offset as usize;
+        if orientation == 0 && first.contains(&offset) {
+            return Place { array: arrays::LIVE, start };
+        }
+        match second {
+            Some(second) if orientation == self.last && second.contains(&offset) => {
+                Place { array: arrays::LIVE + 1, start }
+            }
+            _ => Place { array: arrays::PUBLISHED + orientation, start },
+        }
+    }
+}
+
+/// The ends that a sweep of a shard reads and writes.
+struct Ends<'a, T> {
+    step: &'a Step<'a, T>,
+    shard: &'a Shard,
+    /// The distances of the shard.
+    live: ShardDistances,
+    /// All distances, as they were before this wave.
+    others: &'a Distances,
+}
+
+impl<T: Value> Ends<'_, T> {
+    /// The orientation, and where a range of the shard begins.
+    fn own_range(&self, slot: usize) -> (usize, usize) {
+        let (first, second) = &self.shard.ranges;
+        match (slot, second) {
+            (1, Some(second)) => (self.step.values.len() - 1, second.start as usize),
+            _ => (0, first.start as usize),
+        }
+    }
+
+    /// Writes an end of `to.len()` values from a place on.
+    #[inline(always)]
+    fn decode(&self, end: End, place: Place, to: &mut [f64]) {
+        let Self { step, .. } = self;
+        let Place { array, start } = place;
+        let len = to.len();
+        if array >= arrays::FINAL {
+            let read = step.finals[array - arrays::FINAL].expect("the move does not win");
+            let distance = end.sign() * read.bound;
+            for (to, &value) in to.iter_mut().zip(&read.values[start..start + len]) {
+                *to = (value.to_f64() + distance).clamp(0.0, 1.0);
+            }
+            return;
+        }
+        let (orientation, distances) = match array.checked_sub(arrays::LIVE) {
+            Some(slot) => {
+                let (orientation, first) = self.own_range(slot);
+                (orientation, &self.live[end.index()][slot][start - first..])
+            }
+            None => {
+                let orientation = array - arrays::PUBLISHED;
+                (orientation, &self.others[end.index()][orientation][start..])
+            }
+        };
+        let unit = end.sign() * step.unit;
+        let values = &step.values[orientation][start..start + len];
+        for ((to, &value), &distance) in to.iter_mut().zip(values).zip(&distances[..len]) {
+            *to = (value.to_f64() + unit * f64::from(distance)).clamp(0.0, 1.0);
+        }
+    }
+
+    /// Takes scratch rows as an end of a block's values, and returns how their
+    /// distances grew.
+    #[inline(always)]
+    fn encode(&mut self, end: End, from: &[<f64 as Value>::Group], view: &View<'_>) -> Growth {
+        let Step { unit, margin, .. } = *self.step;
+        let Place { array, start } = view.slab.own;
+        let slot = array - arrays::LIVE;
+        let (orientation, first) = self.own_range(slot);
+        let start = start + view.offset;
+        let values = &self.step.values[orientation][start..];
+        let distances = &mut self.live[end.index()][slot][start - first..];
+        let sign = end.sign();
+        let mut growth = Growth::default();
+        for p in 0..view.rows {
+            let row = &from[p * view.stride::<f64>()..][..view.stride::<f64>()];
+            let range = p * view.columns..(p + 1) * view.columns;
+            let ends = row.iter().flat_map(|group| group.lanes());
+            for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
+            {
+                let distance = (sign * (end - value.to_f64()) + margin) / unit;
+                let distance = distance.ceil() as u16; // saturates: to 0 or to FAR
+                growth.largest = growth.largest.max(distance);
+                growth.grew |= distance > *to;
+                *to = distance;
+            }
+        }
+        growth
+    }
+}
+
+/// Decoded blocks.
+struct Decoded {
+    buffers: [Vec<f64>; 4],
+}
+
+impl Decoded {
+    fn new(side: usize) -> Self {
+        let padded = (side + f64::LANES) * (side + f64::LANES);
+        Self { buffers: std::array::from_fn(|_| vec![0.5; padded]) }
+    }
+}
+
+/// Candidates' values, decoded as they are asked for.
+struct DecodedEnds<'a, 'e, T> {
+    ends: &'a Ends<'e, T>,
+    /// The end that is read where the turn passes; where the mover rolls again it is the other one.
+    plain: End,
+    decoded: &'a mut Decoded,
+}
+
+impl<T: Value> Fetch<f64> for DecodedEnds<'_, '_, T> {
+    #[inline(always)]
+    fn prefetch<I: Instructions>(&self, _: I, _: &Candidate, _: usize) {}
+
+    #[inline(always)]
+    fn plain<const COUNT: usize>(
+        &mut self,
+        candidates: [&Candidate; COUNT],
+        rows: usize,
+    ) -> [StoredRows<'_, f64>; COUNT] {
+        for (candidate, to) in candidates.iter().zip(&mut self.decoded.buffers) {
+            let to = &mut to[..rows * candidate.stride()];
+            self.ends.decode(self.plain, candidate.place(), to);
+        }
+        let buffers = &self.decoded.buffers;
+        std::array::from_fn(|i| StoredRows { values: &buffers[i], stride: candidates[i].stride() })
+    }
+
+    #[inline(always)]
+    fn again(&mut self, candidate: &Candidate, rows: usize) -> StoredRows<'_, f64> {
+        let values = &mut self.decoded.buffers[0];
+        let to = &mut values[..rows * candidate.stride()];
+        self.ends.decode(self.plain.other(), candidate.place(), to);
+        StoredRows { values, stride: candidate.stride() }
+    }
+}
+
+/// The sweep of a pair of slabs, or of a slab that is its own swap.
+struct SweepSlab<'a, 'e, T> {
+    ends: &'a mut Ends<'e, T>,
+    slabs: &'a [Slab; 2],
+    is_own_swap: bool,
+    scratch: &'a mut Scratch<f64>,
+    decoded: &'a mut Decoded,
+    growth: &'a mut Growth,
+}
+
+impl<T: Value> Operation for SweepSlab<'_, '_, T> {
+    #[inline(always)]
+    fn run<I: Instructions>(self, instructions: I) {
+        let Self { ends, slabs, is_own_swap, scratch, decoded, growth } = self;
+        let context = &ends.step.context;
+        let Scratch { best: [best, _], own: [own, result], value, turned, candidates } = scratch;
+        for x in (0..context.tables.inner_swapped.len()).rev() {
+            let Some(pair) = pair_of(context, slabs, is_own_swap, x as u16) else { continue };
+            let [view, swapped] = &pair.views;
+            let views = [(view, swapped), (swapped, view)];
+            let candidates = &mut candidates[0];
+            for ((view, _), candidates) in views.iter().zip(&mut *candidates).take(pair.blocks()) {
+                let fetch = DecodedEnds { ends: &*ends, plain: End::Upper, decoded };
+                candidates.find(instructions, context, &fetch, view);
+            }
+            // What x computes from upper ends is a lower end of what y reads, and the other way round.
+            for first in [End::Upper, End::Lower] {
+                let chain = views.iter().zip(&*candidates).zip([first, first.other()]);
+                for (((view, swapped), candidates), plain) in chain.take(pair.blocks()) {
+                    let mut fetch = DecodedEnds { ends: &*ends, plain, decoded };
+                    gather::<f64, I>(context, &mut fetch, candidates, view, best, turned);
+                    let [stored] = fetch.plain([&Candidate::own(view)], view.rows);
+                    rows::load::<f64, I>(own, view.rows, view.columns, stored.values);
+                    pass::<f64, I>(context, view, best, own, value);
+                    rows::transpose_complement::<f64, I>(value, view.rows, view.columns, result);
+                    *growth = growth.and(ends.encode(plain.other(), result, swapped));
+                }
+            }
+        }
+    }
+}

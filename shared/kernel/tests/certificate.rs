@@ -1,0 +1,92 @@
+//! A certificate proves what is true and refuses what is not.
+
+mod common;
+
+use std::collections::BTreeMap;
+
+use common::{Solved, builtin, describe, settings, tracks};
+use ziggurat_encoding::Tier;
+use ziggurat_game::Ruleset;
+use ziggurat_kernel::{Certificate, Certified, Certifier, Precision};
+
+/// Certifies every step in turn, each allowed `step` more than the tiers it reads; the first that
+/// fails is the error.
+fn certify(solved: &Solved, step: f64) -> Result<BTreeMap<Tier, Certificate>, Tier> {
+    let certifier = Certifier::new(&solved.encoding, 2).unwrap();
+    let mut certificates: BTreeMap<Tier, Certificate> = BTreeMap::new();
+    for tier in solved.encoding.tiers() {
+        if tier.just_moved < tier.to_move {
+            continue;
+        }
+        let finals = |tier: Tier| Certified {
+            values: &solved.tiers[&tier][..],
+            bound: certificates[&tier].bound,
+        };
+        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
+        let read = read.iter().filter(|tier| tier.just_moved > 0).map(|&tier| finals(tier).bound);
+        let bound = read.fold(0.0, f64::max) + step;
+        let values = [&solved.tiers[&tier][..], &solved.tiers[&tier.swap()][..]];
+        let certificate = certifier.certify(tier, &values, finals, bound).ok_or(tier)?;
+        assert!(certificate.bound <= bound, "tier {tier}");
+        certificates.extend([tier, tier.swap()].map(|tier| (tier, certificate)));
+    }
+    Ok(certificates)
+}
+
+fn largest(certificates: &BTreeMap<Tier, Certificate>) -> f64 {
+    certificates.values().map(|certificate| certificate.bound).fold(0.0, f64::max)
+}
+
+fn assert_certified(ruleset: &Ruleset, precision: Precision, step: f64) {
+    let solved = Solved::new(ruleset, &settings(precision));
+    let certificates = certify(&solved, step)
+        .unwrap_or_else(|tier| panic!("{}, {precision:?}: tier {tier}", describe(ruleset)));
+    let levels = f64::from(2 * ruleset.pieces() - 1);
+    assert!(largest(&certificates) <= step * levels, "{}", describe(ruleset));
+    assert_eq!(certificates.len(), solved.tiers.len());
+}
+
+#[test]
+fn every_track_is_certified() {
+    for ruleset in tracks(1) {
+        assert_certified(&ruleset, Precision::F64, 1e-12);
+        assert_certified(&ruleset, Precision::F32, 2e-6);
+    }
+    for name in ["finkel", "blitz", "masters", "aseb", "skiriuk"] {
+        assert_certified(&builtin(name, 2), Precision::F64, 4e-13);
+    }
+}
+
+#[test]
+fn an_error_of_twice_the_bound_in_one_value_is_refused() {
+    for name in ["finkel", "blitz"] {
+        let ruleset = builtin(name, 2);
+        let mut solved = Solved::new(&ruleset, &settings(Precision::F64));
+        let proven = certify(&solved, 1e-12).unwrap();
+        for (tier, certificate) in proven {
+            let len = solved.tiers[&tier].len();
+            for at in [len / 3, len - 1] {
+                for error in [2.0, -2.0] {
+                    let values = solved.tiers.get_mut(&tier).unwrap();
+                    let right = values[at];
+                    values[at] += error * certificate.bound;
+                    let refused = certify(&solved, 1e-12)
+                        .expect_err(&format!("{name}, tier {tier}, index {at}, {error} bounds"));
+                    assert!(refused == tier || refused == tier.swap(), "{refused}");
+                    solved.tiers.get_mut(&tier).unwrap()[at] = right;
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn values_that_satisfy_the_equation_roughly_are_refused() {
+    let ruleset = builtin("finkel", 2);
+    let solved = Solved::new(
+        &ruleset,
+        &ziggurat_kernel::Settings { tolerance: 1e-9, ..settings(Precision::F64) },
+    );
+    assert!(certify(&solved, 1e-13).is_err());
+    assert!(largest(&certify(&solved, 1e-7).unwrap()) < 1e-6);
+}
