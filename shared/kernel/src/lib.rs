@@ -1,8 +1,10 @@
 //! The block kernel and the solver around it.
 
+mod accelerate;
 mod array;
 mod block;
 mod context;
+mod convergence;
 mod gather;
 mod occupancy;
 mod pass;

@@ -10,6 +10,7 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Shard, SharedConfiguration, Tier, shared::Budgets};
 
 use crate::{
+    accelerate::{DIFFERENCES, PIECE, Piece, extrapolate},
     array::Array,
     block::{View, sweep_pair, sweep_single},
     context::{Context, Tables},
@@ -28,6 +29,12 @@ pub struct StepState<T> {
     live: Array<T>,
     /// The values of each orientation as of the last barrier.
     published: Vec<Array<T>>,
+    /// What the last supersteps changed, as bytes, in the order of the published values.
+    differences: [Array<i8>; DIFFERENCES],
+    /// For each piece what a unit of them is worth.
+    units: Vec<[f32; DIFFERENCES]>,
+    /// Supersteps made.
+    supersteps: usize,
 }
 
 /// A shard during a superstep, with its own values: one slice for each range, the second empty if
@@ -74,24 +81,69 @@ impl<T: Value> StepState<T> {
     /// The state before the first superstep: every chance one half.
     pub fn new(context: &Context<'_, T>, shards: Vec<Shard>) -> Self {
         let half = T::from_f64(0.5);
-        let live = shards.iter().flat_map(padded_lengths).sum::<usize>();
         let tier = |&tier| Array::filled(half, context.encoding.tier_len(tier) as usize);
+        Self::starting_from(context.tiers.iter().map(tier).collect(), shards)
+    }
+
+    /// The state before the first superstep, with the values of each orientation.
+    pub fn starting_from(published: Vec<Array<T>>, shards: Vec<Shard>) -> Self {
+        let live = shards.iter().flat_map(padded_lengths).sum::<usize>();
+        let mut live = Array::filled(T::default(), live);
+        let mut rest: &mut [T] = &mut live;
+        for shard in &shards {
+            let ranges = [(0, Some(&shard.ranges.0)), (published.len() - 1, shard.ranges.1.as_ref())];
+            for (orientation, range) in ranges {
+                let Some(range) = range else { continue };
+                let (range, length) = (range.start as usize..range.end as usize, range.end - range.start);
+                let values = rest.split_off_mut(..length as usize + PADDING).expect("the shards fit");
+                values[..length as usize].copy_from_slice(&published[orientation][range]);
+            }
+        }
+        let positions = published.iter().map(|values| values.values().len()).sum();
+        let ranges = shards.iter().flat_map(|shard| [Some(&shard.ranges.0), shard.ranges.1.as_ref()]);
+        let pieces = ranges.flatten().map(|range| (range.end - range.start).div_ceil(PIECE as u64));
         Self {
+            units: vec![[0.0; DIFFERENCES]; pieces.sum::<u64>() as usize],
             shards,
-            live: Array::filled(half, live),
-            published: context.tiers.iter().map(tier).collect(),
+            live,
+            published,
+            differences: std::array::from_fn(|_| Array::filled(0, positions)),
+            supersteps: 0,
         }
     }
 
     /// The most bytes a state of `positions` positions in `shards` shards takes.
     pub fn bytes(positions: u64, shards: usize) -> u64 {
-        (2 * positions + (2 * shards as u64 + 3) * PADDING as u64) * size_of::<T>() as u64
+        let ranges = 2 * shards as u64;
+        let values = (2 * positions + (ranges + 3) * PADDING as u64) * size_of::<T>() as u64;
+        let differences = positions + PADDING as u64;
+        let units = (positions / PIECE as u64 + ranges) * size_of::<f32>() as u64;
+        values + DIFFERENCES as u64 * (differences + units)
     }
 
     /// Sweeps every shard once and publishes the result. Returns the residual: the largest change
     /// of any value.
     pub fn superstep(&mut self, context: &Context<'_, T>, simd: Simd) -> f64 {
-        let Self { shards, live, published } = self;
+        let waves = std::env::var("WAVES").map_or(1, |x| x.parse().unwrap());
+        let total = self.shards.iter().map(Shard::len).sum::<u64>();
+        let mut end = self.shards.len();
+        let mut residual = 0.0f64;
+        let mut seen = 0;
+        for wave in 1..=waves {
+            let mut start = end;
+            while start > 0 && (wave == waves || seen < total * wave / waves) {
+                start -= 1;
+                seen += self.shards[start].len();
+            }
+            residual = residual.max(self.wave(context, simd, start..end));
+            end = start;
+        }
+        self.supersteps += 1;
+        residual
+    }
+
+    fn wave(&mut self, context: &Context<'_, T>, simd: Simd, wave: Range<usize>) -> f64 {
+        let Self { shards, live, published, .. } = self;
         let rolls = context.tables.rules.rolls.len();
         let scratch = || Scratch::new(Tables::side(context.encoding), rolls);
         let mut rest: &mut [T] = live;
@@ -99,16 +151,67 @@ impl<T: Value> StepState<T> {
         let parts: Vec<LiveShard<'_, T>> = shards
             .iter()
             .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
+            .enumerate()
+            .filter(|(i, _)| wave.contains(i))
+            .map(|(_, part)| part)
             .collect();
         parts.into_par_iter().with_max_len(1).for_each_init(scratch, |scratch, shard| {
             shard.sweep(context, published, scratch, simd);
         });
-        publish(shards, live, published)
+        let superstep = self.supersteps % DIFFERENCES;
+        let changes = self.pieces(wave).into_par_iter().map(|mut piece| piece.publish(superstep));
+        changes.reduce(|| 0.0, f64::max)
+    }
+
+    /// Moves the values to where the last [`DIFFERENCES`] supersteps, a row of them, were heading.
+    pub fn extrapolate(&mut self) {
+        assert!(self.supersteps > 0 && self.supersteps % DIFFERENCES == 0, "rows are complete");
+        extrapolate(&mut self.pieces(0..self.shards.len()));
     }
 
     /// The values of each orientation, once the step is solved.
     pub fn into_values(self) -> Vec<Array<T>> {
         self.published
+    }
+
+    /// The values of some shards, and what changed them, in the order of the published values.
+    fn pieces(&mut self, wave: Range<usize>) -> Vec<Piece<'_, T>> {
+        let Self { shards, live, published, differences, units, .. } = self;
+        let last = published.len() - 1;
+        let mut live: &mut [T] = live;
+        let mut ranges: Vec<(usize, u64, bool, &mut [T])> = Vec::new();
+        for (i, shard) in shards.iter().enumerate() {
+            let both = [(0, Some(&shard.ranges.0)), (last, shard.ranges.1.as_ref())];
+            for (length, (orientation, range)) in padded_lengths(shard).into_iter().zip(both) {
+                let values = live.split_off_mut(..length).expect("the shards fit");
+                if let Some(range) = range {
+                    let (values, _) = values.split_at_mut(length - PADDING);
+                    ranges.push((orientation, range.start, wave.contains(&i), values));
+                }
+            }
+        }
+        ranges.sort_by_key(|&(orientation, start, ..)| (orientation, start));
+        let mut published = published.iter_mut().map(|all| &mut **all).collect::<Vec<_>>();
+        let mut differences = differences.each_mut().map(|all| &mut **all);
+        let mut units = units.iter_mut();
+        let mut pieces = Vec::new();
+        for (orientation, _, wanted, values) in ranges {
+            let before = &mut published[orientation];
+            for live in values.chunks_mut(PIECE) {
+                let piece = Piece {
+                    published: before.split_off_mut(..live.len()).expect("the shards fit"),
+                    differences: differences
+                        .each_mut()
+                        .map(|all| all.split_off_mut(..live.len()).expect("the shards fit")),
+                    units: units.next().expect("the shards fit"),
+                    live,
+                };
+                if wanted {
+                    pieces.push(piece);
+                }
+            }
+        }
+        pieces
     }
 }
 
@@ -194,41 +297,6 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             }
         }
     }
-}
-
-/// Publishes the shards' values and returns the largest change of any.
-fn publish<T: Value>(shards: &[Shard], live: &[T], published: &mut [Array<T>]) -> f64 {
-    let last = published.len() - 1;
-    let mut rest = live;
-    let mut parts: Vec<(usize, u64, &[T])> = Vec::new();
-    for shard in shards {
-        let ranges = [(0, Some(&shard.ranges.0)), (last, shard.ranges.1.as_ref())];
-        for (length, (orientation, range)) in padded_lengths(shard).into_iter().zip(ranges) {
-            let values = rest.split_off(..length).expect("the shards fit");
-            if let Some(range) = range {
-                parts.push((orientation, range.start, values));
-            }
-        }
-    }
-    parts.sort_by_key(|&(orientation, start, _)| (orientation, start));
-    let mut targets: Vec<(&[T], &mut [T])> = Vec::new();
-    for (orientation, mut rest) in published.iter_mut().map(|all| &mut **all).enumerate() {
-        for &(_, _, values) in parts.iter().filter(|&&(at, ..)| at == orientation) {
-            let (target, others) = rest.split_at_mut(values.len() - PADDING);
-            targets.push((values, target));
-            rest = others;
-        }
-        assert_eq!(rest.len(), PADDING, "the shards of a step fill it");
-    }
-    let changes = targets.into_par_iter().map(|(values, target)| {
-        let mut change = T::default();
-        for (&new, old) in values.iter().zip(target) {
-            change = change.larger(new.distance(*old));
-            *old = new;
-        }
-        change.to_f64()
-    });
-    changes.reduce(|| 0.0, f64::max)
 }
 
 /// The tier of a step that comes first: the one with the most pieces left for the player who

@@ -1,0 +1,127 @@
+//! When a step is solved, when `f32` has done its part, and when to extrapolate.
+//!
+//! The residual r, the largest change of a superstep, does not bound the error: if supersteps
+//! shrink changes by a factor q, then all that follow add up to r q / (1 - q). That is the estimate of
+//! the error here, with q the slowest rate lately seen between supersteps that nothing came between.
+
+use std::collections::VecDeque;
+
+use crate::{accelerate::DIFFERENCES, value::Value};
+
+/// What to do after a superstep.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Another superstep.
+    Sweep,
+    /// An extrapolation, then another superstep.
+    Extrapolate,
+    /// Nothing: the step is solved as well as asked for.
+    Done,
+}
+
+/// Follows the residuals of a step.
+#[derive(Clone, Debug)]
+pub struct Convergence {
+    tolerance: f64,
+    epsilon: f64,
+    /// The residual of the last superstep.
+    pub residual: f64,
+    /// The best guess of the error after it.
+    pub error: f64,
+    best: f64,
+    since_best: u32,
+    /// Rates between successive supersteps, the latest last.
+    rates: VecDeque<f64>,
+    /// Supersteps since the last extrapolation.
+    since_extrapolation: usize,
+    /// The last residual before the last extrapolation.
+    before_extrapolation: f64,
+    /// Rows of supersteps still to be made without an extrapolation, and how many after the next
+    /// one that does harm.
+    pause: u32,
+    next_pause: u32,
+}
+
+impl Convergence {
+    /// A residual below this many units of precision may be the last that rounding allows.
+    const FLOOR_EPSILONS: f64 = 64.0;
+    /// How many supersteps without a new smallest residual mean that it has stopped falling.
+    const PATIENCE: u32 = 8;
+    /// Changes below this many units of precision are rounding: they point nowhere.
+    const NOISE_EPSILONS: f64 = 16.0;
+    /// How many rates the estimate looks back.
+    const RATES: usize = 2 * (DIFFERENCES - 1);
+    /// No rate is believed to be slower.
+    const SLOWEST_RATE: f64 = 0.99;
+
+    /// Nothing known yet. The step is solved when the error is guessed to be at most `tolerance`.
+    pub fn new<T: Value>(tolerance: f64) -> Self {
+        Self {
+            tolerance,
+            epsilon: T::EPSILON,
+            residual: 1.0,
+            error: 1.0,
+            best: f64::INFINITY,
+            since_best: 0,
+            rates: VecDeque::new(),
+            since_extrapolation: 0,
+            before_extrapolation: f64::INFINITY,
+            pause: 0,
+            next_pause: 1,
+        }
+    }
+
+    /// For a phase in `f32` whose result is only to begin with in `f64`.
+    pub fn rough() -> Self {
+        Self::new::<f32>(std::env::var("ROUGH").map_or(8.0, |x| x.parse().unwrap()) * <f32 as Value>::EPSILON)
+    }
+
+    /// Takes note of the residual of a superstep.
+    pub fn after(&mut self, residual: f64) -> Next {
+        if self.since_extrapolation > 0 {
+            self.rates.push_back(residual / self.residual);
+            if self.rates.len() > Self::RATES {
+                self.rates.pop_front();
+            }
+        } else if residual > self.before_extrapolation {
+            // The extrapolation did harm.
+            self.pause = self.next_pause;
+            self.next_pause *= 2;
+        }
+        self.since_extrapolation += 1;
+        self.residual = residual;
+        let rate = self.rates.iter().copied().fold(0.0, f64::max).min(Self::SLOWEST_RATE);
+        self.error = residual * (rate / (1.0 - rate)).max(1.0);
+        if residual < self.best {
+            (self.best, self.since_best) = (residual, 0);
+        } else {
+            self.since_best += 1;
+        }
+        if self.is_done() {
+            Next::Done
+        } else if self.since_extrapolation < DIFFERENCES {
+            Next::Sweep
+        } else {
+            self.end_of_row()
+        }
+    }
+
+    fn is_done(&self) -> bool {
+        let floor = Self::FLOOR_EPSILONS * self.epsilon;
+        self.error <= self.tolerance || self.residual <= floor && self.since_best >= Self::PATIENCE
+    }
+
+    fn end_of_row(&mut self) -> Next {
+        self.since_extrapolation = 0;
+        self.before_extrapolation = f64::INFINITY;
+        if self.pause > 0 {
+            self.pause -= 1;
+            Next::Sweep
+        } else if self.residual <= Self::NOISE_EPSILONS * self.epsilon {
+            Next::Sweep
+        } else {
+            self.before_extrapolation = self.residual;
+            Next::Extrapolate
+        }
+    }
+}
