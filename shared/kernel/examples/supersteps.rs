@@ -14,7 +14,8 @@ fn main() {
         let overrides = Overrides { pieces: pieces.parse().ok(), ..Overrides::default() };
         let ruleset = Ruleset::builtin(name).unwrap().with(&overrides).unwrap();
         let encoding = Encoding::new(&ruleset).unwrap();
-        let settings = Settings { precision: Precision::F64, tolerance, shard_positions, threads: 0 };
+        let settings =
+            Settings { precision: Precision::F64, tolerance, shard_positions, threads: 0 };
         let plan = plan(&encoding, &settings);
         let mut trace: BTreeMap<usize, Vec<f64>> = BTreeMap::new();
         let mut tell = |event: Event| {
@@ -23,13 +24,17 @@ fn main() {
             }
         };
         let mut error = 0f64;
-        let path = |tier: Tier| format!("/tmp/ref/{name}{pieces}-{}-{}", tier.just_moved, tier.to_move);
+        let path =
+            |tier: Tier| format!("/tmp/ref/{name}{pieces}-{}-{}", tier.just_moved, tier.to_move);
         let mut errors = BTreeMap::new();
         let mut estimates = BTreeMap::new();
         let mut equivalents = 0.0;
-        let mut store = |tier: Tier, stats: ziggurat_kernel::TierStatistics, values: TierValues<'_>| {
+        let mut store = |tier: Tier,
+                         stats: ziggurat_kernel::TierStatistics,
+                         values: TierValues<'_>| {
             estimates.insert(tier, (stats.error_estimate, stats.supersteps_in_f32));
-            equivalents += (f64::from(stats.supersteps) - 0.5 * f64::from(stats.supersteps_in_f32)) * encoding.tier_len(tier) as f64;
+            equivalents += (f64::from(stats.supersteps) - 0.5 * f64::from(stats.supersteps_in_f32))
+                * encoding.tier_len(tier) as f64;
             let TierValues::F64(values) = values else { panic!() };
             let bytes = values.iter().flat_map(|x| x.to_le_bytes());
             match reference.as_deref() {
@@ -49,18 +54,35 @@ fn main() {
             Ok(())
         };
         let start = Instant::now();
-        let summary = solve(&encoding, &settings, &Cancelled::new(false), &mut tell, &mut store).unwrap();
+        let summary =
+            solve(&encoding, &settings, &Cancelled::new(false), &mut tell, &mut store).unwrap();
         let seconds = start.elapsed().as_secs_f64();
         if verbose {
             for (i, step) in plan.steps.iter().enumerate() {
                 let r = &trace[&i];
                 let n = r.len();
                 let rates: Vec<String> = r.iter().map(|x| format!("{x:.0e}")).collect();
-                println!("  {:?} {} positions {n} supersteps rate {:.3} f32 {} error {:.1e} estimate {:.1e}  {}", step.tier, step.positions,
-                    (r[n-1] / r[n.saturating_sub(9)]).powf(0.125), estimates[&step.tier].1, errors.get(&step.tier).unwrap_or(&0.0), estimates[&step.tier].0, if std::env::var("V").unwrap() == "2" { rates.join(" ") } else { String::new() });
+                println!(
+                    "  {:?} {} positions {n} supersteps rate {:.3} f32 {} error {:.1e} estimate {:.1e}  {}",
+                    step.tier,
+                    step.positions,
+                    (r[n - 1] / r[n.saturating_sub(9)]).powf(0.125),
+                    estimates[&step.tier].1,
+                    errors.get(&step.tier).unwrap_or(&0.0),
+                    estimates[&step.tier].0,
+                    if std::env::var("V").unwrap() == "2" {
+                        rates.join(" ")
+                    } else {
+                        String::new()
+                    }
+                );
             }
         }
         let average = summary.positions_swept as f64 / plan.positions as f64;
-        println!("{name} {pieces}: {average:.2} sweeps {:.2} equivalents, {seconds:.1} s, last step {}, error {error:.1e}", equivalents / plan.positions as f64, summary.tiers.last().unwrap().1.supersteps);
+        println!(
+            "{name} {pieces}: {average:.2} sweeps {:.2} equivalents, {seconds:.1} s, last step {}, error {error:.1e}",
+            equivalents / plan.positions as f64,
+            summary.tiers.last().unwrap().1.supersteps
+        );
     }
 }

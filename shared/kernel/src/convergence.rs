@@ -49,6 +49,8 @@ impl Convergence {
     const PATIENCE: u32 = 8;
     /// Changes below this many units of precision are rounding: they point nowhere.
     const NOISE_EPSILONS: f64 = 16.0;
+    /// From this error on, in units of precision, rounding slows `f32` down.
+    const ROUGH_EPSILONS: f64 = 32.0;
     /// How many rates the estimate looks back.
     const RATES: usize = 2 * (DIFFERENCES - 1);
     /// No rate is believed to be slower.
@@ -73,7 +75,7 @@ impl Convergence {
 
     /// For a phase in `f32` whose result is only to begin with in `f64`.
     pub fn rough() -> Self {
-        Self::new::<f32>(std::env::var("ROUGH").map_or(8.0, |x| x.parse().unwrap()) * <f32 as Value>::EPSILON)
+        Self::new::<f32>(Self::ROUGH_EPSILONS * <f32 as Value>::EPSILON)
     }
 
     /// Takes note of the residual of a superstep.
@@ -123,5 +125,57 @@ impl Convergence {
             self.before_extrapolation = self.residual;
             Next::Extrapolate
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_error_of_a_geometric_sequence_is_what_is_still_to_come() {
+        let mut convergence = Convergence::new::<f64>(1e-6);
+        let mut residual = 1.0;
+        loop {
+            let next = convergence.after(residual);
+            let error = residual * 0.9 / (1.0 - 0.9);
+            match next {
+                Next::Done => break assert!(error <= 1e-6 && residual > 1e-7),
+                _ => assert!(error > 1e-6),
+            }
+            residual *= 0.9;
+        }
+    }
+
+    #[test]
+    fn every_row_of_supersteps_ends_with_an_extrapolation() {
+        let mut convergence = Convergence::new::<f64>(0.0);
+        for superstep in 1..40 {
+            let next = convergence.after(0.5f64.powi(superstep));
+            let ends = superstep as usize % DIFFERENCES == 0;
+            assert_eq!(next, if ends { Next::Extrapolate } else { Next::Sweep });
+        }
+    }
+
+    #[test]
+    fn extrapolations_that_do_harm_become_rare() {
+        let mut convergence = Convergence::new::<f64>(0.0);
+        let mut extrapolations = 0;
+        let mut residual = 0.1;
+        for _ in 0..100 * DIFFERENCES {
+            residual *= 0.99;
+            if convergence.after(residual) == Next::Extrapolate {
+                extrapolations += 1;
+                residual *= 2.0;
+            }
+        }
+        assert!((2..8).contains(&extrapolations), "{extrapolations}");
+    }
+
+    #[test]
+    fn a_residual_that_rounding_keeps_up_ends_a_step() {
+        let mut convergence = Convergence::new::<f64>(0.0);
+        let dones = (0..100).filter(|_| convergence.after(2e-16) == Next::Done);
+        assert!(dones.count() > 80);
     }
 }
