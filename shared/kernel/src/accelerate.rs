@@ -3,16 +3,17 @@
 //! Close to the solution a superstep multiplies the error by a matrix, so the differences
 //! `d[i] = x[i+1] - x[i]` of successive values are all made of the same few slow modes. If weights
 //! with sum 1 make `sum w[i] d[i]` small, then `sum w[i] x[i+1]` is nearly a fixed point: *reduced-rank
-//! extrapolation* (Eddy 1979, Mesina 1977). After every [`DIFFERENCES`] supersteps the weights that make that sum smallest are found
-//! from the differences' inner products, and the values are replaced by
+//! extrapolation* (Mesina 1977, Eddy 1979). After every [`DIFFERENCES`] supersteps, a *row*, the
+//! weights that make that sum smallest are found from the differences' inner products, and the
+//! values are replaced by
 //!
 //! ```text
 //! x' = sum w[i] x[i+1] = x[q] - sum over i > 0 of (w[0] + ... + w[i-1]) d[i]
 //! ```
 //!
-//! The differences need no precision, they are what remains to be removed: a byte for each value, and
-//! for each *piece* of [`PIECE`] values what a unit is worth. The inner products of a piece are
-//! integers, and the pieces are added in order: the result does not depend on threads.
+//! The differences need little precision, being the small rest that is to be removed: a byte for each
+//! value, and for each *piece* of [`PIECE`] values what a unit of its bytes is worth. The inner products
+//! of a piece are integers, and the pieces are added in order: the result does not depend on threads.
 
 use rayon::prelude::*;
 
