@@ -168,7 +168,10 @@ impl<T: Value> StepState<T> {
 
     /// Moves the values to where the last [`DIFFERENCES`] supersteps, a row of them, were heading.
     pub fn extrapolate(&mut self) {
-        assert!(self.supersteps > 0 && self.supersteps % DIFFERENCES == 0, "rows are complete");
+        assert!(
+            self.supersteps > 0 && self.supersteps.is_multiple_of(DIFFERENCES),
+            "rows are complete"
+        );
         extrapolate(&mut self.pieces(0..self.shards.len()));
     }
 
