@@ -6,7 +6,7 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-use crate::value::PADDING;
+use crate::value::{PADDING, Value};
 
 /// An array of values with [`PADDING`] more behind them.
 #[derive(Debug)]
@@ -40,6 +40,16 @@ impl<T: Pod> Array<T> {
         };
         let mut array = Self { memory };
         array.fill(value);
+        array
+    }
+
+    /// The same values in another type.
+    pub fn converted<U: Value>(&self) -> Array<U>
+    where
+        T: Value,
+    {
+        let mut array = Array::filled(U::default(), self.values().len());
+        array.iter_mut().zip(&**self).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
         array
     }
 

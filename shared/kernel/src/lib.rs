@@ -1,10 +1,12 @@
 //! The block kernel and the solver around it.
 
+mod accelerate;
 mod array;
 mod block;
 mod candidates;
 mod certificate;
 mod context;
+mod convergence;
 mod gather;
 mod occupancy;
 mod pass;

@@ -11,12 +11,13 @@ use std::{
 
 use rayon::prelude::*;
 use thiserror::Error;
-use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_game::Position;
 
 use crate::{
     array::Array,
     context::{Context, Tables},
+    convergence::{Convergence, Next},
     scratch::Scratch,
     simd::Simd,
     step::{StepState, first_of_step},
@@ -38,7 +39,7 @@ pub enum Precision {
 pub struct Settings {
     /// The type values are computed in.
     pub precision: Precision,
-    /// Supersteps end when the residual is at most this, as a probability.
+    /// Supersteps end when the error is guessed to be at most this, as a probability.
     pub tolerance: f64,
     /// The most positions a shard may hold, unless a single block is larger; `None` for the
     /// default: 1/64 of the tier, at least 64 Ki, at most 4 Mi.
@@ -71,12 +72,17 @@ pub struct Plan {
 }
 
 /// How the solution of a tier came about. A pure function of the job.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct TierStatistics {
     /// Supersteps made.
     pub supersteps: u32,
+    /// How many of them, the first ones, were made in `f32` although the result is `f64`.
+    pub supersteps_in_f32: u32,
     /// The residual of the last one, as a probability.
     pub residual: f64,
+    /// How far the values are from the solution, as a probability, guessed from how fast the
+    /// residuals fell.
+    pub error_estimate: f64,
 }
 
 /// The values of a solved tier: the chance of the player who just moved, in index order.
@@ -179,10 +185,11 @@ fn shard_limit(encoding: &Encoding, settings: &Settings, tier: Tier) -> u64 {
 
 /// What solving `encoding`'s ruleset with `settings` will do and need.
 pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
-    let size = match settings.precision {
-        Precision::F32 => size_of::<f32>(),
-        Precision::F64 => size_of::<f64>(),
-    } as u64;
+    let (size, bytes): (_, fn(u64, usize) -> u64) = match settings.precision {
+        Precision::F32 => (size_of::<f32>() as u64, StepState::<f32>::bytes),
+        // What is solved in `f32` first takes less, together with the final tiers in `f32`.
+        Precision::F64 => (size_of::<f64>() as u64, StepState::<f64>::bytes),
+    };
     let threads = match settings.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
@@ -202,7 +209,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             let positions = encoding.step_len(tier);
             let shards = encoding.shards(tier, shard_limit(encoding, settings, tier)).len();
             steps.push(Step { tier, positions, shards });
-            working += StepState::<f64>::bytes(positions, shards) / 8 * size;
+            working += bytes(positions, shards);
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working + scratch);
@@ -240,16 +247,23 @@ pub fn solve(
 
 /// The values of a tier as [`TierValues`].
 trait AsTierValues: Value {
+    /// Whether the first supersteps, which need no more precision, are made in `f32`.
+    const STARTS_IN_F32: bool;
+
     fn as_tier_values(values: &[Self]) -> TierValues<'_>;
 }
 
 impl AsTierValues for f32 {
+    const STARTS_IN_F32: bool = false;
+
     fn as_tier_values(values: &[Self]) -> TierValues<'_> {
         TierValues::F32(values)
     }
 }
 
 impl AsTierValues for f64 {
+    const STARTS_IN_F32: bool = true;
+
     fn as_tier_values(values: &[Self]) -> TierValues<'_> {
         TierValues::F64(values)
     }
@@ -317,74 +331,91 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         })
     }
 
+    /// The values of both orientations of a step.
     fn solve_step(
         &self,
         step: usize,
         tier: Tier,
     ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
-        let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier]);
         let limit = shard_limit(self.encoding, self.settings, tier);
-        let mut state = StepState::new(&context, self.encoding.shards(tier, limit));
-        let positions = self.encoding.step_len(tier);
+        let shards = self.encoding.shards(tier, limit);
         self.tell(Event::StepStarted { step });
-        let mut convergence = Convergence::new::<T>(self.settings.tolerance);
+        let mut statistics = TierStatistics::default();
+        let rough = T::STARTS_IN_F32
+            .then(|| self.solve_roughly(step, tier, shards.clone(), &mut statistics))
+            .transpose()?;
+        let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier]);
+        let mut state = match rough {
+            None => StepState::new(&context, shards),
+            Some(rough) => {
+                let values = rough.into_iter().map(|values| values.converted()).collect();
+                StepState::starting_from(values, shards)
+            }
+        };
+        let convergence = Convergence::new::<T>(self.settings.tolerance);
+        self.iterate(step, &context, &mut state, convergence, &mut statistics)?;
+        self.tell(Event::StepFinished { step });
+        Ok((state.into_values(), statistics))
+    }
+
+    /// Values of a step that are about as good as `f32` makes them.
+    fn solve_roughly(
+        &self,
+        step: usize,
+        tier: Tier,
+        shards: Vec<Shard>,
+        statistics: &mut TierStatistics,
+    ) -> Result<Vec<Array<f32>>, SolveError> {
+        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
+        let finals: HashMap<Tier, Array<f32>> = read
+            .into_iter()
+            .filter(|tier| tier.just_moved > 0)
+            .map(|tier| (tier, self.finals[&tier].converted()))
+            .collect();
+        let context = Context::new(self.encoding, &self.tables, tier, |tier| &finals[&tier]);
+        let mut state = StepState::new(&context, shards);
+        self.iterate(step, &context, &mut state, Convergence::rough(), statistics)?;
+        statistics.supersteps_in_f32 = statistics.supersteps;
+        Ok(state.into_values())
+    }
+
+    /// Makes supersteps until there is nothing more to gain.
+    fn iterate<U: Value>(
+        &self,
+        step: usize,
+        context: &Context<'_, U>,
+        state: &mut StepState<U>,
+        mut convergence: Convergence,
+        statistics: &mut TierStatistics,
+    ) -> Result<(), SolveError> {
+        let positions = self.encoding.step_len(context.tiers[0]);
         loop {
             if self.cancelled.load(Ordering::Relaxed) {
                 return Err(SolveError::Cancelled);
             }
-            let residual = state.superstep(&context, self.simd);
-            let done = convergence.is_done_after(residual);
+            let residual = state.superstep(context, self.simd);
+            let next = convergence.after(residual);
+            statistics.supersteps += 1;
+            statistics.residual = residual;
+            statistics.error_estimate = convergence.error;
             let before = self.positions_swept.fetch_add(positions, Ordering::Relaxed);
-            let superstep = convergence.supersteps;
-            let positions_swept = before + positions;
-            self.tell(Event::Superstep { step, superstep, residual, positions_swept });
-            if done {
-                break;
+            self.tell(Event::Superstep {
+                step,
+                superstep: statistics.supersteps,
+                residual,
+                positions_swept: before + positions,
+            });
+            match next {
+                Next::Sweep => {}
+                Next::Extrapolate => state.extrapolate(),
+                Next::Done => return Ok(()),
             }
         }
-        self.tell(Event::StepFinished { step });
-        let statistics =
-            TierStatistics { supersteps: convergence.supersteps, residual: convergence.last };
-        Ok((state.into_values(), statistics))
     }
 
     fn tell(&self, event: Event) {
         // A display that panicked must not stop the solve.
         (self.tell.lock().unwrap_or_else(PoisonError::into_inner))(event);
-    }
-}
-
-/// Decides when a step is solved: when the residual is at most the tolerance, or when it is close
-/// to the precision of the values and has stopped falling.
-struct Convergence {
-    tolerance: f64,
-    floor: f64,
-    supersteps: u32,
-    last: f64,
-    best: f64,
-    since_best: u32,
-}
-
-impl Convergence {
-    /// A residual below this many units of precision may be the last that rounding allows.
-    const FLOOR_EPSILONS: f64 = 64.0;
-    /// How many supersteps without a new smallest residual mean that it has stopped falling.
-    const PATIENCE: u32 = 8;
-
-    fn new<T: Value>(tolerance: f64) -> Self {
-        let floor = Self::FLOOR_EPSILONS * T::EPSILON;
-        Self { tolerance, floor, supersteps: 0, last: 1.0, best: f64::INFINITY, since_best: 0 }
-    }
-
-    fn is_done_after(&mut self, residual: f64) -> bool {
-        self.supersteps += 1;
-        self.last = residual;
-        if residual < self.best {
-            (self.best, self.since_best) = (residual, 0);
-        } else {
-            self.since_best += 1;
-        }
-        residual <= self.tolerance || residual <= self.floor && self.since_best >= Self::PATIENCE
     }
 }
 

@@ -1,0 +1,52 @@
+//! How many supersteps solves take: `supersteps finkel:5 blitz:4` solves finkel with 5 pieces and blitz
+//! with 4 to an estimated error of 1e-13, and prints a line for each step and one for the game. An
+//! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it.
+
+use std::{collections::BTreeMap, time::Instant};
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_kernel::{Cancelled, Precision, Settings, TierStatistics, plan, solve};
+
+const TOLERANCE: f64 = 1e-13;
+
+fn main() {
+    for game in std::env::args().skip(1) {
+        let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");
+        let pieces = pieces.parse().expect("pieces are a number");
+        let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
+        let ruleset = Ruleset::builtin(name).expect("a built-in ruleset").with(&overrides);
+        let encoding = Encoding::new(&ruleset.expect("a number of pieces")).expect("a ranking");
+        print_supersteps(&game, &encoding);
+    }
+}
+
+fn print_supersteps(game: &str, encoding: &Encoding) {
+    let settings = Settings {
+        precision: Precision::F64,
+        tolerance: TOLERANCE,
+        shard_positions: None,
+        threads: 0,
+    };
+    let start = Instant::now();
+    let summary =
+        solve(encoding, &settings, &Cancelled::new(false), &mut |_| {}, &mut |_, _, _| Ok(()));
+    let seconds = start.elapsed().as_secs_f64();
+    let tiers: BTreeMap<Tier, TierStatistics> =
+        summary.expect("nobody cancels").tiers.into_iter().collect();
+    let plan = plan(encoding, &settings);
+    let (mut sweeps, mut equivalents) = (0.0, 0.0);
+    for step in &plan.steps {
+        let TierStatistics { supersteps, supersteps_in_f32, error_estimate, .. } =
+            tiers[&step.tier];
+        let positions = step.positions as f64 / plan.positions as f64;
+        sweeps += positions * f64::from(supersteps);
+        equivalents += positions * (f64::from(supersteps) - f64::from(supersteps_in_f32) / 2.0);
+        println!(
+            "{game} {}: {} positions, {supersteps} supersteps ({supersteps_in_f32} in f32), \
+             error about {error_estimate:.0e}",
+            step.tier, step.positions
+        );
+    }
+    println!("{game}: {sweeps:.1} supersteps, {equivalents:.1} equivalents, {seconds:.1} s");
+}
