@@ -1,31 +1,53 @@
-//! Ctrl-C and its relatives: the first asks for a clean end, the second ends at once.
+//! Ctrl-C and its relatives: the first asks for a clean end, the second ends at once. Neither
+//! leaves an unfinished file.
 
 use std::{
-    fs,
-    sync::{Arc, atomic::AtomicBool},
+    fs, process,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
 };
 
 use signal_hook::{
     consts::{SIGHUP, SIGINT, SIGTERM},
-    flag,
+    iterator::Signals,
 };
+use ziggurat_table::abandon_outputs;
 
 use crate::failure::{Exit, Failure};
 
+/// What a user reads whose work was stopped.
+pub const INTERRUPTED: &str = "interrupted; no file was written";
+
 /// A flag that becomes true when the user (or the system, on shutdown) wants the process to end.
 pub fn flag_on_interrupt() -> Result<Arc<AtomicBool>, Failure> {
-    let interrupted = Arc::new(AtomicBool::new(false));
-    for signal in [SIGINT, SIGTERM, SIGHUP] {
-        // A hang-up is ignored under `nohup`, and stays so.
-        if signal == SIGHUP && ignores(SIGHUP) {
-            continue;
+    listen(false)
+}
+
+/// Ends the process at once when the user wants it to: for work that cannot be asked to end.
+pub fn end_on_interrupt() -> Result<(), Failure> {
+    listen(true).map(drop)
+}
+
+/// A flag that a first signal raises, while a signal that finds it up ends the process.
+fn listen(raised: bool) -> Result<Arc<AtomicBool>, Failure> {
+    let flag = Arc::new(AtomicBool::new(raised));
+    let raised = Arc::clone(&flag);
+    // A hang-up is ignored under `nohup`, and stays so.
+    let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let mut signals = Signals::new(signals.filter(|&signal| signal != SIGHUP || !ignores(signal)))?;
+    thread::spawn(move || {
+        for _ in signals.forever() {
+            if raised.swap(true, Ordering::Relaxed) {
+                abandon_outputs();
+                eprintln!("\nerror: {INTERRUPTED}");
+                process::exit(Exit::Interrupted as i32);
+            }
         }
-        // Hooks run in the order of their registration: at the first signal the flag is not up yet.
-        let exit = Exit::Interrupted as i32;
-        flag::register_conditional_shutdown(signal, exit, Arc::clone(&interrupted))?;
-        flag::register(signal, Arc::clone(&interrupted))?;
-    }
-    Ok(interrupted)
+    });
+    Ok(flag)
 }
 
 /// Whether this process was started with a signal ignored.

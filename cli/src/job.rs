@@ -1,7 +1,7 @@
 //! What decides the result of a solve, beside the ruleset, and what it takes: the arguments that
 //! `solve` and `plan` share.
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{Plan, Precision, Settings};
 use ziggurat_table::{Compression, ValueType};
@@ -27,7 +27,7 @@ pub struct JobArgs {
     tolerance: Option<f64>,
 
     /// Threads to solve with; 0 is one per core. The result does not depend on it
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
     threads: usize,
 
     /// Most positions of a shard, unless a single block is larger [default: 1/64 of the tier, at
@@ -104,6 +104,11 @@ impl JobArgs {
         };
         u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
     }
+}
+
+/// Up to so many threads as no machine has cores: starting many more takes for ever.
+fn threads() -> RangedU64ValueParser<usize> {
+    RangedU64ValueParser::new().range(..=4096)
 }
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {

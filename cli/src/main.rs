@@ -23,7 +23,7 @@ use clap::{Parser, Subcommand};
 const EXIT_CODES: &str = "\
 Exit codes:
   0    all went well
-  1    the work failed, a table is damaged, a verification failed, or two tables differ
+  1    the work failed, a table is damaged or not right, or two tables differ
   2    the command line, or a file named on it, is not right
   3    refused: there is not enough memory or disk
   101  a bug in ziggurat
@@ -41,13 +41,15 @@ struct Cli {
 enum Command {
     Solve(commands::solve::Args),
     Best(commands::best::Args),
-    Table(commands::table::Args),
+    #[command(subcommand)]
+    Table(commands::table::Command),
     Export(commands::export::Args),
     Count(commands::count::Args),
     Exact(commands::exact::Args),
     Plan(commands::plan::Args),
     Bench(commands::bench::Args),
-    Rulesets(commands::rulesets::Args),
+    #[command(subcommand)]
+    Rulesets(commands::rulesets::Command),
 }
 
 fn main() -> ExitCode {
@@ -58,13 +60,13 @@ fn main() -> ExitCode {
     let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Best(args) => commands::best::run(&args),
-        Command::Table(args) => commands::table::run(&args),
+        Command::Table(command) => commands::table::run(&command),
         Command::Export(args) => commands::export::run(&args),
         Command::Count(args) => commands::count::run(&args),
         Command::Exact(args) => commands::exact::run(&args),
         Command::Plan(args) => commands::plan::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
-        Command::Rulesets(args) => commands::rulesets::run(&args),
+        Command::Rulesets(command) => commands::rulesets::run(&command),
     };
     let exit = result.unwrap_or_else(|failure| {
         eprintln!("{}", failure.report());

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use ziggurat_table::Existing;
+use ziggurat_table::{Existing, remove_leftovers};
 
 use crate::{failure::Failure, resources::directory_of};
 
@@ -20,7 +20,8 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
-    /// The file to write, `default` unless the user named one.
+    /// The file to write, `default` unless the user named one. Removes what killed runs have left of
+    /// it.
     ///
     /// # Errors
     /// If it is there already and is not to be replaced: before any work is done.
@@ -41,6 +42,9 @@ impl TargetArgs {
         if self.existing() == Existing::Keep && file.symlink_metadata().is_ok() {
             return Err(Failure::bad_input(format!("{} exists already", file.display()))
                 .help("choose another name (--out FILE), or replace it (--force)"));
+        }
+        for left in remove_leftovers(&file) {
+            eprintln!("Removed {}, which a killed run had left.", left.display());
         }
         Ok(file)
     }

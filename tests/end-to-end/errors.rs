@@ -4,6 +4,7 @@ use std::{fs, path::Path};
 
 use crate::support::{data, files, run, stderr, succeed};
 
+const FAILED: i32 = 1;
 const BAD_INPUT: i32 = 2;
 const REFUSED: i32 = 3;
 
@@ -44,6 +45,8 @@ fn rulesets_that_do_not_exist_are_named_with_the_one_that_was_meant() {
     fails(&["solve"], &["RULESET"]);
     fails(&["solve", "finkel", "--value-type", "f16"], &["f16", "percent16"]);
     fails(&["solve", "finkel", "--tolerance", "2"], &["'2'", "1e-12"]);
+    fails(&["solve", "finkel", "--tolerance", "nan"], &["'nan'", "1e-12"]);
+    fails(&["solve", "finkel", "--threads", "4097"], &["4097", "4096"]);
     fails(&["solve", "finkel", "--memory", "much"], &["`much`", "6GiB"]);
 }
 
@@ -99,7 +102,16 @@ fn files_that_are_no_tables_are_named() {
     let directory = with_table();
     let path = directory.path();
     fs::write(path.join("text.zgt"), "This is a text, not a table.\n").unwrap();
+    fs::write(path.join("short.zgt"), "table?").unwrap();
+    fs::write(path.join("start.zgt"), b"\x89ZGT\r").unwrap();
+    fs::write(path.join("empty.zgt"), "").unwrap();
     fails(path, &["best", "none.zgt", "start"], BAD_INPUT, &["none.zgt", "No such file"]);
+    let said = ["short.zgt is not a table", "`ziggurat solve`"];
+    fails(path, &["table", "info", "short.zgt"], BAD_INPUT, &said);
+    let said = ["start.zgt is incomplete", "solve the ruleset again"];
+    fails(path, &["table", "info", "start.zgt"], FAILED, &said);
+    fails(path, &["table", "info", "empty.zgt"], BAD_INPUT, &["empty.zgt is not a table"]);
+    fails(path, &["table", "info", "."], BAD_INPUT, &[". is a directory", "name of a file"]);
     fails(path, &["table", "info", "text.zgt"], BAD_INPUT, &["text.zgt is not a table"]);
     fails(path, &["table", "verify", "none.zgt"], BAD_INPUT, &["none.zgt", "No such file"]);
     fails(path, &["table", "diff", "table.zgt", "none.zgt"], BAD_INPUT, &["none.zgt"]);

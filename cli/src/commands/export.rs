@@ -8,7 +8,9 @@ use ziggurat_table::{AnyTable, Compression, ValueType};
 
 use crate::{
     failure::{Exit, Failure},
+    interrupt,
     output::{bytes, print, print_json},
+    progress::watched,
     target::TargetArgs,
 };
 
@@ -66,14 +68,14 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let out = args.target.file(|| args.file.with_extension(ending))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
     let existing = args.target.existing();
-    match args.format {
-        Format::Zgt => {
-            let compression = if args.raw { Compression::Raw } else { Compression::default() };
-            table.export_zgt(&out, existing, value_type, compression)?;
-        }
-        Format::Rgu => table.export_rgu(&out, existing, value_type)?,
-        Format::Parquet => table.export_parquet(&out, existing, value_type)?,
-    }
+    let compression = if args.raw { Compression::Raw } else { Compression::default() };
+    interrupt::end_on_interrupt()?;
+    let title = format!("Writing {}", out.display());
+    watched(&title, args.json, |tell| match args.format {
+        Format::Zgt => table.export_zgt(&out, existing, value_type, compression, tell),
+        Format::Rgu => table.export_rgu(&out, existing, value_type, tell),
+        Format::Parquet => table.export_parquet(&out, existing, value_type, tell),
+    })?;
     let size = std::fs::metadata(&out)?.len();
     if args.json {
         print_json(&json!({

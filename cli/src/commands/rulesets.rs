@@ -12,14 +12,8 @@ use crate::{
 };
 
 /// List the built-in rulesets, show one, or check a file
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(clap::Subcommand, Debug)]
-enum Command {
+pub enum Command {
     /// List the built-in rulesets
     List {
         /// Print JSON
@@ -46,8 +40,8 @@ enum Command {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
-    match &args.command {
+pub fn run(command: &Command) -> Result<Exit, Failure> {
+    match command {
         Command::List { json } => list(*json)?,
         Command::Show { name, toml, json } => {
             let ruleset = find(name)?;

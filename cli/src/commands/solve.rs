@@ -80,11 +80,13 @@ impl Need {
         let what = format!("solving {} with {} pieces", ruleset.name(), ruleset.pieces());
         let memory = args.memory.or_else(resources::available_memory_bytes);
         if let Some(available) = memory.filter(|available| *available < self.memory) {
-            let source = if args.memory.is_some() { "--memory allows" } else { "is available:" };
+            let allowed = match args.memory {
+                Some(_) => format!("--memory allows {}", bytes(available)),
+                None => format!("{} is available", bytes(available)),
+            };
             return Err(Failure::refused(format!(
-                "{what} takes {} of memory; {source} {}",
-                bytes(self.memory),
-                bytes(available)
+                "{what} takes {} of memory; {allowed}",
+                bytes(self.memory)
             ))
             .help("try fewer pieces (--pieces N), half the digits (--precision f32), or a machine with more memory"));
         }
@@ -181,10 +183,10 @@ fn solve_into(
             .map_err(Into::into)
         },
     );
-    progress.finish();
+    drop(progress); // clears the drawing
     let summary = match result {
         Err(SolveError::Cancelled) => {
-            return Err(Failure::of(Exit::Interrupted, "interrupted; no table was written"));
+            return Err(Failure::of(Exit::Interrupted, interrupt::INTERRUPTED));
         }
         other => other?,
     };

@@ -1,19 +1,27 @@
 //! How far a solve is, and how long it will take.
 //!
-//! The work of a step is its positions times its supersteps. A residual falls by nearly the same
-//! factor in every superstep, so a step under way will need about
-//! `supersteps * ln(tolerance) / ln(residual)` of them; a step that waits, about as many as those
-//! before it did.
+//! The work of a step is its positions times its supersteps. How many of these it needs depends on
+//! how far the players are apart, and changes slowly from level to level: about as many as the
+//! solved step that is most like it. Once the residual of a step under way is small, it falls by
+//! nearly the same factor in every superstep, so that `ln(tolerance / residual) / ln(factor)` are
+//! left.
 
 use std::collections::VecDeque;
 
+use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Event, Plan};
 
-/// Supersteps of a step before anything is known: what finkel needs on average.
+/// Supersteps of a step before any is solved: what finkel needs on average.
 const TYPICAL_SUPERSTEPS: f64 = 60.0;
 
 /// Before this share of the work is done, the speed says little: the first steps are tiny.
-const LEAST_FRACTION: f64 = 0.005;
+const LEAST_FRACTION: f64 = 0.01;
+
+/// Below this residual, a step falls steadily; before, it may stand nearly still for a while.
+const STEADY_RESIDUAL: f64 = 1e-5;
+
+/// The factor by which a residual falls is taken over this many supersteps.
+const FACTOR_SUPERSTEPS: usize = 8;
 
 /// The speed is that of this many seconds past.
 const SPEED_WINDOW_SECONDS: f64 = 20.0;
@@ -39,9 +47,11 @@ pub enum StepState {
 
 /// What is known about a solve under way.
 pub struct Forecast {
-    positions: Vec<u64>,
+    steps: Vec<(Tier, u64)>,
     tolerance: f64,
     states: Vec<StepState>,
+    /// Of each step, the residuals of its supersteps so far.
+    residuals: Vec<Vec<f64>>,
     /// Seconds gone and positions swept, over all steps and supersteps, at some times past.
     swept: VecDeque<(f64, u64)>,
     latest: usize,
@@ -50,12 +60,18 @@ pub struct Forecast {
 impl Forecast {
     /// Nothing has happened yet. `tolerance` is the residual at which a step ends.
     pub fn new(plan: &Plan, tolerance: f64) -> Self {
+        Self::of(plan.steps.iter().map(|step| (step.tier, step.positions)).collect(), tolerance)
+    }
+
+    /// [`Forecast::new`] for steps with their positions.
+    fn of(steps: Vec<(Tier, u64)>, tolerance: f64) -> Self {
         Self {
-            positions: plan.steps.iter().map(|step| step.positions).collect(),
             tolerance,
-            states: vec![StepState::Waiting; plan.steps.len()],
+            states: vec![StepState::Waiting; steps.len()],
+            residuals: vec![Vec::new(); steps.len()],
             swept: VecDeque::from([(0.0, 0)]),
             latest: 0,
+            steps,
         }
     }
 
@@ -68,6 +84,7 @@ impl Forecast {
             }
             Event::Superstep { step, superstep, residual, positions_swept, .. } => {
                 self.states[step] = StepState::Active { superstep, residual };
+                self.residuals[step].push(residual);
                 self.swept.push_back((seconds, positions_swept));
                 while self.swept.len() > 2 && self.swept[1].0 < seconds - SPEED_WINDOW_SECONDS {
                     self.swept.pop_front();
@@ -118,41 +135,50 @@ impl Forecast {
 
     /// Position-sweeps made, and those needed in all.
     fn work(&self) -> (f64, f64) {
-        let known: Vec<(f64, f64)> =
-            self.states.iter().map(|&state| self.supersteps(state)).collect();
-        let (weight, sum) = known
-            .iter()
-            .zip(&self.positions)
-            .filter(|((made, _), _)| *made > 0.0)
-            .fold((0.0, 0.0), |(weight, sum), ((_, needed), &positions)| {
-                (weight + positions as f64, sum + needed * positions as f64)
-            });
-        let expected = if weight > 0.0 { sum / weight } else { TYPICAL_SUPERSTEPS };
         let mut work = (0.0, 0.0);
-        for (&(made, needed), &positions) in known.iter().zip(&self.positions) {
-            let needed = if made > 0.0 { needed } else { expected };
+        for (step, &(_, positions)) in self.steps.iter().enumerate() {
+            let (made, needed) = self.supersteps(step);
             work.0 += made * positions as f64;
             work.1 += needed * positions as f64;
         }
         work
     }
 
-    /// Supersteps made, and those needed in all.
-    fn supersteps(&self, state: StepState) -> (f64, f64) {
-        match state {
-            StepState::Waiting => (0.0, TYPICAL_SUPERSTEPS),
+    /// Supersteps made of a step, and those needed in all.
+    fn supersteps(&self, step: usize) -> (f64, f64) {
+        match self.states[step] {
             StepState::Done { supersteps } => (f64::from(supersteps), f64::from(supersteps)),
-            StepState::Active { superstep, residual } => {
+            StepState::Waiting => (0.0, self.expected(step)),
+            StepState::Active { superstep, .. } => {
                 let made = f64::from(superstep);
-                let ratio = self.tolerance.ln() / residual.ln();
-                let needed = if residual < 0.1 && ratio.is_finite() && residual > 0.0 {
-                    made * ratio
-                } else {
-                    TYPICAL_SUPERSTEPS
-                };
-                (made, needed.max(made + 1.0))
+                let left = self.steadily(step).unwrap_or(self.expected(step) - made);
+                (made, made + left.max(1.0))
             }
         }
+    }
+
+    /// Supersteps that the solved step most like this one took: with the players as far apart if
+    /// there is one, then of the nearest level.
+    fn expected(&self, step: usize) -> f64 {
+        let apart = |tier: Tier| tier.just_moved.abs_diff(tier.to_move);
+        let level = |tier: Tier| tier.just_moved + tier.to_move;
+        let (this, _) = self.steps[step];
+        let solved = self.steps.iter().zip(&self.states).filter_map(|(&(tier, _), state)| {
+            let StepState::Done { supersteps } = state else { return None };
+            let unlike = (apart(tier).abs_diff(apart(this)), level(tier).abs_diff(level(this)));
+            Some((unlike, f64::from(*supersteps)))
+        });
+        solved.min_by_key(|(unlike, _)| *unlike).map_or(TYPICAL_SUPERSTEPS, |(_, made)| made)
+    }
+
+    /// Supersteps left of a step whose residual falls steadily.
+    fn steadily(&self, step: usize) -> Option<f64> {
+        let residuals = &self.residuals[step];
+        let now = *residuals.last()?;
+        let before = *residuals.get(residuals.len().checked_sub(FACTOR_SUPERSTEPS + 1)?)?;
+        let falls = now > 0.0 && now < before && now <= STEADY_RESIDUAL;
+        let factor = (now / before).powf(1.0 / FACTOR_SUPERSTEPS as f64);
+        falls.then(|| (self.tolerance / now).ln() / factor.ln())
     }
 }
 
@@ -161,17 +187,13 @@ mod tests {
     use super::*;
 
     fn forecast(positions: &[u64]) -> Forecast {
-        Forecast {
-            positions: positions.to_vec(),
-            tolerance: 1e-12,
-            states: vec![StepState::Waiting; positions.len()],
-            swept: VecDeque::from([(0.0, 0)]),
-            latest: 0,
-        }
+        let tier = |i: usize| Tier::new(i as u8 + 1, i as u8 + 1);
+        let steps = positions.iter().enumerate().map(|(i, &positions)| (tier(i), positions));
+        Forecast::of(steps.collect(), 1e-12)
     }
 
     #[test]
-    fn waiting_steps_are_expected_to_need_what_finished_ones_did() {
+    fn a_waiting_step_is_expected_to_need_what_a_solved_one_did() {
         let mut forecast = forecast(&[100, 300]);
         forecast.states[0] = StepState::Done { supersteps: 40 };
         assert_eq!(forecast.fraction(), 0.25);
@@ -180,10 +202,29 @@ mod tests {
     }
 
     #[test]
-    fn half_the_digits_are_half_the_supersteps() {
+    fn the_step_most_like_another_has_players_as_far_apart() {
+        let tiers = [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)];
+        let steps = tiers.map(|(more, fewer)| (Tier::new(more, fewer), 1)).to_vec();
+        let mut forecast = Forecast::of(steps, 1e-12);
+        for (step, supersteps) in [51, 33, 21, 40].into_iter().enumerate() {
+            forecast.states[step] = StepState::Done { supersteps };
+        }
+        assert_eq!(forecast.expected(4), 33.0);
+        assert_eq!(forecast.expected(5), 21.0);
+    }
+
+    #[test]
+    fn a_residual_that_falls_steadily_tells_the_supersteps_left() {
         let mut forecast = forecast(&[100]);
-        forecast.states[0] = StepState::Active { superstep: 20, residual: 1e-6 };
-        assert!((forecast.fraction() - 0.5).abs() < 1e-9);
+        for superstep in 1..=10 {
+            let residual = 10f64.powi(-superstep);
+            let (superstep, positions_swept) = (superstep as u32, 100 * superstep as u64);
+            let event = Event::Superstep { step: 0, superstep, residual, positions_swept };
+            forecast.tell(&event, f64::from(superstep));
+        }
+        // Ten of twelve digits in ten of twelve supersteps.
+        assert!((forecast.fraction() - 10.0 / 12.0).abs() < 1e-9);
+        assert!((forecast.seconds_left().unwrap() - 2.0).abs() < 1e-9);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
 
 use crate::{
-    Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType, layout,
+    Compression, Existing, Table, TableError, TableWriter, Tell, TierStatistics, ValueType, layout,
+    progress::Work,
     rgu::{self, RguTable},
 };
 
@@ -29,10 +30,13 @@ impl AnyTable {
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let mut start = Vec::new();
         let file = File::open(path).map_err(TableError::io(path, "open"))?;
+        if path.is_dir() {
+            return Err(TableError::IsADirectory { path: path.to_owned() });
+        }
         file.take(layout::MAGIC.len() as u64)
             .read_to_end(&mut start)
             .map_err(TableError::io(path, "read"))?;
-        if start.starts_with(&rgu::format::MAGIC) {
+        if layout::may_begin(&start, &rgu::format::MAGIC) {
             RguTable::open(path).map(|table| Self::Rgu(table.into()))
         } else {
             Table::open(path).map(|table| Self::Zgt(table.into()))
@@ -142,10 +146,10 @@ impl AnyTable {
     ///
     /// # Errors
     /// The first damage that is found, or that the file cannot be read.
-    pub fn verify_file(&self) -> Result<(), TableError> {
+    pub fn verify_file(&self, tell: &Tell<'_>) -> Result<(), TableError> {
         match self {
-            Self::Zgt(table) => table.verify_checksums(),
-            Self::Rgu(table) => table.verify_keys(),
+            Self::Zgt(table) => table.verify_checksums(tell),
+            Self::Rgu(table) => table.verify_keys(tell),
         }
     }
 
@@ -159,11 +163,14 @@ impl AnyTable {
         existing: Existing,
         value_type: ValueType,
         compression: Compression,
+        tell: &Tell<'_>,
     ) -> Result<(), TableError> {
+        let work = Work::new(self.encoding().undecided(), tell);
         let mut writer =
             TableWriter::create(path, existing, self.encoding(), value_type, compression)?;
         for tier in self.encoding().tiers() {
             writer.write_tier(tier, self.statistics(tier), &self.read_tier(tier)?)?;
+            work.did(self.encoding().tier_len(tier));
         }
         writer.finish()
     }
@@ -178,7 +185,8 @@ impl AnyTable {
         path: &Path,
         existing: Existing,
         value_type: ValueType,
+        tell: &Tell<'_>,
     ) -> Result<(), TableError> {
-        rgu::export(self, path, existing, value_type)
+        rgu::export(self, path, existing, value_type, tell)
     }
 }

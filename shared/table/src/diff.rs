@@ -4,7 +4,7 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Index, Tier};
 use ziggurat_game::Position;
 
-use crate::{AnyTable, TableError, rules::same_game};
+use crate::{AnyTable, TableError, Tell, progress::Work, rules::same_game};
 
 /// Positions whose differences are added up in sequence, so that sums do not depend on threads.
 const CHUNK_POSITIONS: usize = 1 << 16;
@@ -52,8 +52,9 @@ impl Differences {
 ///
 /// # Errors
 /// If the tables are not of the same game, or one cannot be read or is damaged.
-pub fn diff(left: &AnyTable, right: &AnyTable) -> Result<Diff, TableError> {
+pub fn diff(left: &AnyTable, right: &AnyTable, tell: &Tell<'_>) -> Result<Diff, TableError> {
     same_game(left.ruleset(), right.ruleset())?;
+    let work = Work::new(left.encoding().undecided(), tell);
     let mut diff = Diff { total: Differences::default(), at: None, tiers: Vec::new() };
     for (tier, offsets) in left.batches() {
         let first = offsets.start;
@@ -75,6 +76,7 @@ pub fn diff(left: &AnyTable, right: &AnyTable) -> Result<Diff, TableError> {
                 _ => diff.tiers.push((tier, differences)),
             }
         }
+        work.did(lefts.len() as u64);
     }
     Ok(diff)
 }

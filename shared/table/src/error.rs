@@ -37,7 +37,10 @@ pub enum TableError {
         path: PathBuf,
     },
     /// The file is something else.
-    #[error("{} is not a table: it does not begin like a .zgt or an .rgu file", .path.display())]
+    #[error(
+        "{} is not a table: it does not begin like a .zgt or an .rgu file; \
+         name a file that `ziggurat solve` or `ziggurat export` has written", .path.display()
+    )]
     NotATable {
         /// The file.
         path: PathBuf,

@@ -5,7 +5,7 @@
 //! nearly nothing, and its low bytes, which are noise, do not get in between. A `percent16` has
 //! too few bits for that; there, the differences of neighbours are what is shuffled.
 
-use std::{fmt, str::FromStr};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -40,22 +40,6 @@ impl fmt::Display for Compression {
             Self::Raw => "raw",
             Self::Zstd => "zstd",
         })
-    }
-}
-
-/// There is no compression of that name.
-#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("there is no compression `{0}`; use raw or zstd")]
-pub struct UnknownCompression(String);
-
-impl FromStr for Compression {
-    type Err = UnknownCompression;
-
-    fn from_str(name: &str) -> Result<Self, Self::Err> {
-        let known = Self::ALL.iter().find(|(known, _)| *known == name);
-        known
-            .map(|(_, compression)| *compression)
-            .ok_or_else(|| UnknownCompression(name.to_owned()))
     }
 }
 

@@ -124,6 +124,11 @@ impl Trailer {
     }
 }
 
+/// Whether these may be the first bytes, few as they are, of a file that begins with `magic`.
+pub(crate) fn may_begin(start: &[u8], magic: &[u8]) -> bool {
+    !start.is_empty() && start.iter().zip(magic).all(|(byte, expected)| byte == expected)
+}
+
 /// Checksums in JSON: as text, since most readers round large numbers.
 mod hexadecimal {
     use serde::{Deserialize, Deserializer, Serializer, de::Error};

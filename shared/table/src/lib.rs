@@ -17,6 +17,7 @@
 //! | `verify`, `bellman` | whether values are those of optimal play |
 //! | `rules` | whether two rulesets are the same game |
 //! | `output` | files that are there completely or not at all |
+//! | `progress` | how operations on long files tell how far they are |
 
 mod any;
 mod bellman;
@@ -28,6 +29,7 @@ mod output;
 #[cfg(feature = "parquet")]
 mod parquet;
 mod position;
+mod progress;
 pub mod rgu;
 mod rules;
 mod table;
@@ -38,9 +40,10 @@ mod writer;
 pub use any::{AnyTable, BATCH_POSITIONS};
 pub use diff::{Diff, Differences, diff};
 pub use error::TableError;
-pub use frame::{Compression, FRAME_BYTES, UnknownCompression};
+pub use frame::{Compression, FRAME_BYTES};
 pub use layout::{FORMAT_VERSION, TierStatistics};
-pub use output::Existing;
+pub use output::{Existing, abandon_outputs, remove_leftovers};
+pub use progress::{Tell, unheard};
 pub use table::Table;
 pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};
 pub use verify::{Identities, Verification, verify};

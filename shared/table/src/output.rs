@@ -1,11 +1,18 @@
 //! Files that are there completely or not at all: written under a temporary name in the same
 //! directory, synced, then renamed.
+//!
+//! A temporary file goes when its [`Output`] is dropped. Two ways around that are closed: a process
+//! that ends at once calls [`abandon_outputs`]; and what a killed process leaves is told from a file
+//! being written by the lock that its writer holds, see [`remove_leftovers`].
 
 use std::{
-    fs::{File, Permissions},
+    ffi::{OsStr, OsString},
+    fs::{self, File, Permissions},
     io::{self, BufWriter, Write},
+    mem,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 use tempfile::NamedTempFile;
@@ -22,6 +29,57 @@ pub enum Existing {
     Replace,
 }
 
+/// The random part of the name of a temporary file.
+const RANDOM_LETTERS: usize = 6;
+
+/// The temporary files of this process. Whoever makes one or renames one holds the lock.
+static UNFINISHED: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
+    UNFINISHED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Removes the temporary files of this process, and lets it neither make nor finish another: for a
+/// process that is about to end at once.
+pub fn abandon_outputs() {
+    let unfinished = unfinished();
+    for path in unfinished.iter() {
+        drop(fs::remove_file(path)); // the process ends in any case
+    }
+    mem::forget(unfinished);
+}
+
+/// Removes the temporary files that killed processes have left of a file called `path`: those that
+/// nobody has locked. Returns their names.
+pub fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
+    let prefix = temporary_prefix(path);
+    let is_temporary = |name: &OsStr| {
+        let random = name.as_encoded_bytes().strip_prefix(prefix.as_encoded_bytes());
+        random.is_some_and(|random| {
+            random.len() == RANDOM_LETTERS && random.iter().all(u8::is_ascii_alphanumeric)
+        })
+    };
+    let Ok(entries) = fs::read_dir(directory(path)) else { return Vec::new() };
+    entries
+        .flatten()
+        .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
+        .filter(|entry| is_temporary(&entry.file_name()))
+        .map(|entry| directory(path).join(entry.file_name()))
+        .filter(|left| {
+            let removed = |file: File| file.try_lock().is_ok() && fs::remove_file(left).is_ok();
+            File::open(left).is_ok_and(removed)
+        })
+        .collect()
+}
+
+/// The name of a temporary file, up to its random part.
+fn temporary_prefix(path: &Path) -> OsString {
+    let mut prefix = OsString::from(".");
+    prefix.push(path.file_name().unwrap_or_default());
+    prefix.push(".partial-");
+    prefix
+}
+
 /// A file being written. Dropped before [`Output::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -29,6 +87,17 @@ pub(crate) struct Output {
     existing: Existing,
     file: BufWriter<NamedTempFile>,
     written: u64,
+    listed: Listed,
+}
+
+/// An entry of [`UNFINISHED`].
+#[derive(Debug)]
+struct Listed(PathBuf);
+
+impl Drop for Listed {
+    fn drop(&mut self) {
+        unfinished().retain(|path| *path != self.0);
+    }
 }
 
 impl Output {
@@ -40,16 +109,12 @@ impl Output {
         if path.is_dir() {
             return Err(TableError::IsADirectory { path: path.to_owned() });
         }
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(path.file_name().unwrap_or_default());
-        prefix.push(".partial-");
-        let file = tempfile::Builder::new()
-            .prefix(&prefix)
-            .permissions(Permissions::from_mode(0o666)) // less the umask, as for any new file
-            .tempfile_in(directory(path))
-            .map_err(TableError::io(path, "create"))?;
+        let mut unfinished = unfinished();
+        let file = temporary_file(path).map_err(TableError::io(path, "create"))?;
+        let listed = Listed(file.path().to_owned());
+        unfinished.push(listed.0.clone());
         let file = BufWriter::with_capacity(1 << 20, file);
-        Ok(Self { path: path.to_owned(), existing, file, written: 0 })
+        Ok(Self { path: path.to_owned(), existing, file, written: 0, listed })
     }
 
     /// The name the file will have.
@@ -69,15 +134,19 @@ impl Output {
 
     /// Makes the file durable under its name.
     pub(crate) fn finish(self) -> Result<(), TableError> {
-        let Self { path, existing, file, .. } = self;
+        let Self { path, existing, file, listed, .. } = self;
         let file = file
             .into_inner()
             .map_err(|error| TableError::io(&path, "write")(error.into_error()))?;
         file.as_file().sync_all().map_err(TableError::io(&path, "sync"))?;
-        let persisted = match existing {
-            Existing::Keep => file.persist_noclobber(&path),
-            Existing::Replace => file.persist(&path),
+        let persisted = {
+            let _unfinished = unfinished();
+            match existing {
+                Existing::Keep => file.persist_noclobber(&path),
+                Existing::Replace => file.persist(&path),
+            }
         };
+        drop(listed);
         persisted.map_err(|error| match error.error.kind() {
             io::ErrorKind::AlreadyExists => TableError::Exists { path: path.clone() },
             _ => TableError::io(&path, "rename the finished file to")(error.error),
@@ -96,6 +165,22 @@ impl Write for Output {
 
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
+    }
+}
+
+/// A new temporary file for `path`, locked where the file system has locks.
+fn temporary_file(path: &Path) -> io::Result<NamedTempFile> {
+    loop {
+        let file = tempfile::Builder::new()
+            .prefix(&temporary_prefix(path))
+            .rand_bytes(RANDOM_LETTERS)
+            .permissions(Permissions::from_mode(0o666)) // less the umask, as for any new file
+            .tempfile_in(directory(path))?;
+        let locked = file.as_file().lock();
+        // Another process may have taken it for a leftover before it was locked.
+        if locked.is_err() || file.path().exists() {
+            return Ok(file);
+        }
     }
 }
 

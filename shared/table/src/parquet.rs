@@ -27,7 +27,8 @@ use ziggurat_encoding::Index;
 use ziggurat_game::{Position, Side};
 
 use crate::{
-    AnyTable, Existing, TableError, ValueType, from_percent16, output::Output, to_percent16,
+    AnyTable, Existing, TableError, Tell, ValueType, from_percent16, output::Output,
+    progress::Work, to_percent16,
 };
 
 impl AnyTable {
@@ -40,14 +41,16 @@ impl AnyTable {
         path: &Path,
         existing: Existing,
         value_type: ValueType,
+        tell: &Tell<'_>,
     ) -> Result<(), TableError> {
         let failed = |error: ParquetError| TableError::io(path, "write")(io::Error::other(error));
         let mut output = Output::create(path, existing)?;
-        let schema = parse_message_type(schema(value_type)).map_err(failed)?;
+        let schema = parse_message_type(&schema(value_type)).map_err(failed)?;
         let properties = properties(self.ruleset().to_toml());
         let mut file =
             SerializedFileWriter::new(&mut output, Arc::new(schema), Arc::new(properties))
                 .map_err(failed)?;
+        let work = Work::new(self.encoding().undecided(), tell);
         for (tier, offsets) in self.batches() {
             let stored = self.read_range(tier, offsets.clone())?;
             let positions: Vec<Position> = (0..stored.len())
@@ -58,31 +61,26 @@ impl AnyTable {
             let mut rows = file.next_row_group().map_err(failed)?;
             write_rows(&mut rows, &positions, &stored, value_type).map_err(failed)?;
             rows.close().map_err(failed)?;
+            work.did(stored.len() as u64);
         }
         file.close().map_err(failed)?;
         output.finish()
     }
 }
 
-fn schema(value_type: ValueType) -> &'static str {
-    match value_type {
-        ValueType::F64 => {
-            "message table { \
-                REQUIRED INT64 own (INTEGER(64, false)); \
-                REQUIRED INT64 opponent (INTEGER(64, false)); \
-                REQUIRED INT32 own_scored (INTEGER(8, false)); \
-                REQUIRED INT32 opponent_scored (INTEGER(8, false)); \
-                REQUIRED DOUBLE value; }"
-        }
-        ValueType::F32 | ValueType::Percent16 => {
-            "message table { \
-                REQUIRED INT64 own (INTEGER(64, false)); \
-                REQUIRED INT64 opponent (INTEGER(64, false)); \
-                REQUIRED INT32 own_scored (INTEGER(8, false)); \
-                REQUIRED INT32 opponent_scored (INTEGER(8, false)); \
-                REQUIRED FLOAT value; }"
-        }
-    }
+fn schema(value_type: ValueType) -> String {
+    let value = match value_type {
+        ValueType::F64 => "DOUBLE",
+        ValueType::F32 | ValueType::Percent16 => "FLOAT",
+    };
+    format!(
+        "message table {{ \
+            REQUIRED INT64 own (INTEGER(64, false)); \
+            REQUIRED INT64 opponent (INTEGER(64, false)); \
+            REQUIRED INT32 own_scored (INTEGER(8, false)); \
+            REQUIRED INT32 opponent_scored (INTEGER(8, false)); \
+            REQUIRED {value} value; }}"
+    )
 }
 
 /// Values are split by bytes, like those of a compressed `.zgt` table and for the same reason.

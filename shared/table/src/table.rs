@@ -15,13 +15,14 @@ use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
 
 use crate::{
-    Compression, TableError, TierStatistics, ValueType,
+    Compression, TableError, Tell, TierStatistics, ValueType,
     frame::{self, frame_values, from_little_endian},
     layout::{
         FORMAT_VERSION, FrameEntry, Header, MAGIC, PREAMBLE_BYTES, TRAILER_BYTES, TierEntry,
-        Trailer,
+        Trailer, may_begin,
     },
     position::{Decided, check, check_range},
+    progress::Work,
 };
 
 /// Frames kept for single look-ups: 16 MiB.
@@ -181,14 +182,19 @@ impl Table {
     ///
     /// # Errors
     /// The first damage that is found, or that the file cannot be read.
-    pub fn verify_checksums(&self) -> Result<(), TableError> {
+    pub fn verify_checksums(&self, tell: &Tell<'_>) -> Result<(), TableError> {
         let bytes = self.file.metadata().map_err(TableError::io(&self.path, "inspect"))?.len();
         Opening { path: &self.path, file: &self.file, bytes }.read()?;
+        let length = |entry: &TierEntry| entry.frames.iter().map(|frame| frame.1).sum::<u64>();
+        let work = Work::new(self.entries.iter().map(length).sum(), tell);
         let frames =
             self.entries.iter().enumerate().flat_map(|(number, entry)| {
                 (0..entry.frames.len()).map(move |frame| (number, frame))
             });
-        frames.par_bridge().try_for_each(|(number, frame)| self.read_frame(number, frame).map(drop))
+        frames.par_bridge().try_for_each(|(number, frame)| {
+            let FrameEntry(_, length, _) = self.entries[number].frames[frame];
+            self.read_frame(number, frame).map(|_| work.did(length))
+        })
     }
 
     /// The place of a tier among the entries, if it has these offsets.
@@ -246,17 +252,15 @@ struct Opening<'a> {
 impl Opening<'_> {
     /// The header and the index, both verified.
     fn read(&self) -> Result<(Header, Vec<TierEntry>), TableError> {
-        let start = self.part(0, PREAMBLE_BYTES as u64, "no complete header");
-        let start = start.map_err(|error| match error {
-            TableError::Incomplete { .. } if self.bytes < MAGIC.len() as u64 => {
-                TableError::NotATable { path: self.path.to_owned() }
-            }
-            other => other,
-        })?;
-        let (words, _) = start.as_chunks::<4>();
-        if !start.starts_with(&MAGIC) {
+        let missing = "no complete header";
+        let start = self.part(0, self.bytes.min(PREAMBLE_BYTES as u64), missing)?;
+        if !may_begin(&start, &MAGIC) {
             return Err(TableError::NotATable { path: self.path.to_owned() });
         }
+        if start.len() < PREAMBLE_BYTES {
+            return Err(self.incomplete(missing));
+        }
+        let (words, _) = start.as_chunks::<4>();
         let version = u32::from_le_bytes(words[2]);
         if version > FORMAT_VERSION {
             let (path, found) = (self.path.to_owned(), version);

@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 
-use crate::{AnyTable, TableError, ValueType, bellman::Bellman};
+use crate::{AnyTable, TableError, Tell, ValueType, bellman::Bellman, progress::Work};
 
 /// Positions whose values one equation reads, roughly.
 const POSITIONS_READ: u64 = 10;
@@ -84,9 +84,14 @@ impl Identities {
 /// # Errors
 /// If the table cannot be read or is damaged. Values that are merely wrong are no error but in
 /// the [`Verification`].
-pub fn verify(table: &AnyTable, sample: Option<u64>) -> Result<Verification, TableError> {
+pub fn verify(
+    table: &AnyTable,
+    sample: Option<u64>,
+    tell: &Tell<'_>,
+) -> Result<Verification, TableError> {
     let positions = table.encoding().undecided();
     let sample = sample.map_or(positions, |sample| sample.clamp(1, positions));
+    let work = Work::new(sample, tell);
     let mut total = Verification { positions, won: won(table)?, ..Verification::default() };
     let mut values = Values::new(table);
     let mut before = 0;
@@ -104,9 +109,11 @@ pub fn verify(table: &AnyTable, sample: Option<u64>) -> Result<Verification, Tab
             .map(|chunk| {
                 let start = chunk as u64 * CHUNK_POSITIONS;
                 let mut part = Verification::default();
-                for i in start..count.min(start + CHUNK_POSITIONS) {
+                let end = count.min(start + CHUNK_POSITIONS);
+                for i in start..end {
                     part.check(&values, Index { tier, offset: offsets.get(i) }, tolerance)?;
                 }
+                work.did(end - start);
                 Ok(part)
             })
             .collect();

@@ -2,13 +2,16 @@
 
 mod common;
 
+use std::sync::Mutex;
+
 use common::{reference, ruleset, write_made_up};
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 use ziggurat_table::{
-    AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType, diff,
+    AnyTable, Compression, Existing, TableError, TableWriter, Tell, TierStatistics, ValueType,
+    diff,
     rgu::{self, RguTable},
-    verify,
+    unheard, verify,
 };
 
 fn open(name: &str) -> AnyTable {
@@ -34,7 +37,8 @@ fn changed(table: &AnyTable, value_type: ValueType, change: impl Fn(Tier, &mut [
 #[test]
 fn a_published_table_is_within_half_a_quantum_of_the_exact_one() {
     let (published, exact) = (open("finkel2-published"), open("finkel2-f64"));
-    let both_ways = [diff(&published, &exact).unwrap(), diff(&exact, &published).unwrap()];
+    let both_ways =
+        [diff(&published, &exact, &unheard).unwrap(), diff(&exact, &published, &unheard).unwrap()];
     for diff in both_ways {
         assert_eq!(diff.total.compared, 12_869);
         assert!(diff.total.largest <= published.quantum() / 2.0 + 1e-7, "{diff:?}");
@@ -57,10 +61,10 @@ fn a_single_changed_value_is_found_by_diff_and_by_verify() {
         }
     });
     let position = exact.encoding().unrank(Index { tier, offset });
-    let diff = diff(&exact, &other).unwrap();
+    let diff = diff(&exact, &other, &unheard).unwrap();
     assert_eq!(diff.at, Some(position));
     assert!((diff.total.largest - 1e-6).abs() < 1e-12);
-    let verification = verify(&other, None).unwrap();
+    let verification = verify(&other, None, &unheard).unwrap();
     assert!(!verification.holds());
     assert_eq!(verification.at, Some(position));
     assert!(verification.largest_violation > 0.9e-6);
@@ -69,7 +73,7 @@ fn a_single_changed_value_is_found_by_diff_and_by_verify() {
 #[test]
 fn tables_of_different_games_are_not_compared() {
     let refusal = |left: &str, right: &str| {
-        diff(&open(left), &open(right)).map(|_| ()).unwrap_err().to_string()
+        diff(&open(left), &open(right), &unheard).map(|_| ()).unwrap_err().to_string()
     };
     assert!(refusal("finkel1-f64", "finkel2-f64").contains("differ in pieces: 1 against 2"));
     assert!(
@@ -89,7 +93,7 @@ fn every_reference_file_verifies() {
         "aseb2-f64",
     ] {
         let table = open(name);
-        let verification = verify(&table, None).unwrap();
+        let verification = verify(&table, None, &unheard).unwrap();
         assert!(verification.holds(), "{name}: {verification:?}");
         assert_eq!(verification.checked, table.encoding().undecided());
         assert!(verification.won.checked > 0 && verification.symmetric.checked > 0);
@@ -101,7 +105,7 @@ fn every_value_type_of_a_good_table_verifies() {
     let exact = open("blitz2-f64");
     for value_type in ValueType::ALL {
         let table = changed(&exact, value_type, |_, _| {});
-        let verification = verify(&table, None).unwrap();
+        let verification = verify(&table, None, &unheard).unwrap();
         assert!(verification.holds(), "{value_type}: {verification:?}");
         assert!(verification.tolerance < 6.0 * value_type.quantum().max(1e-14));
     }
@@ -113,7 +117,7 @@ fn made_up_values_do_not_verify() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("made-up.zgt");
     write_made_up(&path, &encoding, ValueType::Percent16, Compression::Zstd).unwrap();
-    let verification = verify(&AnyTable::open(&path).unwrap(), None).unwrap();
+    let verification = verify(&AnyTable::open(&path).unwrap(), None, &unheard).unwrap();
     assert!(verification.beyond_tolerance > verification.checked / 2);
     assert!(verification.symmetric.beyond_tolerance > 0);
 }
@@ -121,13 +125,13 @@ fn made_up_values_do_not_verify() {
 #[test]
 fn a_sample_is_as_large_as_asked_and_agrees_with_looking_at_everything() {
     let table = open("masters2-f64");
-    let all = verify(&table, None).unwrap();
+    let all = verify(&table, None, &unheard).unwrap();
     for sample in [1, 2, 100, 20_314, u64::MAX] {
-        let verification = verify(&table, Some(sample)).unwrap();
+        let verification = verify(&table, Some(sample), &unheard).unwrap();
         assert_eq!(verification.checked, sample.min(20_314));
         assert!(verification.holds());
         assert!(verification.largest_violation <= all.largest_violation);
-        assert_eq!(verification, verify(&table, Some(sample)).unwrap());
+        assert_eq!(verification, verify(&table, Some(sample), &unheard).unwrap());
     }
 }
 
@@ -141,8 +145,34 @@ fn a_won_position_that_is_not_certain_is_found() {
         if won { Ok(0.75) } else { table.value(position) }
     };
     rgu::write(&path, Existing::Keep, table.keys(), ValueType::F64, value).unwrap();
-    let verification = verify(&AnyTable::open(&path).unwrap(), None).unwrap();
+    let verification = verify(&AnyTable::open(&path).unwrap(), None, &unheard).unwrap();
     assert_eq!(verification.beyond_tolerance, 0);
     assert_eq!(verification.won.beyond_tolerance, 1);
     assert_eq!(verification.won.largest_violation, 0.25);
+}
+
+#[test]
+fn long_operations_tell_a_rising_share_that_ends_at_all() {
+    let table = open("masters2-f64");
+    let directory = tempfile::tempdir().unwrap();
+    let out = |name: &str| directory.path().join(name);
+    let (keep, f64) = (Existing::Keep, ValueType::F64);
+    let told = |operation: &dyn Fn(&Tell<'_>) -> Result<(), TableError>| {
+        let shares = Mutex::new(Vec::new());
+        operation(&|share| shares.lock().unwrap().push(share)).unwrap();
+        let mut shares = shares.into_inner().unwrap();
+        shares.sort_by(f64::total_cmp); // threads tell in any order
+        assert!(shares.len() > 1 && shares[0] > 0.0, "{shares:?}");
+        assert_eq!(shares.last(), Some(&1.0));
+    };
+    told(&|tell| table.export_zgt(&out("a.zgt"), keep, f64, Compression::Zstd, tell));
+    told(&|tell| table.export_rgu(&out("a.rgu"), keep, f64, tell));
+    told(&|tell| table.export_parquet(&out("a.parquet"), keep, f64, tell));
+    let zgt = AnyTable::open(&out("a.zgt")).unwrap();
+    for table in [&table, &zgt] {
+        told(&|tell| table.verify_file(tell));
+        told(&|tell| verify(table, None, tell).map(drop));
+        told(&|tell| verify(table, Some(1000), tell).map(drop));
+    }
+    told(&|tell| diff(&table, &zgt, tell).map(drop));
 }

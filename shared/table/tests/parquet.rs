@@ -12,7 +12,7 @@ use parquet::{
     record::RowAccessor,
 };
 use ziggurat_game::{Position, Side};
-use ziggurat_table::{AnyTable, Existing, TableError, ValueType};
+use ziggurat_table::{AnyTable, Existing, TableError, ValueType, unheard};
 
 #[test]
 fn every_undecided_position_has_a_row_with_its_value() {
@@ -20,7 +20,7 @@ fn every_undecided_position_has_a_row_with_its_value() {
     let directory = tempfile::tempdir().unwrap();
     for value_type in ValueType::ALL {
         let path = directory.path().join(format!("{value_type}.parquet"));
-        table.export_parquet(&path, Existing::Keep, value_type).unwrap();
+        table.export_parquet(&path, Existing::Keep, value_type, &unheard).unwrap();
         let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
         let mut values = HashMap::new();
         for row in file.get_row_iter(None).unwrap() {
@@ -49,7 +49,7 @@ fn the_ruleset_is_in_the_metadata() {
     let table = AnyTable::open(&reference("finkel1-f64")).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("finkel1.parquet");
-    table.export_parquet(&path, Existing::Keep, ValueType::F64).unwrap();
+    table.export_parquet(&path, Existing::Keep, ValueType::F64, &unheard).unwrap();
     let file = SerializedFileReader::new(File::open(&path).unwrap()).unwrap();
     let metadata = file.metadata().file_metadata().key_value_metadata().unwrap();
     let said = metadata.iter().find(|entry| entry.key == "ruleset").unwrap();
@@ -62,9 +62,9 @@ fn an_existing_file_is_kept() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("precious.parquet");
     std::fs::write(&path, "precious").unwrap();
-    let refused = table.export_parquet(&path, Existing::Keep, ValueType::F64);
+    let refused = table.export_parquet(&path, Existing::Keep, ValueType::F64, &unheard);
     assert!(matches!(refused, Err(TableError::Exists { .. })));
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-    table.export_parquet(&path, Existing::Replace, ValueType::F64).unwrap();
+    table.export_parquet(&path, Existing::Replace, ValueType::F64, &unheard).unwrap();
     assert!(SerializedFileReader::new(File::open(&path).unwrap()).is_ok());
 }

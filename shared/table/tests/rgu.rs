@@ -9,6 +9,7 @@ use ziggurat_game::{Position, Ruleset, RulesetParts};
 use ziggurat_table::{
     AnyTable, Compression, Existing, Table, TableError, ValueType,
     rgu::{self, Keys, RguTable},
+    unheard,
 };
 
 /// The reference files: name, ruleset and pieces.
@@ -67,7 +68,7 @@ fn every_reference_file_names_its_ruleset_and_its_keys_are_in_place() {
         let percent16 = name.ends_with("published");
         let expected = if percent16 { ValueType::Percent16 } else { ValueType::F64 };
         assert_eq!(table.value_type(), expected, "{name}");
-        table.verify_keys().unwrap();
+        table.verify_keys(&unheard).unwrap();
     }
 }
 
@@ -157,13 +158,13 @@ fn a_file_survives_the_way_to_zgt_and_back() {
             let zgt = directory.path().join(format!("{name}-{how}.zgt"));
             let back = directory.path().join(format!("{name}-{how}.rgu"));
             let value_type = original.value_type();
-            original.export_zgt(&zgt, Existing::Keep, value_type, compression).unwrap();
+            original.export_zgt(&zgt, Existing::Keep, value_type, compression, &unheard).unwrap();
             let zgt = AnyTable::open(&zgt).unwrap();
             assert_eq!(zgt.ruleset(), original.ruleset());
-            zgt.export_rgu(&back, Existing::Keep, value_type).unwrap();
+            zgt.export_rgu(&back, Existing::Keep, value_type, &unheard).unwrap();
             let (back, theirs) =
                 (RguTable::open(&back).unwrap(), RguTable::open(&reference(name)).unwrap());
-            back.verify_keys().unwrap();
+            back.verify_keys(&unheard).unwrap();
             for run in theirs.keys().runs() {
                 theirs.keys().for_each(&run, |_, position| {
                     let (ours, theirs) =
@@ -248,7 +249,7 @@ fn a_damaged_file_is_refused_whatever_is_damaged() {
         let mut flipped = bytes.clone();
         flipped[at] ^= 4;
         std::fs::write(&path, flipped).unwrap();
-        let error = AnyTable::open(&path).unwrap().verify_file().unwrap_err().to_string();
+        let error = AnyTable::open(&path).unwrap().verify_file(&unheard).unwrap_err().to_string();
         assert!(error.contains(&format!("entry {}", (at - keys_at) / 4)), "{error}");
     }
     for at in maps_at..keys_at {

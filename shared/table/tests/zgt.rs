@@ -8,7 +8,7 @@ use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Side};
 use ziggurat_table::{
     AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
-    rgu::RguTable,
+    rgu::RguTable, unheard,
 };
 
 #[test]
@@ -20,7 +20,7 @@ fn every_value_reads_back_to_half_a_quantum() {
             let path = directory.path().join(format!("{value_type}-{name}.zgt"));
             write_made_up(&path, &encoding, value_type, compression).unwrap();
             let table = Table::open(&path).unwrap();
-            table.verify_checksums().unwrap();
+            table.verify_checksums(&unheard).unwrap();
             assert_eq!(table.ruleset(), encoding.ruleset());
             assert_eq!((table.value_type(), table.compression()), (value_type, compression));
             assert_eq!(table.positions(), 512_349);
@@ -54,7 +54,7 @@ fn the_value_of_a_position_is_the_chance_of_the_player_to_move() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("finkel2.zgt");
     let zgt = |table: &AnyTable| {
-        table.export_zgt(&path, Existing::Keep, ValueType::F64, Compression::Zstd)
+        table.export_zgt(&path, Existing::Keep, ValueType::F64, Compression::Zstd, &unheard)
     };
     zgt(&AnyTable::open(&reference("finkel2-f64")).unwrap()).unwrap();
     let table = Table::open(&path).unwrap();
@@ -137,7 +137,7 @@ fn read_all(bytes: &[u8]) -> Result<(), String> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("some.zgt");
     std::fs::write(&path, bytes).unwrap();
-    let read = AnyTable::open(&path).and_then(|table| table.verify_file());
+    let read = AnyTable::open(&path).and_then(|table| table.verify_file(&unheard));
     read.map_err(|error: TableError| error.to_string())
 }
 
@@ -159,7 +159,7 @@ fn no_missing_or_extra_byte_goes_unnoticed() {
     for bytes in small_tables() {
         for length in 0..bytes.len() {
             let error = read_all(&bytes[..length]).expect_err(&format!("{length} bytes"));
-            let said = if length < 8 { "not a table" } else { "is incomplete" };
+            let said = if length == 0 { "not a table" } else { "is incomplete" };
             assert!(error.contains(said), "{length} bytes: {error}");
         }
         let mut longer = bytes.clone();
@@ -217,9 +217,18 @@ fn files_of_other_versions_say_so() {
 
 #[test]
 fn what_is_no_table_is_refused() {
-    for bytes in [&b""[..], b"RG", b"hello", &[0; 1000], b"\x89PNG\r\n\x1a\n and so on, at length"]
-    {
+    for bytes in [
+        &b""[..],
+        b"RGB",
+        b"hello",
+        b"ten bytes.",
+        &[0; 1000],
+        b"\x89PNG\r\n\x1a\n and so on, at length",
+    ] {
         assert!(read_all(bytes).unwrap_err().contains("is not a table"));
+    }
+    for bytes in [&b"R"[..], b"RGU", b"\x89ZG", b"\x89ZGT\r\n\x1a\n\x01\0"] {
+        assert!(read_all(bytes).unwrap_err().contains("is incomplete"));
     }
 }
 
@@ -265,7 +274,7 @@ fn a_file_that_appears_meanwhile_is_kept() {
     assert!(matches!(fill(Existing::Keep), Err(TableError::Exists { .. })));
     assert_eq!(std::fs::read(&path).unwrap(), b"precious");
     fill(Existing::Replace).unwrap();
-    Table::open(&path).unwrap().verify_checksums().unwrap();
+    Table::open(&path).unwrap().verify_checksums(&unheard).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
 }
 

@@ -8,6 +8,7 @@ use ziggurat_table::{AnyTable, Diff, Differences, diff};
 use crate::{
     failure::{Exit, Failure},
     output::{columns, grouped, percent, points, print, print_json},
+    progress::watched,
 };
 
 /// Compare two tables of one ruleset, whatever their formats and types of values
@@ -40,7 +41,8 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let (left, right) = (AnyTable::open(&args.left)?, AnyTable::open(&args.right)?);
-    let diff = diff(&left, &right)?;
+    let title = format!("Comparing {} with {}", args.left.display(), args.right.display());
+    let diff = watched(&title, args.json, |tell| diff(&left, &right, tell))?;
     let coarser = left.quantum().max(right.quantum());
     let tolerance = args.tolerance.map_or(coarser, |points| points / 100.0);
     let same = diff.total.largest <= tolerance;

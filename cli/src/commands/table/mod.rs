@@ -8,14 +8,8 @@ mod verify;
 use crate::failure::{Exit, Failure};
 
 /// Look into a table, compare two, or verify one
-#[derive(clap::Args, Debug)]
-pub struct Args {
-    #[command(subcommand)]
-    command: Command,
-}
-
 #[derive(clap::Subcommand, Debug)]
-enum Command {
+pub enum Command {
     Info(info::Args),
     Get(get::Args),
     Diff(diff::Args),
@@ -23,8 +17,8 @@ enum Command {
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
-    match &args.command {
+pub fn run(command: &Command) -> Result<Exit, Failure> {
+    match command {
         Command::Info(args) => info::run(args),
         Command::Get(args) => get::run(args),
         Command::Diff(args) => diff::run(args),

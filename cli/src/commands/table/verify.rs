@@ -8,6 +8,7 @@ use ziggurat_table::{AnyTable, Identities, Verification, verify};
 use crate::{
     failure::{Exit, Failure},
     output::{grouped, points, print, print_json},
+    progress::watched,
 };
 
 /// Verify a table against its checksums and against the rules of the game
@@ -31,8 +32,10 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let table = AnyTable::open(&args.file)?;
-    table.verify_file()?;
-    let found = verify(&table, args.sample)?;
+    let file = args.file.display();
+    watched(&format!("Reading {file}"), args.json, |tell| table.verify_file(tell))?;
+    let title = format!("Verifying the values of {file}");
+    let found = watched(&title, args.json, |tell| verify(&table, args.sample, tell))?;
     let at = found.at.map(|at| table.ruleset().format_position(&at));
     if args.json {
         print_json(&json!({

@@ -20,8 +20,10 @@ use super::{
     format::{KEY_BYTES, MAGIC, VERSION, read_value},
 };
 use crate::{
-    TableError, ValueType,
+    TableError, Tell, ValueType,
+    layout::may_begin,
     position::{Decided, check},
+    progress::{Work, unheard},
 };
 
 /// Metadata longer than this is taken for damage.
@@ -60,7 +62,7 @@ impl RguTable {
             Ok(part)
         };
         let start = part(0, bytes.min(8), "no header")?;
-        if !start.starts_with(&MAGIC) {
+        if !may_begin(&start, &MAGIC) {
             return Err(TableError::NotATable { path: path.to_owned() });
         }
         let start = part(0, 8, "no header")?;
@@ -208,8 +210,9 @@ impl RguTable {
     ///
     /// # Errors
     /// The first damage that is found, or that the file cannot be read.
-    pub fn verify_keys(&self) -> Result<(), TableError> {
+    pub fn verify_keys(&self, tell: &Tell<'_>) -> Result<(), TableError> {
         let runs: Vec<Run> = self.keys.runs().collect();
+        let work = Work::new(self.keys.count(), tell);
         runs.par_iter().try_for_each(|run| {
             let found = self.read(self.keys_offset + KEY_BYTES * run.first, KEY_BYTES * run.len)?;
             let mut at = 0;
@@ -225,6 +228,7 @@ impl RguTable {
             for (i, value) in values.chunks_exact(width as usize).enumerate() {
                 self.chance(run.first + i as u64, value)?;
             }
+            work.did(run.len);
             wrong.map_or(Ok(()), |ordinal| Err(self.wrong_key(ordinal)))
         })
     }
@@ -233,7 +237,7 @@ impl RguTable {
     /// for has 5e8 values.
     fn load(&self) -> Result<(), TableError> {
         if self.values.get().is_none() {
-            self.verify_keys()?;
+            self.verify_keys(&unheard)?;
             let length = self.keys.count() * self.value_type.bytes() as u64;
             let values = self.read(self.values_offset, length)?;
             self.values.get_or_init(|| values);

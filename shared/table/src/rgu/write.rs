@@ -13,7 +13,11 @@ use super::{
     Keys, Metadata, Run,
     format::{MAGIC, VERSION, push_value},
 };
-use crate::{AnyTable, Existing, TableError, ValueType, output::Output};
+use crate::{
+    AnyTable, Existing, TableError, Tell, ValueType,
+    output::Output,
+    progress::{Work, unheard},
+};
 
 /// Runs whose keys or values are prepared at a time.
 const RUNS_AT_A_TIME: usize = 256;
@@ -32,8 +36,9 @@ pub fn write(
     value_type: ValueType,
     value: impl Fn(&Position) -> Result<f64, TableError> + Sync,
 ) -> Result<(), TableError> {
-    let mut output = start(path, existing, keys, value_type, None)?;
-    write_runs(&mut output, keys, |run, bytes| {
+    let work = Work::new(0, &unheard);
+    let mut output = start(path, existing, keys, value_type, None, &work)?;
+    write_runs(&mut output, keys, &work, |run, bytes| {
         let mut result = Ok(());
         keys.for_each(run, |_, position| match (&result, value(position)) {
             (Ok(()), Ok(chance)) => push_value(bytes, chance, value_type),
@@ -58,8 +63,9 @@ pub fn export(
     path: &Path,
     existing: Existing,
     value_type: ValueType,
+    tell: &Tell<'_>,
 ) -> Result<(), TableError> {
-    export_in_windows(table, path, existing, value_type, WINDOW_VALUES)
+    export_in_windows(table, path, existing, value_type, WINDOW_VALUES, tell)
 }
 
 /// [`export`], collecting at most `window_values` values at a time, or those of one run.
@@ -69,19 +75,20 @@ fn export_in_windows(
     existing: Existing,
     value_type: ValueType,
     window_values: u64,
+    tell: &Tell<'_>,
 ) -> Result<(), TableError> {
     let keys = Keys::new(table.ruleset())?;
     let residuals =
         table.encoding().tiers().into_iter().map(|tier| table.statistics(tier).residual);
     let residual = residuals.reduce(|one, other| Some(one?.max(other?))).flatten();
-    let mut output = start(path, existing, &keys, value_type, residual)?;
-    let mut runs = keys.runs().peekable();
-    while let Some(&first) = runs.peek() {
-        let window: Vec<Run> = std::iter::from_fn(|| {
-            runs.next_if(|run| *run == first || run.first + run.len - first.first <= window_values)
-        })
-        .collect();
-        let values = collect(table, &keys, &window)?;
+    let windows = windows(&keys, window_values);
+    // The keys are written, each window reads the whole table, the values are written.
+    let reading = windows.len() as u64 * table.encoding().undecided();
+    let work = Work::new(keys.count() + reading + keys.count(), tell);
+    let mut output = start(path, existing, &keys, value_type, residual, &work)?;
+    for window in windows {
+        let first = window[0];
+        let values = collect(table, &keys, &window, &work)?;
         for some in window.chunks(RUNS_AT_A_TIME) {
             let packed = some.par_iter().map(|run| {
                 let start = (run.first - first.first) as usize;
@@ -94,14 +101,34 @@ fn export_in_windows(
             for bytes in packed.collect::<Vec<_>>() {
                 output.append(&bytes)?;
             }
+            work.did(some.iter().map(|run| run.len).sum());
         }
     }
     output.finish()
 }
 
+/// The runs in order, in groups of at most `window_values` values or of one run.
+fn windows(keys: &Keys, window_values: u64) -> Vec<Vec<Run>> {
+    let mut windows: Vec<Vec<Run>> = Vec::new();
+    for run in keys.runs() {
+        match windows.last_mut() {
+            Some(window) if run.first + run.len - window[0].first <= window_values => {
+                window.push(run);
+            }
+            _ => windows.push(vec![run]),
+        }
+    }
+    windows
+}
+
 /// The chances of the player to move for the keys of consecutive runs, as bits. What the table
 /// does not store is won.
-fn collect(table: &AnyTable, keys: &Keys, runs: &[Run]) -> Result<Vec<AtomicU64>, TableError> {
+fn collect(
+    table: &AnyTable,
+    keys: &Keys,
+    runs: &[Run],
+    work: &Work<'_>,
+) -> Result<Vec<AtomicU64>, TableError> {
     let first = runs.first().map_or(0, |run| run.first);
     let end = runs.last().map_or(0, |run| run.first + run.len);
     let won = 1.0_f64.to_bits();
@@ -119,6 +146,7 @@ fn collect(table: &AnyTable, keys: &Keys, runs: &[Run]) -> Result<Vec<AtomicU64>
                 values[(ordinal - first) as usize].store((1.0 - stored).to_bits(), Relaxed);
             }
         });
+        work.did(stored.len() as u64);
     }
     Ok(values)
 }
@@ -130,6 +158,7 @@ fn start(
     keys: &Keys,
     value_type: ValueType,
     residual: Option<f64>,
+    work: &Work<'_>,
 ) -> Result<Output, TableError> {
     let metadata = Metadata::new(keys.settings(), value_type, residual).to_json();
     let mut output = Output::create(path, existing)?;
@@ -141,7 +170,7 @@ fn start(
     for &len in keys.map_lens() {
         output.append(&(len as u32).to_be_bytes())?;
     }
-    write_runs(&mut output, keys, |run, bytes| {
+    write_runs(&mut output, keys, work, |run, bytes| {
         keys.for_each(run, |key, _| bytes.extend((key as u32).to_be_bytes()));
         Ok(())
     })?;
@@ -152,6 +181,7 @@ fn start(
 fn write_runs(
     output: &mut Output,
     keys: &Keys,
+    work: &Work<'_>,
     fill: impl Fn(&Run, &mut Vec<u8>) -> Result<(), TableError> + Sync,
 ) -> Result<(), TableError> {
     let runs: Vec<Run> = keys.runs().collect();
@@ -166,6 +196,7 @@ fn write_runs(
         for bytes in filled {
             output.append(&bytes?)?;
         }
+        work.did(some.iter().map(|run| run.len).sum());
     }
     Ok(())
 }
@@ -183,8 +214,15 @@ mod tests {
             let export = |window_values: u64| {
                 let path = directory.path().join(format!("{name}-{window_values}"));
                 let value_type = ValueType::F64;
-                export_in_windows(&table, &path, Existing::Keep, value_type, window_values)
-                    .unwrap();
+                export_in_windows(
+                    &table,
+                    &path,
+                    Existing::Keep,
+                    value_type,
+                    window_values,
+                    &unheard,
+                )
+                .unwrap();
                 std::fs::read(path).unwrap()
             };
             let whole = export(WINDOW_VALUES);

@@ -1,0 +1,124 @@
+//! The progress of a solve: a drawing on a terminal, plain lines elsewhere, JSON lines on standard
+//! output for machines.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+use ziggurat_kernel::{Event, Plan};
+
+use super::{
+    display::Display,
+    drawing,
+    forecast::{Forecast, StepState},
+};
+use crate::output::{duration, print_json, short};
+
+/// The progress of one solve.
+pub struct Progress<'p> {
+    plan: &'p Plan,
+    title: String,
+    forecast: Forecast,
+    started: Instant,
+    /// None where machines read.
+    display: Option<Display>,
+}
+
+impl<'p> Progress<'p> {
+    /// Progress of a solve called `title` that ends its steps at a residual of `tolerance`.
+    pub fn new(plan: &'p Plan, title: String, tolerance: f64, json: bool) -> Self {
+        let display = (!json).then(|| Display::new("\n{msg}\n\n{bar:46} {percent:>3} %"));
+        if let Some(Display::Bar(bar)) = &display {
+            bar.enable_steady_tick(Duration::from_millis(500));
+        }
+        let forecast = Forecast::new(plan, tolerance);
+        Self { plan, title, forecast, started: Instant::now(), display }
+    }
+
+    /// Shows an event.
+    pub fn tell(&mut self, event: Event) {
+        let seconds = self.started.elapsed().as_secs_f64();
+        self.forecast.tell(&event, seconds);
+        let forecast = &self.forecast;
+        let Some(display) = &mut self.display else {
+            // A reader that went away does not stop a solve.
+            return drop(print_json(&event_json(self.plan, &event, forecast, seconds)));
+        };
+        let lines = || status(self.plan, &self.title, forecast, seconds);
+        let drawn = || side_by_side(&drawing::ziggurat(self.plan, forecast.states()), &lines());
+        display.show(forecast.fraction(), drawn, || lines()[1..].join(", "));
+    }
+}
+
+/// What there is to say, a line for each subject, the title first.
+fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<String> {
+    let tier = plan.steps[forecast.latest()].tier;
+    let mut lines = vec![
+        title.to_owned(),
+        format!(
+            "step {} of {}, tier {tier}",
+            forecast.done().saturating_add(1).min(plan.steps.len()),
+            plan.steps.len()
+        ),
+    ];
+    if let StepState::Active { superstep, residual } = forecast.states()[forecast.latest()] {
+        lines.push(format!("superstep {superstep}, residual {residual:.1e}"));
+    }
+    lines.push(format!("{} positions per second", short(forecast.speed())));
+    let left = match forecast.seconds_left() {
+        Some(left) => format!(", about {} left", duration(left)),
+        None => String::new(),
+    };
+    lines.push(format!("{} gone{left}", duration(seconds)));
+    lines
+}
+
+/// The drawing to the left, the lines to the right, both ending at the bottom.
+fn side_by_side(drawing: &[String], lines: &[String]) -> String {
+    let width = drawing.iter().map(|line| line.chars().count()).max().unwrap_or(0);
+    let height = drawing.len().max(lines.len());
+    let row = |rows: &[String], i: usize| {
+        (i + rows.len()).checked_sub(height).map_or(String::new(), |i| rows[i].clone())
+    };
+    let rows: Vec<String> = (0..height)
+        .map(|i| format!("  {:<width$}    {}", row(drawing, i), row(lines, i)))
+        .collect();
+    rows.join("\n")
+}
+
+/// An event for machines.
+fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> serde_json::Value {
+    let step = match *event {
+        Event::StepStarted { step } => step,
+        Event::Superstep { step, .. } | Event::StepFinished { step, .. } => step,
+    };
+    let mut line = json!({
+        "event": match event {
+            Event::StepStarted { .. } => "step-started",
+            Event::Superstep { .. } => "superstep",
+            Event::StepFinished { .. } => "step-finished",
+        },
+        "step": step + 1,
+        "steps": plan.steps.len(),
+        "tier": plan.steps[step].tier.to_string(),
+        "seconds": seconds,
+    });
+    if let Event::Superstep { superstep, residual, positions_swept, .. } = *event {
+        line["superstep"] = json!(superstep);
+        line["residual"] = json!(residual);
+        line["positions_swept"] = json!(positions_swept);
+        line["seconds_left"] = json!(forecast.seconds_left());
+    }
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawing_and_status_stand_on_the_same_ground() {
+        let drawing = ["#".to_owned()];
+        let lines = ["a".to_owned(), "b".to_owned()];
+        assert_eq!(side_by_side(&drawing, &lines), "       a\n  #    b");
+    }
+}
