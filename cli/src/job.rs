@@ -3,7 +3,7 @@
 
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Plan, Precision, Settings};
+use ziggurat_kernel::{Plan, Precision, Settings, Simd};
 use ziggurat_table::{Compression, ValueType};
 
 use crate::{failure::Failure, selection::Selection};
@@ -21,10 +21,14 @@ pub struct JobArgs {
     #[arg(long, value_enum, default_value_t = PrecisionArg::F64)]
     precision: PrecisionArg,
 
-    /// Solve each tier until no value changes by more than this in a superstep, as a probability
-    /// [default: 1e-14, with f32 1e-7], or until rounding allows no less
+    /// Prove that no value is further from the true one than this, a probability [default: 1e-12,
+    /// with f32 5e-6]
     #[arg(long, value_name = "E", value_parser = parse_tolerance)]
     tolerance: Option<f64>,
+
+    /// Estimate how far the values are from the true ones instead of proving it
+    #[arg(long)]
+    uncertified: bool,
 
     /// Threads to solve with; 0 is one per core. The result does not depend on it
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
@@ -34,6 +38,11 @@ pub struct JobArgs {
     /// least 64 Ki, at most 4 Mi]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     shard_positions: Option<u64>,
+
+    /// The vector instructions: portable, avx2 or avx512 [default: the best there are]. The result
+    /// does not depend on it
+    #[arg(long, value_name = "NAME", value_parser = Simd::named)]
+    simd: Option<Simd>,
 
     /// The type of the stored values: percent16, f32 or f64 [default: as the precision]
     #[arg(long, value_name = "TYPE")]
@@ -53,6 +62,15 @@ enum PrecisionArg {
     F64,
 }
 
+impl From<PrecisionArg> for Precision {
+    fn from(typed: PrecisionArg) -> Self {
+        match typed {
+            PrecisionArg::F32 => Self::F32,
+            PrecisionArg::F64 => Self::F64,
+        }
+    }
+}
+
 impl JobArgs {
     /// The ranking of the chosen ruleset.
     pub fn encoding(&self) -> Result<Encoding, Failure> {
@@ -61,15 +79,14 @@ impl JobArgs {
 
     /// How to solve it.
     pub fn settings(&self) -> Settings {
-        let (precision, floor) = match self.precision {
-            PrecisionArg::F32 => (Precision::F32, 1e-7),
-            PrecisionArg::F64 => (Precision::F64, 1e-14),
-        };
+        let settings = Settings::new(self.precision.into());
         Settings {
-            precision,
-            tolerance: self.tolerance.unwrap_or(floor),
+            tolerance: self.tolerance.unwrap_or(settings.tolerance),
+            certified: !self.uncertified,
             shard_positions: self.shard_positions,
             threads: self.threads,
+            simd: self.simd.unwrap_or(settings.simd),
+            ..settings
         }
     }
 

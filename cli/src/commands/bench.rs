@@ -132,8 +132,7 @@ fn measure(
     with_rivals: bool,
     interrupted: &Cancelled,
 ) -> Result<Report, Failure> {
-    let settings =
-        Settings { precision: Precision::F64, tolerance: 1e-14, shard_positions: None, threads };
+    let settings = Settings { threads, ..Settings::new(Precision::F64) };
     let plan = plan(encoding, &settings);
     let (at, largest) = plan
         .steps

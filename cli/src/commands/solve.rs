@@ -174,7 +174,7 @@ fn solve_into(
             let statistics = TierStatistics {
                 supersteps: made.supersteps,
                 residual: Some(made.residual),
-                certificate: None,
+                certificate: made.certificate.map(|certificate| certificate.bound),
             };
             match values {
                 TierValues::F32(values) => writer.write_tier(tier, statistics, values),

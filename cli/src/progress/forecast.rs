@@ -91,6 +91,7 @@ impl Forecast {
                 }
                 self.latest = step;
             }
+            Event::Certifying { .. } => {}
             Event::StepFinished { step, .. } => {
                 if let StepState::Active { superstep, .. } = self.states[step] {
                     self.states[step] = StepState::Done { supersteps: superstep };

@@ -88,13 +88,14 @@ fn side_by_side(drawing: &[String], lines: &[String]) -> String {
 /// An event for machines.
 fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> serde_json::Value {
     let step = match *event {
-        Event::StepStarted { step } => step,
+        Event::StepStarted { step } | Event::Certifying { step } => step,
         Event::Superstep { step, .. } | Event::StepFinished { step, .. } => step,
     };
     let mut line = json!({
         "event": match event {
             Event::StepStarted { .. } => "step-started",
             Event::Superstep { .. } => "superstep",
+            Event::Certifying { .. } => "certifying",
             Event::StepFinished { .. } => "step-finished",
         },
         "step": step + 1,

@@ -107,7 +107,8 @@ struct Supersteps {
 impl Supersteps {
     fn new(encoding: &Encoding, precision: Precision, threads: usize) -> Self {
         // Steps of few pieces only need to be as varied as in a solve.
-        let settings = Settings { precision, tolerance: 1e-6, shard_positions: None, threads };
+        let settings =
+            Settings { tolerance: 1e-6, certified: false, threads, ..Settings::new(precision) };
         let steps = plan(encoding, &settings).steps;
         let largest = steps.last().expect("a game has a step").clone();
         let (ask, asked) = channel();

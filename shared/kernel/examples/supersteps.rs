@@ -22,12 +22,8 @@ fn main() {
 }
 
 fn print_supersteps(game: &str, encoding: &Encoding) {
-    let settings = Settings {
-        precision: Precision::F64,
-        tolerance: TOLERANCE,
-        shard_positions: None,
-        threads: 0,
-    };
+    let settings =
+        Settings { tolerance: TOLERANCE, certified: false, ..Settings::new(Precision::F64) };
     let start = Instant::now();
     let summary =
         solve(encoding, &settings, &Cancelled::new(false), &mut |_| {}, &mut |_, _, _| Ok(()));

@@ -64,6 +64,9 @@ const START: f64 = 0.9;
 /// A distance that is too large to be told.
 const FAR: u16 = u16::MAX;
 
+/// Added to a small number, this leaves an integer in the lowest bits: 2^52.
+const INTEGERS: f64 = 4_503_599_627_370_496.0;
+
 /// An end of the intervals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum End {
@@ -216,19 +219,27 @@ impl<'a> UncertifiedStep<'a> {
     }
 }
 
-/// The bytes a certificate takes per position, besides the values.
-pub(crate) const BYTES_PER_POSITION: u64 = 2 * size_of::<u16>() as u64;
-
-/// A bound on the sum of all rounding errors of an end, in f64: of an end that is read and its
-/// complement (2), of the chances and the products (one half for each roll and each), of the sums (one
-/// for each roll), of the final complement and the distance (2), each at most 2^-54 since all numbers are
-/// between 0 and 1. Where the mover rolls again within the block, the errors of that value
+/// A bound on the sum of all rounding errors of an end, in f64. All numbers are between 0 and 1. There
+/// are those of an end that is read, of its complement, and of the complement that is computed (3 times
+/// 2^-54); of chances and products, no larger than the chance; and of the sums, no larger than the sum
+/// of the chances so far. Where the mover rolls again within the block, the errors of that value
 /// come in too, with the chance of the roll.
 fn rounding_margin(rules: &Rules) -> f64 {
-    let once = (2 * (rules.rolls.len() + 1) + 4) as f64 * f64::EPSILON / 4.0;
     let chances: Vec<f64> = rules.rolls.iter().map(|roll| roll.chance).collect();
+    let (mut once, mut sum) = (3.0 * rounding(1.0), 0.0);
+    for &chance in [rules.zero].iter().chain(&chances).filter(|&&chance| chance > 0.0) {
+        once += if (chance * 1024.0).fract() == 0.0 { 0.0 } else { rounding(chance) };
+        once += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance) };
+        once += if sum == 0.0 { 0.0 } else { rounding((sum + chance).min(1.0)) };
+        sum += chance;
+    }
     let most = rules.inner.iter().map(|moves| moves.most_weight_of_again(&chances));
     once * 1.001 * most.fold(1.0, f64::max)
+}
+
+/// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
+fn rounding(largest: f64) -> f64 {
+    largest.log2().ceil().exp2() * f64::EPSILON / 4.0
 }
 
 /// The shards in the order they are swept, those at the same time together: a move forward that
@@ -384,7 +395,7 @@ impl<T: Value> Ends<'_, T> {
     /// distances grew.
     #[inline(always)]
     fn encode(&mut self, end: End, from: &[<f64 as Value>::Group], view: &View<'_>) -> Growth {
-        let Step { unit, margin, .. } = *self.step;
+        let (units, margin) = (1.0 / self.step.unit, self.step.margin);
         let Place { array, start } = view.slab.own;
         let slot = array - arrays::LIVE;
         let (orientation, first) = self.own_range(slot);
@@ -399,8 +410,10 @@ impl<T: Value> Ends<'_, T> {
             let ends = row.iter().flat_map(|group| group.lanes());
             for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
             {
-                let distance = (sign * (end - value.to_f64()) + margin) / unit;
-                let distance = distance.ceil() as u16; // saturates: to 0 or to FAR
+                let distance = (sign * (end - value.to_f64()) + margin) * units;
+                let distance = distance.ceil().clamp(0.0, f64::from(FAR));
+                // The sum has its unit in the lowest bit. (A cast does not vectorise.)
+                let distance = (distance + INTEGERS).to_bits() as u16;
                 growth.largest = growth.largest.max(distance);
                 growth.grew |= distance > *to;
                 *to = distance;

@@ -81,9 +81,9 @@ impl Convergence {
     }
 
     /// For supersteps in `f32` whose result is to go on from in `f64`: done where extrapolation
-    /// ends, because of rounding.
-    pub fn rough() -> Self {
-        Self { is_rough: true, ..Self::new::<f32>(0.0) }
+    /// ends, because of rounding, or when the error is guessed to be at most `tolerance`.
+    pub fn rough(tolerance: f64) -> Self {
+        Self { is_rough: true, ..Self::new::<f32>(tolerance) }
     }
 
     /// Takes note of the residual of a superstep.
@@ -127,7 +127,7 @@ impl Convergence {
 
     fn is_done(&self) -> bool {
         let is_noise = self.residual <= Self::NOISE_EPSILONS * self.epsilon;
-        let is_good = if self.is_rough { is_noise } else { self.error <= self.tolerance };
+        let is_good = self.error <= self.tolerance || self.is_rough && is_noise;
         let floor = Self::FLOOR_EPSILONS * self.epsilon;
         is_good || self.residual <= floor && self.since_best >= Self::PATIENCE
     }

@@ -15,6 +15,12 @@ use crate::vector::{Instructions, Portable};
 #[derive(Clone, Copy, Debug)]
 pub struct Simd(Level);
 
+impl PartialEq for Simd {
+    fn eq(&self, other: &Self) -> bool {
+        self.name() == other.name()
+    }
+}
+
 #[derive(Clone, Copy, Debug)]
 enum Level {
     Portable,

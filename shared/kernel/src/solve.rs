@@ -16,11 +16,12 @@ use ziggurat_game::Position;
 
 use crate::{
     array::Array,
+    certificate::{Certificate, Certified, UncertifiedStep},
     context::{Context, Tables},
     convergence::{Convergence, Next},
     scratch::Scratch,
     simd::Simd,
-    step::{StepState, first_of_step},
+    step::{StepState, first_of_step, halves},
     value::Value,
 };
 
@@ -34,18 +35,37 @@ pub enum Precision {
     F64,
 }
 
-/// What decides the bytes of a result, beside the ruleset (and `threads`, which does not).
+/// What decides the bytes of a result, beside the ruleset (and `threads` and `simd`, which do
+/// not).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// The type values are computed in.
     pub precision: Precision,
-    /// Supersteps end when the error is guessed to be at most this, as a probability.
+    /// No value is to be further from the true one than this, a probability: proven if
+    /// [`Settings::certified`], else estimated from how fast the changes of supersteps shrink.
     pub tolerance: f64,
+    /// Whether the tolerance is proven, tier by tier.
+    pub certified: bool,
     /// The most positions a shard may hold, unless a single block is larger; `None` for the
     /// default: 1/64 of the tier, at least 64 Ki, at most 4 Mi.
     pub shard_positions: Option<u64>,
     /// The number of threads; 0 for one per core.
     pub threads: usize,
+    /// The vector instructions.
+    pub simd: Simd,
+}
+
+impl Settings {
+    /// A certified solve on all cores, in shards of the default size: to 1e-12 in `f64`, to 5e-6 in
+    /// `f32`.
+    pub fn new(precision: Precision) -> Self {
+        let tolerance = match precision {
+            Precision::F32 => 5e-6,
+            Precision::F64 => 1e-12,
+        };
+        let (certified, shard_positions, threads) = (true, None, 0);
+        Self { precision, tolerance, certified, shard_positions, threads, simd: Simd::best() }
+    }
 }
 
 /// A job step: the tiers (n, m) and (m, n), solved together.
@@ -83,6 +103,8 @@ pub struct TierStatistics {
     /// How far the values are from the solution, as a probability, guessed from how fast the
     /// residuals fell.
     pub error_estimate: f64,
+    /// The proof of how far they are at the most, if one was asked for.
+    pub certificate: Option<Certificate>,
 }
 
 /// The values of a solved tier: the chance of the player who just moved, in index order.
@@ -113,6 +135,11 @@ pub enum Event {
         residual: f64,
         /// Positions swept so far, over all steps and supersteps.
         positions_swept: u64,
+    },
+    /// The values of a step are solved, and are to be proven.
+    Certifying {
+        /// Its place in [`Plan::steps`].
+        step: usize,
     },
     /// A step is solved and frozen.
     StepFinished {
@@ -269,16 +296,30 @@ impl AsTierValues for f64 {
     }
 }
 
+/// How far the values of a step may be from the true ones.
+struct Allowed {
+    /// What is to be proven.
+    bound: f64,
+    /// The estimated error at which to try.
+    error: f64,
+}
+
+/// The part of what a level may add to the bound that is left to the error of its values: the
+/// smaller it is, the more supersteps, and the fewer interval sweeps.
+const ERROR_OF_LEVEL: f64 = 0.25;
+
+/// How much smaller the estimated error has to be if a proof failed.
+const TRY_HARDER: f64 = 8.0;
+
 struct Solver<'a, T> {
     encoding: &'a Encoding,
     settings: &'a Settings,
     cancelled: &'a Cancelled,
     tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
     tables: Tables,
-    simd: Simd,
     positions_swept: AtomicU64,
-    /// The final values, padded, of the tiers that are still read.
-    finals: HashMap<Tier, Array<T>>,
+    /// The final values, padded, of the tiers that are still read, and what is proven of them.
+    finals: HashMap<Tier, (Array<T>, f64)>,
 }
 
 impl<'a, T: AsTierValues> Solver<'a, T> {
@@ -294,7 +335,6 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             cancelled,
             tell: Mutex::new(tell),
             tables: Tables::new(encoding),
-            simd: Simd::best(),
             positions_swept: AtomicU64::new(0),
             finals: HashMap::new(),
         }
@@ -318,14 +358,15 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                     store(tier, stats, T::as_tier_values(values.values()))
                         .map_err(|source| SolveError::Store { tier, source })?;
                     statistics.push((tier, stats));
-                    self.finals.insert(tier, values);
+                    let bound = stats.certificate.map_or(0.0, |certificate| certificate.bound);
+                    self.finals.insert(tier, (values, bound));
                 }
             }
         }
         let start = self.encoding.rank(&Position::start());
         statistics.sort_by_key(|(tier, _)| (tier.just_moved + tier.to_move, tier.just_moved));
         Ok(Summary {
-            first_player_wins: 1.0 - self.finals[&start.tier][start.offset as usize].to_f64(),
+            first_player_wins: 1.0 - self.finals[&start.tier].0[start.offset as usize].to_f64(),
             tiers: statistics,
             positions_swept: self.positions_swept.into_inner(),
         })
@@ -344,18 +385,74 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let rough = T::STARTS_IN_F32
             .then(|| self.solve_roughly(step, tier, shards.clone(), &mut statistics))
             .transpose()?;
-        let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier]);
-        let mut state = match rough {
-            None => StepState::new(&context, shards),
-            Some(rough) => {
-                let values = rough.into_iter().map(|values| values.converted()).collect();
-                StepState::starting_from(values, shards)
-            }
+        let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier].0);
+        let mut values: Vec<Array<T>> = match rough {
+            None => halves(&context),
+            Some(rough) => rough.into_iter().map(|values| values.converted()).collect(),
         };
-        let convergence = Convergence::new::<T>(self.settings.tolerance);
-        self.iterate(step, &context, &mut state, convergence, &mut statistics)?;
+        let allowed = self.allowed(tier);
+        let mut bound = allowed.bound;
+        let mut target = allowed.error;
+        loop {
+            let mut state = StepState::starting_from(values, shards.clone());
+            let convergence = Convergence::new::<T>(target);
+            let error = self.iterate(step, &context, &mut state, convergence, &mut statistics)?;
+            values = state.into_values();
+            if !self.settings.certified {
+                break;
+            }
+            self.tell(Event::Certifying { step });
+            statistics.certificate = self.certify(tier, &shards, &values, bound);
+            if statistics.certificate.is_some() || bound >= 1.0 {
+                break;
+            }
+            if error <= target && target > T::EPSILON {
+                target /= TRY_HARDER;
+            } else {
+                // Rounding allows no less: prove what can be proven.
+                bound *= 2.0;
+            }
+        }
         self.tell(Event::StepFinished { step });
-        Ok((state.into_values(), statistics))
+        Ok((values, statistics))
+    }
+
+    /// What the values of the step of a tier may be off. Every level gets as much of the
+    /// tolerance beyond the levels below it.
+    fn allowed(&self, tier: Tier) -> Allowed {
+        let Settings { tolerance, certified, .. } = *self.settings;
+        if !certified {
+            return Allowed { bound: 1.0, error: tolerance };
+        }
+        let levels = 2 * self.encoding.ruleset().pieces() - 1;
+        let level = tier.just_moved + tier.to_move - 1;
+        let each = tolerance / f64::from(levels);
+        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
+        let read = read.iter().filter_map(|tier| self.finals.get(tier)).map(|(_, bound)| *bound);
+        let bound = (f64::from(level) * each).max(read.fold(0.0, f64::max) + each / 2.0);
+        Allowed { bound, error: each * ERROR_OF_LEVEL }
+    }
+
+    /// Tries to prove that the values of the step of a tier are within `bound` of the true ones.
+    fn certify(
+        &self,
+        tier: Tier,
+        shards: &[Shard],
+        values: &[Array<T>],
+        bound: f64,
+    ) -> Option<Certificate> {
+        let step = UncertifiedStep {
+            encoding: self.encoding,
+            tables: &self.tables,
+            tier,
+            shards: shards.to_vec(),
+        };
+        let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+        let finals = |tier: Tier| {
+            let (values, bound) = &self.finals[&tier];
+            Certified { values: values.values(), bound: *bound }
+        };
+        step.certify(&values, finals, bound, self.settings.simd)
     }
 
     /// Values of a step that are about as good as `f32` makes them.
@@ -370,16 +467,22 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let finals: HashMap<Tier, Array<f32>> = read
             .into_iter()
             .filter(|tier| tier.just_moved > 0)
-            .map(|tier| (tier, self.finals[&tier].converted()))
+            .map(|tier| (tier, self.finals[&tier].0.converted()))
             .collect();
         let context = Context::new(self.encoding, &self.tables, tier, |tier| &finals[&tier]);
         let mut state = StepState::new(&context, shards);
-        self.iterate(step, &context, &mut state, Convergence::rough(), statistics)?;
+        self.iterate(
+            step,
+            &context,
+            &mut state,
+            Convergence::rough(self.allowed(tier).error),
+            statistics,
+        )?;
         statistics.supersteps_in_f32 = statistics.supersteps;
         Ok(state.into_values())
     }
 
-    /// Makes supersteps until there is nothing more to gain.
+    /// Makes supersteps until there is nothing more to gain, and returns the estimated error.
     fn iterate<U: Value>(
         &self,
         step: usize,
@@ -387,13 +490,13 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         state: &mut StepState<U>,
         mut convergence: Convergence,
         statistics: &mut TierStatistics,
-    ) -> Result<(), SolveError> {
+    ) -> Result<f64, SolveError> {
         let positions = self.encoding.step_len(context.tiers[0]);
         loop {
             if self.cancelled.load(Ordering::Relaxed) {
                 return Err(SolveError::Cancelled);
             }
-            let residual = state.superstep(context, self.simd);
+            let residual = state.superstep(context, self.settings.simd);
             let next = convergence.after(residual);
             statistics.supersteps += 1;
             statistics.residual = residual;
@@ -408,7 +511,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             match next {
                 Next::Sweep => {}
                 Next::Extrapolate => state.extrapolate(),
-                Next::Done => return Ok(()),
+                Next::Done => return Ok(convergence.error),
             }
         }
     }
@@ -462,7 +565,7 @@ fn time_supersteps_in<T: Value>(
         (0..supersteps)
             .map(|_| {
                 let start = Instant::now();
-                state.superstep(&context, Simd::best());
+                state.superstep(&context, settings.simd);
                 start.elapsed()
             })
             .collect()

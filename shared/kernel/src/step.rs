@@ -102,9 +102,7 @@ impl Placed for Ranges<'_> {
 impl<T: Value> StepState<T> {
     /// The state before the first superstep: every chance one half.
     pub fn new(context: &Context<'_, T>, shards: Vec<Shard>) -> Self {
-        let half = T::from_f64(0.5);
-        let tier = |&tier| Array::filled(half, context.encoding.tier_len(tier) as usize);
-        Self::starting_from(context.tiers.iter().map(tier).collect(), shards)
+        Self::starting_from(halves(context), shards)
     }
 
     /// The state before the first superstep, with the values of each orientation.
@@ -213,6 +211,13 @@ impl<T: Value> StepState<T> {
         }
         pieces
     }
+}
+
+/// One half for every position of each orientation.
+pub fn halves<T: Value>(context: &Context<'_, T>) -> Vec<Array<T>> {
+    let half = T::from_f64(0.5);
+    let tier = |&tier| Array::filled(half, context.encoding.tier_len(tier) as usize);
+    context.tiers.iter().map(tier).collect()
 }
 
 /// The first values of a slice, which loses them.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use common::{Solved, builtin, describe, settings, tracks};
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Certificate, Certified, Certifier, Precision};
+use ziggurat_kernel::{Certificate, Certified, Certifier, Precision, Settings};
 
 /// Certifies every step in turn, each allowed `step` more than the tiers it reads; the first that
 /// fails is the error.
@@ -57,6 +57,38 @@ fn every_track_is_certified() {
     }
 }
 
+/// Solves and proves in one go; everything is within the tolerance of a solve to the floor.
+fn assert_solved_within(ruleset: &Ruleset, settings: &Settings) {
+    let solved = Solved::new(ruleset, &Settings { threads: 2, ..settings.clone() });
+    for (tier, made) in &solved.summary.tiers {
+        let bound = made.certificate.expect("a certified solve").bound;
+        assert!(bound <= settings.tolerance, "{}, tier {tier}: {bound}", describe(ruleset));
+    }
+    let better = Solved::new(ruleset, &common::settings(Precision::F64));
+    for (value, better) in solved.values().zip(better.values()) {
+        assert!((value - better).abs() <= 1.1 * settings.tolerance, "{}", describe(ruleset));
+    }
+}
+
+#[test]
+fn a_certified_solve_is_within_its_tolerance() {
+    for ruleset in [builtin("finkel", 2), builtin("masters", 2), builtin("skiriuk", 1)] {
+        for tolerance in [1e-3, 1e-9, 1e-12] {
+            let settings = Settings { tolerance, ..Settings::new(Precision::F64) };
+            assert_solved_within(&ruleset, &settings);
+        }
+        assert_solved_within(&ruleset, &Settings::new(Precision::F32));
+    }
+}
+
+#[test]
+fn a_tolerance_beyond_rounding_ends_with_the_bound_that_can_be_proven() {
+    let settings = Settings { tolerance: 1e-15, threads: 2, ..Settings::new(Precision::F64) };
+    let solved = Solved::new(&builtin("finkel", 1), &settings);
+    let bound = solved.summary.tiers[0].1.certificate.unwrap().bound;
+    assert!(bound > 1e-15 && bound < 1e-13, "{bound}");
+}
+
 #[test]
 fn an_error_of_twice_the_bound_in_one_value_is_refused() {
     for name in ["finkel", "blitz"] {
@@ -83,10 +115,7 @@ fn an_error_of_twice_the_bound_in_one_value_is_refused() {
 #[test]
 fn values_that_satisfy_the_equation_roughly_are_refused() {
     let ruleset = builtin("finkel", 2);
-    let solved = Solved::new(
-        &ruleset,
-        &ziggurat_kernel::Settings { tolerance: 1e-9, ..settings(Precision::F64) },
-    );
+    let solved = Solved::new(&ruleset, &Settings { tolerance: 1e-9, ..settings(Precision::F64) });
     assert!(certify(&solved, 1e-13).is_err());
     assert!(largest(&certify(&solved, 1e-7).unwrap()) < 1e-6);
 }

@@ -5,7 +5,7 @@ mod common;
 use common::{Solved, builtin, describe, settings, tracks};
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Precision, Settings, plan};
+use ziggurat_kernel::{Precision, Settings, Simd, plan};
 
 /// Both precisions, to a tolerance that takes a few supersteps: if bits come to depend on the
 /// threads, it is in the first of them.
@@ -54,6 +54,36 @@ fn any_number_of_threads_gives_the_same_bits_in_shards_of_the_default_size() {
         for ruleset in [builtin("finkel", 3), builtin("blitz", 3), builtin("double-long", 2)] {
             assert!(most_shards(&ruleset, &job) > 1, "{}", ruleset.name());
             assert_threads_do_not_matter(&ruleset, &job);
+        }
+    }
+}
+
+#[test]
+fn any_vector_instructions_give_the_same_bits() {
+    let same = |ruleset: &Ruleset, job: &Settings| {
+        let solve = |simd| Solved::new(ruleset, &Settings { simd, threads: 0, ..job.clone() });
+        let best = solve(Simd::best());
+        for simd in Simd::all() {
+            let other = solve(simd);
+            assert!(best.bits() == other.bits(), "{}, {}", describe(ruleset), simd.name());
+            assert_eq!(best.summary, other.summary, "{}, {}", describe(ruleset), simd.name());
+        }
+    };
+    for track in tracks(2) {
+        jobs(Some(500)).iter().for_each(|job| same(&track, job));
+    }
+    for ruleset in [builtin("finkel", 3), builtin("blitz", 3)] {
+        for precision in [Precision::F64, Precision::F32] {
+            same(&ruleset, &Settings::new(precision));
+        }
+    }
+}
+
+#[test]
+fn any_number_of_threads_gives_the_same_certified_bits() {
+    for ruleset in [builtin("finkel", 3), builtin("blitz", 3)] {
+        for precision in [Precision::F64, Precision::F32] {
+            assert_threads_do_not_matter(&ruleset, &Settings::new(precision));
         }
     }
 }

@@ -104,13 +104,14 @@ pub fn has_laps(ruleset: &Ruleset) -> bool {
     ruleset.path().positions().any(|(at, _)| ruleset.path().lap(at) > 1)
 }
 
-/// A solve to the floor of the precision, on one thread, in shards of the default size.
+/// A solve to the floor of the precision, without a proof, on one thread, in shards of the default
+/// size.
 pub fn settings(precision: Precision) -> Settings {
     let tolerance = match precision {
         Precision::F32 => 1e-7,
         Precision::F64 => 1e-15,
     };
-    Settings { precision, tolerance, shard_positions: None, threads: 1 }
+    Settings { tolerance, certified: false, threads: 1, ..Settings::new(precision) }
 }
 
 /// A solved ruleset: the stored values of every tier.
