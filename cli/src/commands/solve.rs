@@ -64,7 +64,23 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     } else {
         print(&report(&table, &summary, &out, seconds)?)?;
     }
-    Ok(Exit::Success)
+    match table_bound(&summary).filter(|bound| *bound > settings.tolerance * (1.0 + 1e-9)) {
+        None => Ok(Exit::Success),
+        Some(bound) => Err(Failure::of(
+            Exit::Failed,
+            format!(
+                "the table is complete, but its values are proven to {bound:.1e} only, not to {:e}",
+                settings.tolerance
+            ),
+        )
+        .help("rounding allows no less; ask for a larger --tolerance, or for --precision f64")),
+    }
+}
+
+/// What is proven of all values; `None` if nothing is.
+fn table_bound(summary: &Summary) -> Option<f64> {
+    let bounds = summary.tiers.iter().map(|(_, made)| Some(made.certificate?.bound));
+    bounds.reduce(|largest, bound| Some(largest?.max(bound?))).flatten()
 }
 
 /// What a solve takes, in bytes.
@@ -213,6 +229,9 @@ fn report(
         short(rate),
         percent(summary.first_player_wins),
     );
+    if let Some(bound) = table_bound(summary) {
+        text += &format!("Proven: no chance is further than {bound:.1e} from the true one\n");
+    }
     let decisions = showcase::decisions(table)?;
     if !decisions.is_empty() {
         text += "\nFrom a game between two perfect players:\n";
@@ -250,12 +269,14 @@ fn result_json(
         "ruleset": encoding.ruleset().name(),
         "pieces": encoding.ruleset().pieces(),
         "first_player_percent": summary.first_player_wins * 100.0,
+        "certificate": table_bound(summary),
         "positions_swept": summary.positions_swept,
         "seconds": seconds,
         "file": out,
         "bytes": fs::metadata(out)?.len(),
         "tiers": summary.tiers.iter().map(|(tier, made)| json!({
             "tier": tier.to_string(), "supersteps": made.supersteps, "residual": made.residual,
+            "certificate": made.certificate.map(|certificate| certificate.bound),
         })).collect::<Vec<_>>(),
     }))
 }

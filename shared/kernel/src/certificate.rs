@@ -149,7 +149,7 @@ impl<'a> Certifier<'a> {
     }
 
     /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if
-    /// that cannot be proven. What is proven may be less than `bound`. `values` are those of
+    /// that cannot be proven. `values` are those of
     /// `tier`, and of its swap if that is another tier; `finals` gives the tiers that the step reads.
     ///
     /// # Panics
@@ -210,9 +210,8 @@ impl<'a> UncertifiedStep<'a> {
                 return None;
             }
             proven |= largest <= start || !grew;
-            let proven_bound = f64::from(largest) * unit;
-            if proven && proven_bound <= bound {
-                return Some(Certificate { bound: proven_bound, sweeps: sweep });
+            if proven && f64::from(largest) * unit <= bound {
+                return Some(Certificate { bound, sweeps: sweep });
             }
         }
         None

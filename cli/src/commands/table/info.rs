@@ -95,14 +95,18 @@ fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bo
         text += &format!("  {what:<18} {value}\n");
     }
     if list {
-        let mut rows =
-            vec![["  tier", "positions", "supersteps", "residual"].map(str::to_owned).to_vec()];
+        let mut rows = vec![
+            ["  tier", "positions", "supersteps", "residual", "certificate"]
+                .map(str::to_owned)
+                .to_vec(),
+        ];
         rows.extend(tiers.iter().map(|(tier, positions, statistics)| {
             vec![
                 format!("  {tier}"),
                 grouped(*positions),
                 statistics.supersteps.to_string(),
                 or_unknown(statistics.residual),
+                or_unknown(statistics.certificate),
             ]
         }));
         text += &format!("\n{}", columns(&rows));

@@ -3,6 +3,7 @@
 mod diff;
 mod get;
 mod info;
+mod proof;
 mod verify;
 
 use crate::failure::{Exit, Failure};

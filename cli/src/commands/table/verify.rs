@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use ziggurat_table::{AnyTable, Identities, Verification, verify};
 
+use super::proof::{Proof, prove};
 use crate::{
     failure::{Exit, Failure},
     output::{grouped, points, print, print_json},
@@ -14,7 +15,7 @@ use crate::{
 /// Verify a table against its checksums and against the rules of the game
 ///
 /// Every value must be what Bellman's equation makes of the values of the next positions. Ends
-/// with exit code 1 if one is not, or if the file is damaged.
+/// with exit code 1 if one is not, if the file is damaged, or if what it claims cannot be proven.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The table, .zgt or .rgu
@@ -23,6 +24,10 @@ pub struct Args {
     /// Verify about this many positions, spread evenly, instead of all
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     sample: Option<u64>,
+
+    /// Prove too, from the file alone, how far the values are from the true ones at the most
+    #[arg(long)]
+    certificate: bool,
 
     /// Print JSON
     #[arg(long)]
@@ -36,10 +41,15 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     watched(&format!("Reading {file}"), args.json, |tell| table.verify_file(tell))?;
     let title = format!("Verifying the values of {file}");
     let found = watched(&title, args.json, |tell| verify(&table, args.sample, tell))?;
+    let proof = match args.certificate {
+        true => Some(watched(&format!("Proving {file}"), args.json, |tell| prove(&table, tell))?),
+        false => None,
+    };
+    let holds = found.holds() && proof.as_ref().is_none_or(|proof| proof.refused.is_none());
     let at = found.at.map(|at| table.ruleset().format_position(&at));
     if args.json {
         print_json(&json!({
-            "holds": found.holds(),
+            "holds": holds,
             "positions": found.positions,
             "checked": found.checked,
             "largest_violation_points": found.largest_violation * 100.0,
@@ -48,14 +58,25 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             "beyond_tolerance": found.beyond_tolerance,
             "won": identities_json(&found.won),
             "symmetric": identities_json(&found.symmetric),
+            "certificate": proof.map(|proof| json!({
+                "proven": proof.refused.is_none(),
+                "bound": proof.bound,
+                "refused_tier": proof.refused.map(|tier| tier.to_string()),
+            })),
         }))?;
     } else {
-        print(&text(&table, &found, at.as_deref()))?;
+        print(&text(&table, &found, at.as_deref(), proof.as_ref(), holds))?;
     }
-    Ok(if found.holds() { Exit::Success } else { Exit::Failed })
+    Ok(if holds { Exit::Success } else { Exit::Failed })
 }
 
-fn text(table: &AnyTable, found: &Verification, at: Option<&str>) -> String {
+fn text(
+    table: &AnyTable,
+    found: &Verification,
+    at: Option<&str>,
+    proof: Option<&Proof>,
+    holds: bool,
+) -> String {
     let identities = |identities: &Identities, what: &str| {
         let Identities { checked, largest_violation, beyond_tolerance } = *identities;
         format!(
@@ -97,7 +118,10 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>) -> String {
     for (what, value) in lines {
         text += &format!("  {what:<10} {value}\n");
     }
-    text += if found.holds() { "The table holds.\n" } else { "The table is wrong.\n" };
+    if let Some(proof) = proof {
+        text += &format!("  {:<10} {proof}\n", "proof");
+    }
+    text += if holds { "The table holds.\n" } else { "The table is wrong.\n" };
     text
 }
 
