@@ -2,11 +2,14 @@
 
 mod array;
 mod block;
-mod candidates;
 mod context;
 mod gather;
+mod inner;
+mod layout;
+mod lists;
 mod occupancy;
 mod pass;
+mod routes;
 mod rows;
 mod rules;
 mod scratch;
@@ -15,6 +18,7 @@ mod slab;
 mod solve;
 mod step;
 mod sweep;
+mod turn;
 mod value;
 mod vector;
 

@@ -187,8 +187,11 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let rolls = encoding.ruleset().dice().rolls().len();
-    let scratch = threads as u64 * Scratch::<f64>::bytes(Tables::side(encoding), rolls);
+    let scratch = threads as u64
+        * match settings.precision {
+            Precision::F32 => Scratch::<f32>::bytes(encoding),
+            Precision::F64 => Scratch::<f64>::bytes(encoding),
+        };
     let level = |tier: Tier| tier.just_moved + tier.to_move;
     let mut peak = 0;
     let mut steps = Vec::new();
@@ -279,7 +282,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             settings,
             cancelled,
             tell: Mutex::new(tell),
-            tables: Tables::new(encoding),
+            tables: Tables::new::<T>(encoding),
             simd: Simd::best(),
             positions_swept: AtomicU64::new(0),
             finals: HashMap::new(),
@@ -413,7 +416,7 @@ fn time_supersteps_in<T: Value>(
     supersteps: u32,
 ) -> Result<Vec<Duration>, SolveError> {
     let pool = thread_pool(settings)?;
-    let tables = Tables::new(encoding);
+    let tables = Tables::new::<T>(encoding);
     let halves = |tier: Tier| {
         let len = if tier.just_moved > 0 { encoding.tier_len(tier) as usize } else { 0 };
         Array::filled(T::from_f64(0.5), len)

@@ -4,14 +4,17 @@
 //! shard reads its own values as they are now and those of the other shards as they were published
 //! at the last barrier, so the result does not depend on threads or timing.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Shard, SharedConfiguration, Tier, shared::Budgets};
 
 use crate::{
     array::Array,
-    context::{Context, Tables},
+    context::Context,
     scratch::Scratch,
     simd::Simd,
     slab::{Place, Placed, Slab, arrays},
@@ -20,12 +23,14 @@ use crate::{
 };
 
 /// The state of a step between two supersteps.
-pub struct StepState<T> {
+pub struct StepState<T: Value> {
     shards: Vec<Shard>,
     /// The shards' own values: range after range, each padded.
     live: Array<T>,
     /// The values of each orientation as of the last barrier.
     published: Vec<Array<T>>,
+    /// Working memory that no thread uses at the moment.
+    scratch: Mutex<Vec<Scratch<T>>>,
 }
 
 /// A shard during a superstep, with its own values: one slice for each range, the second empty if
@@ -78,6 +83,7 @@ impl<T: Value> StepState<T> {
             shards,
             live: Array::filled(half, live),
             published: context.tiers.iter().map(tier).collect(),
+            scratch: Mutex::default(),
         }
     }
 
@@ -89,17 +95,19 @@ impl<T: Value> StepState<T> {
     /// Sweeps every shard once and publishes the result. Returns the residual: the largest change
     /// of any value.
     pub fn superstep(&mut self, context: &Context<'_, T>, simd: Simd) -> f64 {
-        let Self { shards, live, published } = self;
-        let rolls = context.tables.rules.rolls.len();
-        let scratch = || Scratch::new(Tables::side(context.encoding), rolls);
+        let Self { shards, live, published, scratch } = self;
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("the shards fit");
         let parts: Vec<LiveShard<'_, T>> = shards
             .iter()
             .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
             .collect();
-        parts.into_par_iter().with_max_len(1).for_each_init(scratch, |scratch, shard| {
-            shard.sweep(context, published, scratch, simd);
+        parts.into_par_iter().with_max_len(1).for_each(|shard| {
+            let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = free().pop();
+            let mut working = kept.unwrap_or_else(|| Scratch::new(context.encoding));
+            shard.sweep(context, published, &mut working, simd);
+            free().push(working);
         });
         publish(shards, live, published)
     }

@@ -1,14 +1,15 @@
-//! The sweep of a slab: its pairs of blocks, in descending order.
+//! The sweep of a slab: what other slabs offer, then its pairs of blocks, in descending order.
 
 use crate::{
     array::Array,
-    block::{self, Pair, View},
+    block::{self, View},
     context::Context,
+    gather::{ask, gather},
     rows,
     scratch::Scratch,
     simd::Operation,
     slab::{Place, Slab, Sources, arrays},
-    value::Value,
+    value::{Group, Value},
     vector::Instructions,
 };
 
@@ -23,7 +24,7 @@ pub struct SweepSlab<'a, 'l, 'c, T: Value> {
     /// The values of the shard, range by range.
     pub live: &'a mut [&'l mut [T]; 2],
     /// The slab and its swap.
-    pub slabs: &'a [Slab; 2],
+    pub slabs: &'a [Slab<'c>; 2],
     /// Whether the two are one.
     pub is_own_swap: bool,
 }
@@ -32,48 +33,55 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { scratch, context, published, live, slabs, is_own_swap } = self;
-        let pair = |x: usize| pair_of(context, slabs, is_own_swap, x as u16);
-        let mut waiting: Option<Pair<'_>> = None;
-        let mut candidates = std::mem::take(&mut scratch.candidates);
-        for next in (0..context.tables.inner_swapped.len()).rev().filter_map(pair) {
-            let sources = sources(context, published, live);
-            let [current, ahead] = &mut candidates;
-            ahead[0].find(instructions, context, &sources, &next.views[0]);
-            if !next.is_own_swap {
-                ahead[1].find(instructions, context, &sources, &next.views[1]);
+        let routes = &context.tables.routes;
+        let Scratch { slabs: scratch, turned } = scratch;
+        let groups = routes.layout(slabs[0].budgets).groups;
+        let starts = [0, if is_own_swap { 0 } else { groups }];
+        let different = || slabs.iter().zip(starts).take(if is_own_swap { 1 } else { 2 });
+        let sources = sources(context, published, live);
+        ask(instructions, context, &sources, &slabs[0], 0);
+        for (slab, start) in different() {
+            let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
+            let scratch = &mut scratch[start..][..groups_of(context, slab)];
+            for block in routes.layout(slab.budgets).blocks() {
+                scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
             }
-            if let Some(pair) = waiting.replace(next) {
-                block::sweep::<T, I>(context, &sources, current, scratch, &pair);
-                store::<T, I>(live, scratch, &pair);
+            rows::set::<T, I, 1>(scratch, routes.own(slab.budgets), [sources.at(slab.own)]);
+            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
+        }
+        let views = |&x: &u16| {
+            let swapped = context.tables.inner_swapped[x as usize];
+            let view = View::new(context, slabs[0].budgets, x, starts[0]);
+            (view, View::new(context, slabs[1].budgets, swapped, starts[1]))
+        };
+        let pairs = || routes.layout(slabs[0].budgets).fitting.iter().map(views);
+        if routes.rolls_again_within {
+            for (view, swapped) in pairs() {
+                block::value_from_stored::<T, I>(scratch, &view, &swapped);
+                block::value_from_stored::<T, I>(scratch, &swapped, &view);
             }
-            candidates.swap(0, 1);
         }
-        if let Some(pair) = waiting {
-            let sources = sources(context, published, live);
-            block::sweep::<T, I>(context, &sources, &candidates[0], scratch, &pair);
-            store::<T, I>(live, scratch, &pair);
+        for (view, swapped) in pairs() {
+            if is_own_swap && view.x < swapped.x {
+                continue; // comes later, as the swap of its swap
+            }
+            let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
+            block::sweep::<T, I>(context, scratch, &view, swapped);
         }
-        scratch.candidates = candidates;
+        for (slab, start) in different() {
+            let Place { array, start: stored } = slab.own;
+            for block in routes.layout(slab.budgets).blocks() {
+                let values = &mut live[array - arrays::LIVE][stored + block.start..];
+                let own = &scratch[start + block.own()..];
+                rows::store::<T, I>(own, block.stride, (block.rows, block.columns), values);
+            }
+        }
     }
 }
 
-/// The pair of an inner value; `None` if it does not fit the slab or comes later, as the swap of
-/// its swap.
 #[inline(always)]
-fn pair_of<'a, T: Value>(
-    context: &Context<'_, T>,
-    slabs: &'a [Slab; 2],
-    is_own_swap: bool,
-    x: u16,
-) -> Option<Pair<'a>> {
-    let (own, opponent) = slabs[0].budgets;
-    let (a, b) = context.encoding.shared().inner_pieces()[x as usize];
-    let swapped = context.tables.inner_swapped[x as usize];
-    if a > own || b > opponent || is_own_swap && x < swapped {
-        return None;
-    }
-    let views = [View::new(context, &slabs[0], x), View::new(context, &slabs[1], swapped)];
-    Some(Pair { views, is_own_swap: is_own_swap && x == swapped })
+fn groups_of<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>) -> usize {
+    context.tables.routes.layout(slab.budgets).groups
 }
 
 #[inline(always)]
@@ -86,19 +94,4 @@ fn sources<'a, T: Value>(
     let [first, second] = live;
     let finals = [context.finals(0), context.finals(1)];
     Sources { arrays: [&published[0], &published[last], first, second, finals[0], finals[1]] }
-}
-
-/// Writes the blocks of a pair to where they are stored.
-#[inline(always)]
-fn store<T: Value, I: Instructions>(
-    live: &mut [&mut [T]; 2],
-    scratch: &Scratch<T>,
-    pair: &Pair<'_>,
-) {
-    let blocks = if pair.is_own_swap { 1 } else { 2 };
-    for (view, from) in pair.views.iter().zip(&scratch.own).take(blocks) {
-        let Place { array, start } = view.slab.own;
-        let values = &mut live[array - arrays::LIVE][start + view.offset..];
-        rows::store::<T, I>(from, view.rows, view.columns, values);
-    }
 }
