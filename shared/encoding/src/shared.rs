@@ -27,8 +27,12 @@ pub const MAX_CHUNKS: usize = 16;
 /// A chunk has at most this many configurations, unless a single square has more.
 const CHUNK_CONFIGURATIONS: usize = 256;
 
-/// A slab has about this many positions at the most, unless a single block has more.
-const SLAB_POSITIONS: u64 = 16 << 10;
+/// The inner squares have at most this many configurations, for each of which there are tables.
+const INNER_CONFIGURATIONS: usize = 4096;
+
+/// A slab whose blocks all were those of players with half their pieces left would have at most this many
+/// positions, unless a single block has more.
+const SLAB_POSITIONS: u64 = 24 << 10;
 
 /// How many pieces are left for the squares that follow, (own, opponent).
 pub type Budgets = (u8, u8);
@@ -76,7 +80,7 @@ impl SharedRanking {
         pieces: u8,
     ) -> Result<Self, EncodingError> {
         let bases: Vec<usize> = geometry.shared.iter().map(|square| square.base()).collect();
-        let inner = first_inner_square(geometry, &bases, private.count(pieces));
+        let inner = first_inner_square(geometry, &bases, private.count(pieces.div_ceil(2)));
         let mut ranges = cut_into_chunks(&bases[..inner]);
         ranges.push(inner..bases.len());
         if ranges.len() > MAX_CHUNKS {
@@ -362,11 +366,11 @@ impl SharedRanking {
 /// The first of the inner squares: the longest end of the order that is closed under exchanging
 /// the players, whose chunk is small, and whose slabs are.
 fn first_inner_square(geometry: &Geometry, bases: &[usize], private: u64) -> usize {
-    let largest_block = private.saturating_mul(private);
+    let block = private.saturating_mul(private);
     let fits = |&square: &usize| {
         let configurations = bases[square..].iter().product::<usize>();
-        configurations <= CHUNK_CONFIGURATIONS
-            && largest_block.saturating_mul(configurations as u64) <= SLAB_POSITIONS
+        configurations <= INNER_CONFIGURATIONS
+            && block.saturating_mul(configurations as u64) <= SLAB_POSITIONS
     };
     let closed = |&square: &usize| geometry.is_closed_under_swap(square);
     (0..bases.len()).rev().take_while(fits).filter(closed).last().unwrap_or(bases.len())

@@ -1,4 +1,4 @@
-//! One pair of blocks: gather what other blocks offer, then pass over the pair's own rows.
+//! One pair of blocks: what other blocks of the slab offer, then passes over the pair's own rows.
 //!
 //! The block of a shared configuration w holds the chances of the player who just moved, rows by
 //! that player's private configuration. Seen by a mover x, w's own block (x just moved) is what x
@@ -12,21 +12,14 @@
 //! block(swap(w))[q][p] = 1 - V[p][q]
 //! ```
 //!
-//! The first kind of candidates, from other blocks, is gathered once per sweep. Then a few *passes*
-//! go back and forth between the two blocks, which are in cache by then: this removes the lag
-//! between the two orientations.
+//! What other slabs offer is there already, for the whole slab; the best of other blocks of the slab is
+//! added when the block's turn comes, after theirs. Then a few *passes* go back and forth between
+//! the two blocks, which are in cache by then: this removes the lag between the two orientations.
+
+use ziggurat_encoding::shared::Budgets;
 
 use crate::{
-    candidates::Candidates,
-    context::Context,
-    gather::gather,
-    occupancy::Occupancy,
-    pass::Pass,
-    rows,
-    scratch::Scratch,
-    slab::{Slab, Sources},
-    value::{Value, groups},
-    vector::Instructions,
+    context::Context, layout::Block, pass::Pass, rows, turn, value::Value, vector::Instructions,
 };
 
 /// How often a sweep passes over both blocks of a pair.
@@ -35,116 +28,99 @@ pub const PASSES: usize = 2;
 /// A block as a mover sees it.
 #[derive(Clone, Copy)]
 pub struct View<'a> {
-    /// The slab it is in.
-    pub slab: &'a Slab,
+    /// The pieces that the outer squares of its slab leave.
+    pub budgets: Budgets,
     /// The inner squares.
     pub x: u16,
-    /// The most private pieces of the mover, and of the opponent.
-    pub left: (u8, u8),
-    /// Who stands where.
-    pub occupancy: Occupancy,
-    /// Rows: the mover's private configurations.
-    pub rows: usize,
-    /// Columns: the opponent's private configurations.
-    pub columns: usize,
-    /// Where the block starts in its slab.
-    pub offset: usize,
+    /// The block.
+    pub block: &'a Block,
+    /// Where the slab starts in scratch memory.
+    pub slab: usize,
 }
 
 impl<'a> View<'a> {
     /// The block of a slab with these inner squares, which the slab's budgets allow.
     #[inline(always)]
-    pub fn new<T: Value>(context: &Context<'_, T>, slab: &'a Slab, x: u16) -> Self {
-        let (a, b) = context.encoding.shared().inner_pieces()[x as usize];
-        let block = context.tables.inner_block(context.tables.blocks_of(slab.budgets), x);
-        Self {
-            slab,
-            x,
-            left: (slab.budgets.0 - a, slab.budgets.1 - b),
-            occupancy: slab.occupancy.and(&context.tables.occupancies.inner()[x as usize]),
-            rows: block.rows as usize,
-            columns: block.columns as usize,
-            offset: block.offset,
-        }
+    pub fn new<T: Value>(context: &Context<'a, T>, budgets: Budgets, x: u16, slab: usize) -> Self {
+        Self { budgets, x, block: context.tables.routes.layout(budgets).block(x), slab }
     }
 
-    /// Groups per scratch row.
+    /// Where the chances of the mover are in scratch memory.
+    fn value(&self) -> usize {
+        self.slab + self.block.value()
+    }
+
+    /// Where the block is in scratch memory.
+    fn own(&self) -> usize {
+        self.slab + self.block.own()
+    }
+
+    /// Takes what other blocks of the slab offer.
     #[inline(always)]
-    pub fn stride<T: Value>(&self) -> usize {
-        groups::<T>(self.columns)
+    fn gather_within<T: Value, I: Instructions>(
+        &self,
+        context: &Context<'_, T>,
+        scratch: &mut [T::Group],
+    ) {
+        let within = context.tables.routes.within(self.budgets);
+        let slab = &mut scratch[self.slab..];
+        rows::raise_within::<T, I>(slab, self.block.stride, within.of(self.x), within.end());
     }
 
-    /// Groups of a scratch matrix, its rows padded too, so that it can be transposed in squares.
+    /// Computes the chances of the mover, and if they are to be `SHIFTED` by some amount, keeps
+    /// them between 0 and 1.
     #[inline(always)]
-    pub fn area<T: Value>(&self) -> usize {
-        groups::<T>(self.rows) * T::LANES * self.stride::<T>()
+    fn pass<T: Value, I: Instructions, const SHIFTED: bool>(
+        &self,
+        context: &Context<'_, T>,
+        scratch: &mut [T::Group],
+        shift: T,
+    ) {
+        let (a, _) = context.encoding.shared().inner_pieces()[self.x as usize];
+        let pass = Pass {
+            inner: &context.tables.inner[(self.budgets.0 - a) as usize],
+            zero: context.zero,
+            chances: &context.chances,
+            block: self.block,
+            shift,
+        };
+        pass.run::<I, SHIFTED>(&mut scratch[self.slab..]);
     }
 }
 
-/// A pair of blocks, or a block that is its own swap.
-#[derive(Clone, Copy)]
-pub struct Pair<'a> {
-    /// Both views; the same one twice if the block is its own swap.
-    pub views: [View<'a>; 2],
-    /// Whether the block is its own swap.
-    pub is_own_swap: bool,
-}
-
-impl Pair<'_> {
-    /// How many blocks there are.
-    pub fn blocks(&self) -> usize {
-        if self.is_own_swap { 1 } else { 2 }
-    }
-}
-
-/// Computes the blocks of a pair from the sources; afterwards [`Scratch::own`] holds them.
+/// Sweeps a pair of blocks, or a block that is its own swap. If they are to be `SHIFTED`, every chance
+/// of the first mover is by that much larger and every one of the other that much smaller.
 #[inline(always)]
-pub fn sweep<T: Value, I: Instructions>(
+pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
-    candidates: &[Candidates; 2],
-    scratch: &mut Scratch<T>,
-    pair: &Pair<'_>,
+    scratch: &mut [T::Group],
+    view: &View<'_>,
+    swapped: Option<&View<'_>>,
+    shift: T,
 ) {
-    let Scratch { best: [best, best_swapped], own: [own, own_swapped], value, turned, .. } =
-        scratch;
-    let [view, swapped] = &pair.views;
-    gather::<T, I>(context, &mut &*sources, &candidates[0], view, best, turned);
-    rows::load::<T, I>(own, view.rows, view.columns, sources.at(view.slab.own, view.offset));
-    if pair.is_own_swap {
+    view.gather_within::<T, I>(context, scratch);
+    let Some(swapped) = swapped else {
         for _ in 0..PASSES {
-            pass::<T, I>(context, view, best, own, value);
-            rows::transpose_complement::<T, I>(value, view.rows, view.columns, own);
+            view.pass::<T, I, SHIFTED>(context, scratch, shift);
+            turn::transpose_complement::<T, I>(scratch, view.block, view.value(), view.own());
         }
         return;
-    }
-    gather::<T, I>(context, &mut &*sources, &candidates[1], swapped, best_swapped, turned);
+    };
+    swapped.gather_within::<T, I>(context, scratch);
     for _ in 0..PASSES {
-        pass::<T, I>(context, view, best, own, value);
-        rows::transpose_complement::<T, I>(value, view.rows, view.columns, own_swapped);
-        pass::<T, I>(context, swapped, best_swapped, own_swapped, value);
-        rows::transpose_complement::<T, I>(value, swapped.rows, swapped.columns, own);
+        view.pass::<T, I, SHIFTED>(context, scratch, shift);
+        turn::transpose_complement::<T, I>(scratch, view.block, view.value(), swapped.own());
+        swapped.pass::<T, I, SHIFTED>(context, scratch, T::default().minus(shift));
+        turn::transpose_complement::<T, I>(scratch, swapped.block, swapped.value(), view.own());
     }
 }
 
-/// Computes the chances of the mover from the best of other blocks and the block's own rows.
+/// Makes the chances of the mover from the stored values, before a sweep.
 #[inline(always)]
-pub fn pass<T: Value, I: Instructions>(
-    context: &Context<'_, T>,
+pub fn value_from_stored<T: Value, I: Instructions>(
+    scratch: &mut [T::Group],
     view: &View<'_>,
-    best: &[T::Group],
-    own: &[T::Group],
-    value: &mut [T::Group],
+    swapped: &View<'_>,
 ) {
-    let pass = Pass {
-        inner: &context.tables.rules.inner[view.left.0 as usize],
-        zero: context.zero,
-        chances: &context.chances,
-        best,
-        area: view.area::<T>(),
-        own,
-        rows: view.rows,
-        stride: view.stride::<T>(),
-    };
-    pass.run::<I>(value);
+    turn::transpose_complement::<T, I>(scratch, swapped.block, swapped.own(), view.value());
 }

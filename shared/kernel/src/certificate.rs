@@ -20,18 +20,16 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Occupant, Shard, Tier};
 
 use crate::{
-    SolveError,
-    block::{View, pass},
-    candidates::{Candidate, Fetch},
+    SolveError, block,
     context::{Context, Tables},
     gather::gather,
-    rows::{self, StoredRows},
+    layout::Block,
     rules::Rules,
     scratch::Scratch,
     simd::{Operation, Simd},
-    slab::{Place, Placed, Slab, arrays},
+    slab::{Offers, Place, Placed, Slab, Sources, arrays},
     solve::thread_pool,
-    sweep::{for_each_pair_of_slabs, pair_of},
+    sweep::{for_each_pair_of_slabs, groups_of, load, views},
     value::{Group, Value},
     vector::Instructions,
 };
@@ -144,7 +142,7 @@ impl<'a> Certifier<'a> {
     /// # Errors
     /// If the threads cannot be started.
     pub fn new(encoding: &'a Encoding, threads: usize) -> Result<Self, SolveError> {
-        let tables = Tables::new(encoding);
+        let tables = Tables::new::<f64>(encoding);
         Ok(Self { encoding, tables, pool: thread_pool(threads)? })
     }
 
@@ -219,21 +217,19 @@ impl<'a> UncertifiedStep<'a> {
 }
 
 /// A bound on the sum of all rounding errors of an end, in f64. All numbers are between 0 and 1. There
-/// are those of an end that is read, of its complement, and of the complement that is computed (3 times
-/// 2^-54); of chances and products, no larger than the chance; and of the sums, no larger than the sum
-/// of the chances so far. Where the mover rolls again within the block, the errors of that value
-/// come in too, with the chance of the roll.
+/// are those of an end that is read, of its complement, of the complement that is computed, and of
+/// adding the margin (4 times 2^-54); of chances and products, no larger than the chance; and of the sums,
+/// no larger than the sum of the chances so far.
 fn rounding_margin(rules: &Rules) -> f64 {
     let chances: Vec<f64> = rules.rolls.iter().map(|roll| roll.chance).collect();
-    let (mut once, mut sum) = (3.0 * rounding(1.0), 0.0);
+    let (mut once, mut sum) = (4.0 * rounding(1.0), 0.0);
     for &chance in [rules.zero].iter().chain(&chances).filter(|&&chance| chance > 0.0) {
         once += if (chance * 1024.0).fract() == 0.0 { 0.0 } else { rounding(chance) };
         once += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance) };
         once += if sum == 0.0 { 0.0 } else { rounding((sum + chance).min(1.0)) };
         sum += chance;
     }
-    let most = rules.inner.iter().map(|moves| moves.most_weight_of_again(&chances));
-    once * 1.001 * most.fold(1.0, f64::max)
+    1.001 * once
 }
 
 /// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
@@ -265,15 +261,14 @@ fn ranges(shard: &Shard, last: usize) -> impl Iterator<Item = (usize, std::ops::
     ranges.filter_map(|(at, range)| Some((at, range?.start as usize..range?.end as usize)))
 }
 
-impl<T: Value> Step<'_, T> {
+impl<'s, T: Value> Step<'s, T> {
     /// Computes both ends of all intervals.
     fn sweep(&self, distances: &mut Distances, simd: Simd) -> Growth {
-        let rolls = self.context.tables.rules.rolls.len();
-        let side = Tables::side(self.context.encoding);
+        let encoding = self.context.encoding;
         let last = self.values.len() - 1;
         let mut growth = Growth::default();
         for wave in &self.waves {
-            let memory = || (Scratch::new(side, rolls), Decoded::new(side));
+            let memory = || (Scratch::new(encoding), Decoded::default());
             let others = &*distances;
             let swept: Vec<(ShardDistances, Growth)> = wave
                 .par_iter()
@@ -297,7 +292,7 @@ impl<T: Value> Step<'_, T> {
         &self,
         shard: &Shard,
         others: &Distances,
-        (scratch, decoded): &mut (Scratch<f64>, Decoded),
+        (scratch, decoded): &mut (Scratch<f64>, Decoded<'s>),
         simd: Simd,
     ) -> (ShardDistances, Growth) {
         let last = self.values.len() - 1;
@@ -390,26 +385,45 @@ impl<T: Value> Ends<'_, T> {
         }
     }
 
-    /// Takes scratch rows as an end of a block's values, and returns how their
-    /// distances grew.
+    /// How many values there are from a place on.
+    fn available(&self, place: Place) -> usize {
+        let Place { array, start } = place;
+        let end = match array {
+            arrays::PUBLISHED..arrays::LIVE => self.step.values[array - arrays::PUBLISHED].len(),
+            arrays::LIVE..arrays::FINAL => {
+                let slot = array - arrays::LIVE;
+                self.own_range(slot).1 + self.live[0][slot].len()
+            }
+            _ => self.step.finals[array - arrays::FINAL].map_or(0, |read| read.values.len()),
+        };
+        end - start
+    }
+
+    /// Takes scratch rows as an end of a block's values, and returns how their distances grew.
     #[inline(always)]
-    fn encode(&mut self, end: End, from: &[<f64 as Value>::Group], view: &View<'_>) -> Growth {
-        let (units, margin) = (1.0 / self.step.unit, self.step.margin);
-        let Place { array, start } = view.slab.own;
-        let slot = array - arrays::LIVE;
+    fn encode(
+        &mut self,
+        end: End,
+        from: &[<f64 as Value>::Group],
+        slab: Place,
+        block: &Block,
+    ) -> Growth {
+        let units = 1.0 / self.step.unit;
+        let slot = slab.array - arrays::LIVE;
         let (orientation, first) = self.own_range(slot);
-        let start = start + view.offset;
+        let start = slab.start + block.start;
         let values = &self.step.values[orientation][start..];
         let distances = &mut self.live[end.index()][slot][start - first..];
         let sign = end.sign();
         let mut growth = Growth::default();
-        for p in 0..view.rows {
-            let row = &from[p * view.stride::<f64>()..][..view.stride::<f64>()];
-            let range = p * view.columns..(p + 1) * view.columns;
+        for p in 0..block.rows {
+            let row = &from[p * block.stride..][..block.stride];
+            let range = p * block.columns..(p + 1) * block.columns;
             let ends = row.iter().flat_map(|group| group.lanes());
-            for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
+            for ((&end, &value), to) in
+                ends.zip(&values[range.clone()]).zip(&mut distances[range])
             {
-                let distance = (sign * (end - value.to_f64()) + margin) * units;
+                let distance = sign * (end - value.to_f64()) * units;
                 let distance = distance.ceil().clamp(0.0, f64::from(FAR));
                 // The sum has its unit in the lowest bit. (A cast does not vectorise.)
                 let distance = (distance + INTEGERS).to_bits() as u16;
@@ -422,89 +436,100 @@ impl<T: Value> Ends<'_, T> {
     }
 }
 
-/// Decoded blocks.
-struct Decoded {
-    buffers: [Vec<f64>; 4],
+/// A slab with everything it is offered, as ends of intervals.
+#[derive(Default)]
+struct Decoded<'t> {
+    slab: Slab<'t>,
+    values: Vec<f64>,
 }
 
-impl Decoded {
-    fn new(side: usize) -> Self {
-        let padded = (side + f64::LANES) * (side + f64::LANES);
-        Self { buffers: std::array::from_fn(|_| vec![0.5; padded]) }
-    }
-}
-
-/// Candidates' values, decoded as they are asked for.
-struct DecodedEnds<'a, 'e, T> {
-    ends: &'a Ends<'e, T>,
-    /// The end that is read where the turn passes; where the mover rolls again it is the other one.
-    plain: End,
-    decoded: &'a mut Decoded,
-}
-
-impl<T: Value> Fetch<f64> for DecodedEnds<'_, '_, T> {
-    #[inline(always)]
-    fn prefetch<I: Instructions>(&self, _: I, _: &Candidate, _: usize) {}
-
-    #[inline(always)]
-    fn plain<const COUNT: usize>(
-        &mut self,
-        candidates: [&Candidate; COUNT],
-        rows: usize,
-    ) -> [StoredRows<'_, f64>; COUNT] {
-        for (candidate, to) in candidates.iter().zip(&mut self.decoded.buffers) {
-            let to = &mut to[..rows * candidate.stride()];
-            self.ends.decode(self.plain, candidate.place(), to);
+impl<'t> Decoded<'t> {
+    /// Decodes a slab: `plain` is the end that is read where the turn passes; where the mover rolls
+    /// again it is the other one.
+    fn decode<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, plain: End) {
+        let routes = &ends.step.context.tables.routes;
+        let Self { slab: decoded, values } = self;
+        values.clear();
+        let mut add = |end: End, place: Place, len: usize| {
+            let start = values.len();
+            values.resize(start + len, 0.5);
+            let len = len.min(ends.available(place));
+            ends.decode(end, place, &mut values[start..start + len]);
+            Place { array: 0, start }
+        };
+        decoded.budgets = slab.budgets;
+        decoded.own = add(plain, slab.own, routes.own(slab.budgets).from_end());
+        decoded.offers.resize_with(slab.offers.len(), Offers::default);
+        for (roll, (from, to)) in slab.offers.iter().zip(&mut decoded.offers).enumerate() {
+            let whole = routes.whole(slab.budgets, roll).from_end();
+            to.whole.clear();
+            to.whole.extend(from.whole.iter().map(|&place| add(plain, place, whole)));
+            to.plain.clear();
+            to.plain.extend(from.plain.iter().map(|&(place, route)| {
+                let len = route.plain.map_or(0, |list| routes.list(list).from_end());
+                (add(plain, place, len), route)
+            }));
+            to.again.clear();
+            to.again.extend(from.again.iter().map(|&(place, route)| {
+                let single = route.single.map_or(0, |list| routes.list(list).from_end());
+                let turned = route.turned.map_or(&[][..], |list| routes.blocks(list));
+                let ends = turned.iter().map(|b| b.from + b.source_rows * b.block.columns);
+                (add(plain.other(), place, ends.fold(single, usize::max)), route)
+            }));
+            to.wins.clone_from(&from.wins);
         }
-        let buffers = &self.decoded.buffers;
-        std::array::from_fn(|i| StoredRows { values: &buffers[i], stride: candidates[i].stride() })
-    }
-
-    #[inline(always)]
-    fn again(&mut self, candidate: &Candidate, rows: usize) -> StoredRows<'_, f64> {
-        let values = &mut self.decoded.buffers[0];
-        let to = &mut values[..rows * candidate.stride()];
-        self.ends.decode(self.plain.other(), candidate.place(), to);
-        StoredRows { values, stride: candidate.stride() }
+        // Blocks are turned in whole squares.
+        let side = Tables::side(ends.step.context.encoding);
+        values.resize(values.len() + (side + 1) * f64::LANES, 0.5);
     }
 }
 
 /// The sweep of a pair of slabs, or of a slab that is its own swap.
-struct SweepSlab<'a, 'e, T> {
+struct SweepSlab<'a, 'e, 't, T> {
     ends: &'a mut Ends<'e, T>,
-    slabs: &'a [Slab; 2],
+    slabs: &'a [Slab<'t>; 2],
     is_own_swap: bool,
     scratch: &'a mut Scratch<f64>,
-    decoded: &'a mut Decoded,
+    decoded: &'a mut Decoded<'t>,
     growth: &'a mut Growth,
 }
 
-impl<T: Value> Operation for SweepSlab<'_, '_, T> {
+impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { ends, slabs, is_own_swap, scratch, decoded, growth } = self;
-        let context = &ends.step.context;
-        let Scratch { best: [best, _], own: [own, result], value, turned, candidates } = scratch;
-        for x in (0..context.tables.inner_swapped.len()).rev() {
-            let Some(pair) = pair_of(context, slabs, is_own_swap, x as u16) else { continue };
-            let [view, swapped] = &pair.views;
-            let views = [(view, swapped), (swapped, view)];
-            let candidates = &mut candidates[0];
-            for ((view, _), candidates) in views.iter().zip(&mut *candidates).take(pair.blocks()) {
-                let fetch = DecodedEnds { ends: &*ends, plain: End::Upper, decoded };
-                candidates.find(instructions, context, &fetch, view);
+        let step = ends.step;
+        let context = &step.context;
+        let routes = &context.tables.routes;
+        let starts = [0, groups_of(context, &slabs[0])];
+        let Scratch { slabs: scratch, turned } = scratch;
+        // What x computes from upper ends is a lower end of what y reads, and the other way round.
+        // Both chains are the same for a slab that is its own swap.
+        let chains = [End::Upper, End::Lower].into_iter().take(if is_own_swap { 1 } else { 2 });
+        for first in chains {
+            let plain = [first, first.other()];
+            for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
+                decoded.decode(ends, slab, plain);
+                let Decoded { slab, values } = &*decoded;
+                let sources = Sources { arrays: [values, &[], &[], &[], &[], &[]] };
+                let scratch = &mut scratch[start..][..groups_of(context, slab)];
+                load::<f64, I>(context, &sources, slab, scratch);
+                gather::<f64, I>(instructions, context, &sources, slab, None, scratch, turned);
             }
-            // What x computes from upper ends is a lower end of what y reads, and the other way round.
-            for first in [End::Upper, End::Lower] {
-                let chain = views.iter().zip(&*candidates).zip([first, first.other()]);
-                for (((view, swapped), candidates), plain) in chain.take(pair.blocks()) {
-                    let mut fetch = DecodedEnds { ends: &*ends, plain, decoded };
-                    gather::<f64, I>(context, &mut fetch, candidates, view, best, turned);
-                    let [stored] = fetch.plain([&Candidate::own(view)], view.rows);
-                    rows::load::<f64, I>(own, view.rows, view.columns, stored.values);
-                    pass::<f64, I>(context, view, best, own, value);
-                    rows::transpose_complement::<f64, I>(value, view.rows, view.columns, result);
-                    *growth = growth.and(ends.encode(plain.other(), result, swapped));
+            if routes.rolls_again_within {
+                for (view, swapped) in views(context, slabs, starts) {
+                    block::value_from_stored::<f64, I>(scratch, &view, &swapped);
+                    block::value_from_stored::<f64, I>(scratch, &swapped, &view);
+                }
+            }
+            let shift = first.sign() * step.margin;
+            for (view, swapped) in views(context, slabs, starts) {
+                block::sweep::<f64, I, true>(context, scratch, &view, Some(&swapped), shift);
+            }
+            for ((slab, start), end) in slabs.iter().zip(starts).zip(plain) {
+                for block in routes.layout(slab.budgets).blocks() {
+                    let own = &scratch[start + block.own()..];
+                    *growth = growth.and(ends.encode(end, own, slab.own, block));
                 }
             }
         }

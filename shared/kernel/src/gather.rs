@@ -1,136 +1,142 @@
-//! Gathering: for each roll the best of what other blocks offer the mover.
+//! Gathering: for each roll the best of what other slabs offer the mover.
 //!
-//! A move is a maximum over rows: of the block it leads to where the turn passes, of that
-//! block's other orientation, turned, where the mover rolls again.
-
-use ziggurat_game::PathPosition;
+//! A move is a maximum over rows: of the slab it leads to where the turn passes, of that
+//! slab's other orientation, turned, where the mover rolls again.
 
 use crate::{
-    block::View,
-    candidates::{Candidates, Fetch, Offer},
     context::Context,
-    rows::{self, Turned},
-    rules::Rows,
-    value::{Group, Value},
+    lists::TurnedBlock,
+    routes::Route,
+    rows,
+    slab::{Offers, Place, Slab, Sources},
+    turn,
+    value::Value,
     vector::Instructions,
 };
 
-/// How many sources are taken together.
-const TOGETHER: usize = 4;
-
-/// Fills `best` with the best of what the candidates offer for each roll, [`Value::NONE`] where they
-/// offer nothing.
+/// Sets the best of a slab in scratch memory to the best of what other slabs offer for each roll,
+/// [`Value::NONE`] where they offer nothing.
 #[inline(always)]
 pub fn gather<T: Value, I: Instructions>(
+    instructions: I,
     context: &Context<'_, T>,
-    fetch: &mut impl Fetch<T>,
-    candidates: &Candidates,
-    view: &View<'_>,
-    best: &mut [T::Group],
+    sources: &Sources<'_, T>,
+    slab: &Slab<'_>,
+    next: Option<&Slab<'_>>,
+    scratch: &mut [T::Group],
     turned: &mut [T::Group],
 ) {
-    let (stride, rows, area) = (view.stride::<T>(), view.rows, view.area::<T>());
-    let mut plain = candidates.plain.iter();
-    let mut again = candidates.again.iter();
-    let mut partial = candidates.partial.iter();
-    let rolls = candidates.rolls.iter().enumerate();
-    for ((index, of_roll), best) in rolls.zip(best.chunks_exact_mut(area)) {
-        let plain = take(&mut plain, of_roll.plain);
-        let again = take(&mut again, of_roll.again);
-        let partial = take(&mut partial, of_roll.partial);
-        if of_roll.wins {
-            best[..rows * stride].fill(T::Group::splat(T::ONE));
-            continue;
-        }
-        let (together, others) = plain.split_at(plain.len().min(TOGETHER));
-        match together {
-            [] => {}
-            [a] => rows::largest::<T, I, 1>(best, rows, stride, fetch.plain([a], rows)),
-            [a, b] => rows::largest::<T, I, 2>(best, rows, stride, fetch.plain([a, b], rows)),
-            [a, b, c] => {
-                rows::largest::<T, I, 3>(best, rows, stride, fetch.plain([a, b, c], rows));
+    let routes = &context.tables.routes;
+    for (roll, offers) in slab.offers.iter().enumerate() {
+        match next {
+            Some(next) if roll + 1 == slab.offers.len() => {
+                ask(instructions, context, sources, next, 0);
             }
-            [a, b, c, d, ..] => {
-                rows::largest::<T, I, 4>(best, rows, stride, fetch.plain([a, b, c, d], rows));
+            _ => ask(instructions, context, sources, slab, roll + 1),
+        }
+        let all = routes.whole(slab.budgets, roll);
+        let Offers { whole, plain, again, wins } = offers;
+        let source = |i: usize| sources.at(whole[i]);
+        match whole.len() {
+            0 => rows::fill(scratch, all, T::NONE),
+            1 => rows::set::<T, I, 1>(scratch, all, [source(0)]),
+            2 => rows::set::<T, I, 2>(scratch, all, [source(0), source(1)]),
+            _ => rows::set::<T, I, 3>(scratch, all, [source(0), source(1), source(2)]),
+        }
+        for &place in whole.iter().skip(3) {
+            rows::raise::<T, I>(scratch, all, sources.at(place));
+        }
+        for (place, route) in plain {
+            if let Some(list) = route.plain {
+                rows::raise::<T, I>(scratch, routes.list(list), sources.at(*place));
             }
         }
-        for candidate in others {
-            let [source] = fetch.plain([candidate], rows);
-            rows::raise::<T, I>(best, rows, stride, source);
+        for (place, route) in again {
+            if let Some(list) = route.single {
+                rows::raise_singles::<T, I>(scratch, routes.list(list), sources.at(*place));
+            }
         }
-        let mut filled = !plain.is_empty();
-        for candidate in again {
-            let turned = if filled { Turned::Raise } else { Turned::Set };
-            let source = fetch.again(candidate, view.columns);
-            rows::turn::<T, I>(source, best, rows, view.columns, turned);
-            filled = true;
+        for (i, (place, route)) in again.iter().enumerate() {
+            let Some(list) = route.turned else { continue };
+            let same = |(_, other): &&(Place, &Route)| other.turned == Some(list);
+            if again[..i].iter().any(|other| same(&other)) {
+                continue; // taken together with the first of the same blocks
+            }
+            let mut others =
+                again[i + 1..].iter().filter(same).map(|(place, _)| sources.at(*place));
+            let blocks = routes.blocks(list);
+            let first = sources.at(*place);
+            match (others.next(), others.next()) {
+                (None, _) => raise_turned::<T, I, 1>(blocks, [first], scratch, turned),
+                (Some(second), None) => {
+                    raise_turned::<T, I, 2>(blocks, [first, second], scratch, turned);
+                }
+                (Some(second), Some(third)) => {
+                    raise_turned::<T, I, 3>(blocks, [first, second, third], scratch, turned);
+                    for other in others {
+                        raise_turned::<T, I, 1>(blocks, [other], scratch, turned);
+                    }
+                }
+            }
         }
-        if !filled {
-            best[..rows * stride].fill(T::Group::splat(T::NONE));
-        }
-        for &(from, offer) in partial {
-            raise_partly::<T, I>(context, fetch, view, (index, from), offer, best, turned);
+        for route in wins {
+            if let Some(list) = route.plain {
+                rows::fill(scratch, routes.list(list), T::ONE);
+            }
         }
     }
 }
 
-/// The next elements of an iterator over a slice.
+/// Asks for the memory of what is offered for a roll, if there is such a roll.
 #[inline(always)]
-fn take<'a, E>(rest: &mut std::slice::Iter<'a, E>, count: u8) -> &'a [E] {
-    let (taken, others) = rest.as_slice().split_at(count as usize);
-    *rest = others.iter();
-    taken
+pub fn ask<T: Value, I: Instructions>(
+    instructions: I,
+    context: &Context<'_, T>,
+    sources: &Sources<'_, T>,
+    slab: &Slab<'_>,
+    roll: usize,
+) {
+    let Some(Offers { whole, plain, again, .. }) = slab.offers.get(roll) else { return };
+    let routes = &context.tables.routes;
+    for &place in whole {
+        rows::ask_all(instructions, sources.at(place), routes.layout(slab.budgets).len);
+    }
+    for (place, route) in plain {
+        for list in route.plain {
+            rows::ask(instructions, routes.list(list), sources.at(*place));
+        }
+    }
+    for (place, route) in again {
+        let source = sources.at(*place);
+        for list in route.single {
+            rows::ask(instructions, routes.list(list), source);
+        }
+        for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {
+            let len = block.source_rows * block.block.columns;
+            rows::ask_all(instructions, &source[block.from..], len);
+        }
+    }
 }
 
-/// Takes a move, by roll and start, that only some rows have, or that leads to other rows.
+/// Takes what blocks offer in which the mover rolls again: the least of the opponent's chances in
+/// the sources, turned.
 #[inline(always)]
-fn raise_partly<T: Value, I: Instructions>(
-    context: &Context<'_, T>,
-    fetch: &mut impl Fetch<T>,
-    view: &View<'_>,
-    (roll, from): (usize, PathPosition),
-    offer: Offer,
-    best: &mut [T::Group],
+fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
+    blocks: &[TurnedBlock],
+    sources: [&[T]; SOURCES],
+    scratch: &mut [T::Group],
     turned: &mut [T::Group],
 ) {
-    let stride = view.stride::<T>();
-    let left = view.left.0;
-    match &context.tables.rules.rolls[roll].moved_from(from).rows {
-        Rows::Same => unreachable!("moves of whole blocks are taken elsewhere"),
-        Rows::SameWithHand { counts } => {
-            let count = counts[left as usize];
-            match offer {
-                Offer::Plain(to) => {
-                    let [to] = fetch.plain([&to], count);
-                    rows::raise::<T, I>(best, count, stride, to);
-                }
-                Offer::Again(to) => {
-                    let to = fetch.again(&to, view.columns);
-                    rows::turn::<T, I>(to, best, count, view.columns, Turned::Raise);
-                }
-                Offer::Win => best[..count * stride].fill(T::Group::splat(T::ONE)),
-            }
-        }
-        Rows::Mapped(map) => {
-            let pairs = map.up_to(left);
-            match offer {
-                Offer::Plain(to) => {
-                    let count = to.count();
-                    let [to] = fetch.plain([&to], count);
-                    rows::raise_mapped::<T, I>(best, stride, pairs, to, count);
-                }
-                Offer::Again(to) => {
-                    let count = to.count();
-                    let to = fetch.again(&to, view.columns);
-                    rows::turn::<T, I>(to, turned, count, view.columns, Turned::Set);
-                    rows::raise_turned::<T, I>(best, stride, pairs, turned, count);
-                }
-                Offer::Win => {
-                    for &(p, _) in pairs {
-                        best[p as usize * stride..][..stride].fill(T::Group::splat(T::ONE));
-                    }
-                }
-            }
+    for block in blocks {
+        let sources = sources.map(|source| &source[block.from..]);
+        let (rows, columns) = (block.block.rows, block.block.columns);
+        let best = &mut scratch[block.to..];
+        if block.pairs.is_empty() {
+            turn::raise::<T, I, SOURCES>(sources, block.source_rows, best, (rows, columns));
+        } else {
+            let size = (block.source_rows, columns);
+            turn::set::<T, I, SOURCES>(sources, block.source_rows, turned, size);
+            turn::raise_pairs::<T, I>(best, block.block.stride, &block.pairs, turned);
         }
     }
 }

@@ -3,13 +3,16 @@
 mod accelerate;
 mod array;
 mod block;
-mod candidates;
 mod certificate;
 mod context;
 mod convergence;
 mod gather;
+mod inner;
+mod layout;
+mod lists;
 mod occupancy;
 mod pass;
+mod routes;
 mod rows;
 mod rules;
 mod scratch;
@@ -18,6 +21,7 @@ mod slab;
 mod solve;
 mod step;
 mod sweep;
+mod turn;
 mod value;
 mod vector;
 

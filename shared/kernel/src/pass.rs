@@ -2,12 +2,13 @@
 #![expect(unsafe_code)]
 
 use crate::{
-    rules::InnerMoves,
+    inner::InnerMoves,
+    layout::Block,
     value::Value,
     vector::{Instructions, Vector},
 };
 
-/// What a pass works with. All matrices have `stride` groups per row.
+/// What a pass works with.
 pub struct Pass<'a, T: Value> {
     /// The moves within the block, by row and roll.
     pub inner: &'a InnerMoves,
@@ -15,78 +16,157 @@ pub struct Pass<'a, T: Value> {
     pub zero: T,
     /// The probabilities of the rolls above 0.
     pub chances: &'a [T],
-    /// By roll, the best of what other blocks offer; `area` groups each.
-    pub best: &'a [T::Group],
-    /// Groups from roll to roll.
-    pub area: usize,
-    /// The block of the player who just moved.
-    pub own: &'a [T::Group],
-    /// Rows of the block.
-    pub rows: usize,
-    /// Groups per row.
-    pub stride: usize,
+    /// The block.
+    pub block: &'a Block,
+    /// What is added to every chance, if anything is.
+    pub shift: T,
 }
 
 impl<T: Value> Pass<'_, T> {
-    /// Computes `value`, the chances of the mover, from high rows to low ones: moves within the
-    /// block lead to higher rows.
+    /// Computes the chances of the mover in a slab's scratch memory, from high rows to low ones:
+    /// moves within the block lead to higher rows.
     #[inline(always)]
-    pub fn run<I: Instructions>(&self, value: &mut [T::Group]) {
-        let size = self.rows * self.stride;
-        assert!(self.own.len() >= size && value.len() >= size && self.area >= size);
-        assert!(self.best.len() >= self.area * self.chances.len());
-        assert!(self.inner.fits(self.rows, self.chances.len()));
-        let mut from = 0;
-        while from < self.stride {
-            match self.stride - from {
-                1 => self.strip::<I, 1>(from, value),
-                2 => self.strip::<I, 2>(from, value),
-                3 => self.strip::<I, 3>(from, value),
-                _ => self.strip::<I, 4>(from, value),
+    pub fn run<I: Instructions, const SHIFTED: bool>(&self, slab: &mut [T::Group]) {
+        let block = &mut slab[self.block.at..self.block.best(self.chances.len())];
+        match (self.inner.width(), self.block.stride, self.chances.len()) {
+            (Some(width), 1, 3) => self.small::<I, SHIFTED, 1, 3>(width, block),
+            (Some(width), 2, 3) => self.small::<I, SHIFTED, 2, 3>(width, block),
+            (Some(width), 1, 4) => self.small::<I, SHIFTED, 1, 4>(width, block),
+            (Some(width), 2, 4) => self.small::<I, SHIFTED, 2, 4>(width, block),
+            (width, stride, _) => {
+                for from in (0..stride).step_by(4) {
+                    match stride - from {
+                        1 => self.strip::<I, SHIFTED, 1>(from, width, block),
+                        2 => self.strip::<I, SHIFTED, 2>(from, width, block),
+                        3 => self.strip::<I, SHIFTED, 3>(from, width, block),
+                        _ => self.strip::<I, SHIFTED, 4>(from, width, block),
+                    }
+                }
             }
-            from += 4;
+        }
+    }
+
+    /// Chances and the shift, between 0 and 1.
+    #[inline(always)]
+    fn shifted<I: Instructions>(&self, chances: T::Vector<I>) -> T::Vector<I> {
+        let (zero, one) = (T::Vector::<I>::splat(T::default()), T::Vector::<I>::splat(T::ONE));
+        chances.plus(T::Vector::<I>::splat(self.shift)).larger(zero).smaller(one)
+    }
+
+    #[inline(always)]
+    fn small<I: Instructions, const SHIFTED: bool, const STRIDE: usize, const ROLLS: usize>(
+        &self,
+        width: usize,
+        block: &mut [T::Group],
+    ) {
+        match width {
+            0 => self.unrolled::<I, SHIFTED, STRIDE, ROLLS, 0>(block),
+            2 => self.unrolled::<I, SHIFTED, STRIDE, ROLLS, 2>(block),
+            _ => self.unrolled::<I, SHIFTED, STRIDE, ROLLS, 3>(block),
+        }
+    }
+
+    /// Computes a block whose rows all have as many rolls and moves for each roll: no loop but
+    /// that over the rows is left.
+    #[inline(always)]
+    fn unrolled<
+        I: Instructions,
+        const SHIFTED: bool,
+        const STRIDE: usize,
+        const ROLLS: usize,
+        const WIDTH: usize,
+    >(
+        &self,
+        block: &mut [T::Group],
+    ) {
+        let rows = self.block.rows;
+        let area = self.block.area();
+        let first: *mut T::Group = block.as_mut_ptr();
+        let zero = T::Vector::<I>::splat(self.zero);
+        let mut chances = [zero; ROLLS];
+        for (vector, &chance) in chances.iter_mut().zip(self.chances) {
+            *vector = T::Vector::<I>::splat(chance);
+        }
+        let stream = self.inner.stream(rows, ROLLS);
+        assert!(stream.len() == rows * ROLLS * WIDTH);
+        let mut moves = stream.as_ptr();
+        let read = |at: usize| -> [T::Vector<I>; STRIDE] {
+            // SAFETY: `at` is a row of the block's scratch memory, whose length `run` has checked: a
+            // row of a matrix, or one that a move within the block leads to.
+            std::array::from_fn(|i| unsafe { T::Vector::<I>::read(first.add(at + i).cast()) })
+        };
+        for p in (0..rows).rev() {
+            let value = STRIDE + p * STRIDE;
+            let own = read(value + area);
+            let mut sum = own.map(|own| own.times(zero));
+            for (roll, &chance) in chances.iter().enumerate() {
+                let mut top = read(value + (2 + roll) * area);
+                for i in 0..WIDTH {
+                    // SAFETY: the stream has so many moves for each row and roll, as asserted above.
+                    let row = unsafe { *moves.add(roll * WIDTH + i) } as usize;
+                    let offered = read(row * STRIDE);
+                    for (top, offered) in top.iter_mut().zip(offered) {
+                        *top = top.larger(offered);
+                    }
+                }
+                for ((sum, top), own) in sum.iter_mut().zip(top).zip(own) {
+                    // Where there is no legal move the turn passes.
+                    *sum = sum.plus(chance.times(top.or_if_none(own)));
+                }
+            }
+            // SAFETY: the moves of the next row, or the end of the stream.
+            moves = unsafe { moves.add(ROLLS * WIDTH) };
+            for (i, sum) in sum.into_iter().enumerate() {
+                let sum = if SHIFTED { self.shifted::<I>(sum) } else { sum };
+                // SAFETY: as for `read`.
+                unsafe { sum.write(first.add(value + i).cast()) };
+            }
         }
     }
 
     /// Computes `WIDTH` groups of every row, from group `from` on.
     #[inline(always)]
-    fn strip<I: Instructions, const WIDTH: usize>(&self, from: usize, value: &mut [T::Group]) {
-        let value = value.as_mut_ptr();
-        let mut stream = self.inner.stream();
+    fn strip<I: Instructions, const SHIFTED: bool, const WIDTH: usize>(
+        &self,
+        from: usize,
+        width: Option<usize>,
+        block: &mut [T::Group],
+    ) {
+        let Block { rows, stride, .. } = *self.block;
+        let area = self.block.area();
+        let first: *mut T::Group = block.as_mut_ptr();
+        let mut stream = self.inner.stream(rows, self.chances.len()).iter();
+        let mut next = || stream.next().copied().unwrap_or(0) as usize;
         let zero = T::Vector::<I>::splat(self.zero);
-        for p in (0..self.rows).rev() {
-            let at = p * self.stride + from;
-            let read = |matrix: *const T::Group, at: usize| -> [T::Vector<I>; WIDTH] {
-                // SAFETY: `at` is the start of a strip in a row below `rows` of a matrix whose size
-                // `run` has checked (for `best`, of one of its rolls).
-                std::array::from_fn(|i| unsafe { T::Vector::<I>::read(matrix.add(at + i).cast()) })
-            };
-            let own = read(self.own.as_ptr(), at);
+        let read = |at: usize| -> [T::Vector<I>; WIDTH] {
+            // SAFETY: `at` is the start of a strip in a row of the block's scratch memory, whose
+            // length `run` has checked: a row of a matrix, or one that a move within the block leads to.
+            std::array::from_fn(|i| unsafe { T::Vector::<I>::read(first.add(at + i).cast()) })
+        };
+        for p in (0..rows).rev() {
+            let value = stride + p * stride + from;
+            let own = read(value + area);
             let mut sum = own.map(|own| own.times(zero));
-            for (roll, &chance) in self.chances.iter().enumerate() {
-                let mut top = read(self.best.as_ptr(), roll * self.area + at);
-                let moves = stream.count();
+            let mut best = value + area;
+            for &chance in self.chances {
+                best += area;
+                let mut top = read(best);
+                let moves = width.unwrap_or_else(&mut next);
                 for _ in 0..moves {
-                    let mv = stream.next();
-                    let at = mv.row() * self.stride + from;
-                    let matrix =
-                        if mv.rolls_again() { value.cast_const() } else { self.own.as_ptr() };
-                    let offered = read(matrix, at);
+                    let offered = read(next() * stride + from);
                     for (top, offered) in top.iter_mut().zip(offered) {
                         *top = top.larger(offered);
                     }
                 }
-                if moves == 0 && top[0].first() == T::NONE {
-                    top = own; // no legal move: the turn passes
-                }
                 let chance = T::Vector::<I>::splat(chance);
-                for (sum, top) in sum.iter_mut().zip(top) {
-                    *sum = sum.plus(chance.times(top));
+                for ((sum, top), own) in sum.iter_mut().zip(top).zip(own) {
+                    *sum = sum.plus(chance.times(top.or_if_none(own)));
                 }
             }
             for (i, sum) in sum.into_iter().enumerate() {
+                let sum = if SHIFTED { self.shifted::<I>(sum) } else { sum };
                 // SAFETY: as for `read`.
-                unsafe { sum.write(value.add(at + i).cast()) };
+                unsafe { sum.write(first.add(value + i).cast()) };
             }
         }
     }

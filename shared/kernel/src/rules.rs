@@ -127,10 +127,8 @@ pub struct RollMoves {
     pub chance: f64,
     /// The moves that leave the block, by the path position they start from.
     pub moves: Vec<Option<BlockMove>>,
-    /// Where moves start that leave all rows as they are and need no piece in hand.
-    pub from_whole: u64,
-    /// Where the other moves that leave the block start.
-    pub from_partial: u64,
+    /// Where moves start that leave the slab.
+    pub leaves_slab: u64,
     /// Where moves start that end on the square they left, on another lap.
     pub from_same_square: u64,
 }
@@ -147,13 +145,11 @@ impl RollMoves {
         let starts = |wanted: &dyn Fn(&BlockMove) -> bool| {
             moves.iter().filter(|mv| wanted(mv)).fold(0, |mask, mv| mask | 1 << mv.from)
         };
-        let whole = |mv: &BlockMove| matches!(mv.rows, Rows::Same);
         let mut this = Self {
             value: roll.value,
             chance: roll.chance(),
             moves: vec![None; encoding.ruleset().path().len() as usize + 1],
-            from_whole: starts(&whole),
-            from_partial: starts(&|mv| !whole(mv)),
+            leaves_slab: starts(&|mv| !mv.stays_in_slab()),
             from_same_square: starts(&|mv| mv.same_square),
         };
         for mv in moves {
@@ -164,89 +160,6 @@ impl RollMoves {
     }
 }
 
-/// A move within a block: a row that the best move is sought among too. Which ones depends on
-/// the row and on how many pieces a row may have, nothing else.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct InnerMove(u32);
-
-impl InnerMove {
-    fn new(row: usize, rolls_again: bool) -> Self {
-        Self((row as u32) << 1 | u32::from(rolls_again))
-    }
-
-    /// The row it leads to, higher than the one it starts from.
-    #[inline(always)]
-    pub fn row(self) -> usize {
-        (self.0 >> 1) as usize
-    }
-
-    /// Whether the player rolls again: the row is then one of those being computed.
-    #[inline(always)]
-    pub fn rolls_again(self) -> bool {
-        self.0 & 1 == 1
-    }
-}
-
-/// The moves within a block, for blocks whose rows have at most k pieces, in the order in which a
-/// pass needs them: for each row from the highest down, for each roll, their number and then the
-/// moves themselves.
-#[derive(Clone, Debug)]
-pub struct InnerMoves {
-    rolls: usize,
-    rows: usize,
-    stream: Vec<InnerMove>,
-}
-
-impl InnerMoves {
-    /// Whether these are the moves of a block of so many rows and rolls: the stream then has that
-    /// many numbers of moves, and every move leads to one of the rows.
-    #[inline(always)]
-    pub fn fits(&self, rows: usize, rolls: usize) -> bool {
-        self.rolls == rolls && self.rows == rows
-    }
-
-    /// What a quantity adds up to at the most if it is 1 for each row, and comes in again, with the
-    /// chance of the roll, from the row that a move leads to after which the player rolls again.
-    pub fn most_weight_of_again(&self, chances: &[f64]) -> f64 {
-        let mut weights = vec![1.0f64; self.rows];
-        let mut stream = self.stream();
-        for row in (0..self.rows).rev() {
-            for chance in chances {
-                let moves = (0..stream.count()).map(|_| stream.next()).collect::<Vec<_>>();
-                let again = moves.iter().filter(|mv| mv.rolls_again());
-                let most = again.map(|mv| weights[mv.row()]).fold(0.0, f64::max);
-                weights[row] += chance * most;
-            }
-        }
-        weights.into_iter().fold(1.0, f64::max)
-    }
-
-    /// The numbers and the moves.
-    #[inline(always)]
-    pub fn stream(&self) -> InnerStream<'_> {
-        InnerStream(self.stream.iter())
-    }
-}
-
-/// What is left of a stream of moves.
-pub struct InnerStream<'a>(std::slice::Iter<'a, InnerMove>);
-
-impl InnerStream<'_> {
-    /// How many moves follow for the next row and roll.
-    #[inline(always)]
-    pub fn count(&mut self) -> u32 {
-        self.next().0
-    }
-
-    /// The next move.
-    #[inline(always)]
-    pub fn next(&mut self) -> InnerMove {
-        let next = self.0.next();
-        debug_assert!(next.is_some(), "a pass takes what the stream has");
-        next.copied().unwrap_or(InnerMove(0))
-    }
-}
-
 /// The moves of a ruleset, sorted by what they touch.
 #[derive(Clone, Debug)]
 pub struct Rules {
@@ -254,8 +167,6 @@ pub struct Rules {
     pub zero: f64,
     /// The rolls above 0.
     pub rolls: Vec<RollMoves>,
-    /// The moves within a block by k, the most pieces its rows have.
-    pub inner: Vec<InnerMoves>,
     /// Whether a capture grants another roll.
     pub captures_grant_rolls: bool,
 }
@@ -269,18 +180,16 @@ impl Rules {
         Self {
             zero: rolls.iter().filter(|roll| roll.value == 0).map(|roll| roll.chance()).sum(),
             rolls: moving().map(|roll| RollMoves::new(encoding, roll)).collect(),
-            inner: (0..=ruleset.pieces())
-                .map(|k| {
-                    inner_moves(encoding, &moving().map(|roll| roll.value).collect::<Vec<_>>(), k)
-                })
-                .collect(),
             captures_grant_rolls: ruleset.captures_grant_rolls(),
         }
     }
 }
 
 /// The path positions a roll leads from and to.
-fn path_moves(encoding: &Encoding, roll: u8) -> impl Iterator<Item = (PathPosition, PathPosition)> {
+pub fn path_moves(
+    encoding: &Encoding,
+    roll: u8,
+) -> impl Iterator<Item = (PathPosition, PathPosition)> {
     let last = encoding.ruleset().path().len() + 1;
     (0..last).map(move |from| (from, from + roll)).filter(move |&(_, to)| to <= last)
 }
@@ -335,37 +244,4 @@ fn block_moves(encoding: &Encoding, roll: u8) -> Vec<BlockMove> {
         moves.push(BlockMove { from, to, leaves, end, rows, rosette, same_square });
     }
     moves
-}
-
-fn inner_moves(encoding: &Encoding, rolls: &[u8], k: u8) -> InnerMoves {
-    let (ruleset, private) = (encoding.ruleset(), encoding.private());
-    let is_private = |at: PathPosition| private.positions() >> at & 1 == 1;
-    let rows = private.count(k) as usize;
-    let mut stream = Vec::new();
-    for row in (0..rows).rev() {
-        let mask = private.mask(row);
-        for &roll in rolls {
-            let count = stream.len();
-            stream.push(InnerMove(0));
-            for (from, to) in path_moves(encoding, roll) {
-                let may_leave = match from {
-                    0 => mask.count_ones() < u32::from(k),
-                    _ => is_private(from) && mask >> from & 1 == 1,
-                };
-                if !may_leave || to > ruleset.path().len() || !is_private(to) {
-                    continue;
-                }
-                let without = if from == 0 { mask } else { mask & !(1 << from) };
-                if without & ruleset.own_on_square_of(to) != 0 {
-                    continue;
-                }
-                let after = private.rank(without | 1 << to).expect("one piece to a square");
-                assert!(row < after && after < rows, "moves within a block lead to higher rows");
-                let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
-                stream.push(InnerMove::new(after, again));
-            }
-            stream[count] = InnerMove((stream.len() - count - 1) as u32);
-        }
-    }
-    InnerMoves { rolls: rolls.len(), rows, stream }
 }

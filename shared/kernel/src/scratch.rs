@@ -1,41 +1,39 @@
 //! The working memory of one thread.
 
-use crate::candidates::Candidates;
-use crate::value::{Group, Value, groups};
+use ziggurat_encoding::Encoding;
 
-/// Matrices for the largest pair of blocks.
+use crate::{
+    layout::Layout,
+    value::{Group, Value, groups},
+};
+
+/// Working memory for the largest pair of slabs.
 pub struct Scratch<T: Value> {
-    /// For both views of a pair, by roll: the best of what other blocks offer.
-    pub best: [Vec<T::Group>; 2],
-    /// Both views' own blocks.
-    pub own: [Vec<T::Group>; 2],
-    /// The chances of the mover.
-    pub value: Vec<T::Group>,
+    /// A slab and its swap, one after the other, as [`Layout`] describes them.
+    pub slabs: Vec<T::Group>,
     /// A block turned to the mover's rows.
     pub turned: Vec<T::Group>,
-    /// What other blocks offer both views of a pair, and those of the pair that comes next.
-    pub candidates: [[Candidates; 2]; 2],
 }
 
 impl<T: Value> Scratch<T> {
-    /// Working memory for blocks of up to `side` x `side` values and `rolls` rolls above 0.
-    pub fn new(side: usize, rolls: usize) -> Self {
-        let matrices = |count: usize| vec![T::Group::splat(T::ONE); Self::area(side) * count];
-        Self {
-            best: [matrices(rolls), matrices(rolls)],
-            own: [matrices(1), matrices(1)],
-            value: matrices(1),
-            turned: matrices(1),
-            candidates: Default::default(),
-        }
+    /// Working memory for the slabs of an encoding's ruleset.
+    pub fn new(encoding: &Encoding) -> Self {
+        let (slabs, turned) = Self::sizes(encoding);
+        let filled = |groups| vec![T::Group::splat(T::ONE); groups];
+        Self { slabs: filled(slabs), turned: filled(turned) }
     }
 
     /// The size in bytes of [`Scratch::new`]'s memory.
-    pub fn bytes(side: usize, rolls: usize) -> u64 {
-        (Self::area(side) * (2 * rolls + 4) * size_of::<T::Group>()) as u64
+    pub fn bytes(encoding: &Encoding) -> u64 {
+        let (slabs, turned) = Self::sizes(encoding);
+        ((slabs + turned) * size_of::<T::Group>()) as u64
     }
 
-    fn area(side: usize) -> usize {
-        groups::<T>(side) * T::LANES * groups::<T>(side)
+    fn sizes(encoding: &Encoding) -> (usize, usize) {
+        let pieces = encoding.ruleset().pieces();
+        let rolls = encoding.ruleset().dice().rolls().iter().filter(|roll| roll.value > 0).count();
+        let side = groups::<T>(encoding.private().count(pieces) as usize);
+        let slab = Layout::new::<T>(encoding, (pieces, pieces), rolls).groups;
+        (2 * slab, side * T::LANES * side)
     }
 }

@@ -138,8 +138,13 @@ mod tests {
                 let (a, b) = (V::<T, I>::read(at(&rows)), V::<T, I>::read(at(&others)));
                 let (c, d) =
                     (V::<T, Portable>::read(at(&rows)), V::<T, Portable>::read(at(&others)));
-                assert_eq!(a.first(), c.first());
+                let none = (V::<T, I>::splat(T::NONE), V::<T, Portable>::splat(T::NONE));
                 let pairs = [
+                    (written(&|o| a.smaller(b).write(o)), written(&|o| c.smaller(d).write(o))),
+                    (
+                        written(&|o| none.0.or_if_none(a).or_if_none(b).write(o)),
+                        written(&|o| none.1.or_if_none(c).or_if_none(d).write(o)),
+                    ),
                     (written(&|o| a.larger(b).write(o)), written(&|o| c.larger(d).write(o))),
                     (written(&|o| a.times(b).write(o)), written(&|o| c.times(d).write(o))),
                     (written(&|o| a.plus(b).write(o)), written(&|o| c.plus(d).write(o))),
@@ -149,7 +154,7 @@ mod tests {
                     assert_eq!(these, portable);
                 }
             }
-            let square = V::<T, I>::read_transposed(|i| rows[i * T::LANES..].as_ptr());
+            let square = V::<T, I>::transposed(|i| V::<T, I>::read(rows[i * T::LANES..].as_ptr()));
             for (j, vector) in square.as_ref().iter().enumerate() {
                 let column: Vec<T> = (0..T::LANES).map(|i| rows[i * T::LANES + j]).collect();
                 assert_eq!(written(&|o| vector.write(o)), column);

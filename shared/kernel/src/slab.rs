@@ -1,7 +1,7 @@
 //! Slabs: what all blocks that agree on the outer squares have in common.
 //!
-//! Where a move leads that leaves or reaches an outer square, and whether the outer squares allow
-//! it, is the same for every block of a slab: it is worked out once, as a [`Target`].
+//! Which moves the outer squares allow, and where they lead, is the same for every block of a slab:
+//! it is found once, as a list of *offers*, each a place and what to do with the values there.
 
 use ziggurat_encoding::{SharedConfiguration, shared::Budgets};
 use ziggurat_game::PathPosition;
@@ -9,6 +9,7 @@ use ziggurat_game::PathPosition;
 use crate::{
     context::Context,
     occupancy::Occupancy,
+    routes::Route,
     rules::{BlockMove, End},
     value::Value,
 };
@@ -39,19 +40,11 @@ pub struct Place {
     pub start: usize,
 }
 
-impl Place {
-    /// The place so many values further on.
-    #[inline(always)]
-    pub fn after(self, offset: usize) -> Self {
-        Self { start: self.start + offset, ..self }
-    }
-}
-
 impl<'a, T> Sources<'a, T> {
-    /// The values at so many from a place on.
+    /// The values from a place on.
     #[inline(always)]
-    pub fn at(&self, place: Place, offset: usize) -> &'a [T] {
-        &self.arrays[place.array][place.start + offset..]
+    pub fn at(&self, place: Place) -> &'a [T] {
+        &self.arrays[place.array][place.start..]
     }
 }
 
@@ -62,181 +55,115 @@ pub trait Placed {
     fn place(&self, orientation: usize, offset: u64) -> Place;
 }
 
-/// Where a move leads from the blocks of a slab.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct Target {
-    /// The slab in which the mover just moved.
-    pub plain: Place,
-    /// The slab in which the other player just moved: where the mover rolls again, turned.
-    pub again: Place,
-    /// The blocks of these slabs, as [`Tables::blocks_of`] numbers them.
-    ///
-    /// [`Tables::blocks_of`]: crate::context::Tables::blocks_of
-    pub plain_blocks: u32,
-    /// See [`Target::plain_blocks`].
-    pub again_blocks: u32,
-    /// The path position it reaches if that is on an inner square, as a mask: if the opponent
-    /// stands there, `weight` times the digit at `place` goes away too.
-    pub captures_at: u64,
-    /// What the move adds to the inner value.
-    pub step: i16,
-    /// The weight of the inner square it reaches.
-    pub weight: u16,
-    /// The place among the inner squares of the one it reaches.
-    pub place: u8,
-    /// Whether the mover rolls again whatever the inner squares are.
-    pub rolls_again: bool,
-    /// Whether the move wins the game.
-    pub wins: bool,
-}
-
-impl Target {
-    /// The target of a move that is the same for all inner squares, between the slabs of a
-    /// configuration with these budgets.
-    fn between<T: Value>(
-        context: &Context<'_, T>,
-        (plain, again): (Place, Place),
-        (own, opponent): Budgets,
-    ) -> Self {
-        Self {
-            plain,
-            again,
-            plain_blocks: context.tables.blocks_of((own, opponent)),
-            again_blocks: context.tables.blocks_of((opponent, own)),
-            ..Self::default()
-        }
-    }
-
-    /// Adds what a move does to the inner squares.
-    fn with_inner_squares(mut self, mv: &BlockMove) -> Self {
-        if let Some(left) = mv.leaves
-            && let Some(inner) = left.inner
-        {
-            self.step -= (inner.weight * u16::from(left.digit)) as i16;
-        }
-        if let End::Shared(reached) = mv.end
-            && let Some(inner) = reached.inner
-        {
-            self.step += (inner.weight * u16::from(reached.digit)) as i16;
-            self.captures_at = 1 << mv.to;
-            self.weight = inner.weight;
-            self.place = inner.place as u8;
-        }
-        self
-    }
+/// What the outer squares of a slab allow for a roll, and where it leads.
+#[derive(Clone, Debug, Default)]
+pub struct Offers<'t> {
+    /// Slabs all whose rows are offered as they are: the turn passes.
+    pub whole: Vec<Place>,
+    /// Slabs some of whose rows are offered.
+    pub plain: Vec<(Place, &'t Route)>,
+    /// Slabs in which the other player just moved, to be turned: the mover rolls again.
+    pub again: Vec<(Place, &'t Route)>,
+    /// Moves that win.
+    pub wins: Vec<&'t Route>,
 }
 
 /// A slab as a mover sees it.
 #[derive(Clone, Debug, Default)]
-pub struct Slab {
-    /// Which orientation of the step the mover's own blocks are in.
-    pub orientation: usize,
+pub struct Slab<'t> {
     /// The pieces that the outer squares leave, (mover, opponent).
     pub budgets: Budgets,
     /// Where its values are found.
     pub own: Place,
-    /// Who stands where on the outer squares.
-    pub occupancy: Occupancy,
-    /// By roll and path position a move starts from.
-    targets: Vec<Target>,
-    stride: usize,
+    /// What is offered for each roll.
+    pub offers: Vec<Offers<'t>>,
 }
 
-impl Slab {
+/// A slab's shared configuration, in an orientation.
+struct At<'a> {
+    w: &'a SharedConfiguration,
+    orientation: usize,
+    occupancy: Occupancy,
+}
+
+impl<'t> Slab<'t> {
     /// Works out the slab of `w`, whose inner squares are empty.
     pub fn set<T: Value>(
         &mut self,
-        context: &Context<'_, T>,
+        context: &Context<'t, T>,
         placed: &impl Placed,
         w: &SharedConfiguration,
         budgets: Budgets,
         orientation: usize,
     ) {
-        let rules = &context.tables.rules;
-        self.orientation = orientation;
+        let tables = context.tables;
+        let tier = context.tiers[orientation];
         self.budgets = budgets;
-        self.occupancy = context.tables.occupancies.of(w);
-        self.stride = context.encoding.geometry().own_place.len();
-        self.targets.resize(self.stride * rules.rolls.len(), Target::default());
-        let itself = places(context, placed, w, budgets, orientation);
-        self.own = itself.plain;
-        let inner = if budgets.0 > 0 { context.tables.inner_from } else { 0 };
-        for (roll, targets) in rules.rolls.iter().zip(self.targets.chunks_mut(self.stride)) {
-            let open = !(self.occupancy.blocked >> roll.value) | roll.from_same_square;
-            let starts = (self.occupancy.own | inner) & (roll.from_whole | roll.from_partial);
-            for from in bits(starts & open) {
-                let mv = roll.moved_from(from);
-                let target = if mv.stays_in_slab() {
-                    Target { rolls_again: mv.rosette, ..itself }
-                } else {
-                    target_of(context, placed, mv, w, budgets, orientation, &self.occupancy)
-                };
-                targets[from as usize] = target.with_inner_squares(mv);
+        self.own = placed.place(orientation, context.encoding.shared().offset(tier, w));
+        self.offers.resize_with(tables.rules.rolls.len(), Offers::default);
+        let at = At { w, orientation, occupancy: tables.occupancies.of(w) };
+        let inner = if budgets.0 > 0 { tables.inner_from } else { 0 };
+        for (roll, (moves, offers)) in tables.rules.rolls.iter().zip(&mut self.offers).enumerate() {
+            offers.whole.clear();
+            offers.plain.clear();
+            offers.again.clear();
+            offers.wins.clear();
+            let open = !(at.occupancy.blocked >> moves.value) | moves.from_same_square;
+            for from in bits((at.occupancy.own | inner) & moves.leaves_slab & open) {
+                let captures = at.occupancy.captures >> moves.moved_from(from).to & 1 == 1;
+                if let Some(route) = tables.routes.of_move(budgets, roll, from, captures) {
+                    at.offer(context, placed, moves.moved_from(from), route, offers);
+                }
             }
         }
     }
+}
 
-    /// Where the move of a roll from a path position leads, which the outer squares allow.
+impl At<'_> {
+    /// Adds what a move offers.
     #[inline(always)]
-    pub fn target_of_move(&self, roll: usize, from: PathPosition) -> &Target {
-        &self.targets[roll * self.stride + from as usize]
-    }
-}
-
-/// The slab of a configuration in both orientations.
-fn places<T: Value>(
-    context: &Context<'_, T>,
-    placed: &impl Placed,
-    w: &SharedConfiguration,
-    budgets: Budgets,
-    orientation: usize,
-) -> Target {
-    let shared = context.encoding.shared();
-    let other = context.swapped(orientation);
-    let plain = placed.place(orientation, shared.offset(context.tiers[orientation], w));
-    let again = placed.place(other, shared.offset(context.tiers[other], &shared.swap(w)));
-    Target::between(context, (plain, again), budgets)
-}
-
-/// The target of a move that leaves the slab.
-fn target_of<T: Value>(
-    context: &Context<'_, T>,
-    placed: &impl Placed,
-    mv: &BlockMove,
-    w: &SharedConfiguration,
-    budgets: Budgets,
-    orientation: usize,
-    occupancy: &Occupancy,
-) -> Target {
-    let shared = context.encoding.shared();
-    let mut w = *w;
-    let (mut own, mut opponent) = budgets;
-    if let Some(left) = mv.leaves.filter(|left| left.inner.is_none()) {
-        shared.change(&mut w, left.square, left.digit, 0);
-        own += 1;
-    }
-    let mut captures = false;
-    match mv.end {
-        End::Shared(reached) if reached.inner.is_none() => {
-            captures = occupancy.captures >> mv.to & 1 == 1;
-            let before = if captures { shared.digit(&w, reached.square) } else { 0 };
+    fn offer<'t, T: Value>(
+        &self,
+        context: &Context<'t, T>,
+        placed: &impl Placed,
+        mv: &BlockMove,
+        route: &'t Route,
+        offers: &mut Offers<'t>,
+    ) {
+        let shared = context.encoding.shared();
+        let mut w = *self.w;
+        if let Some(left) = mv.leaves.filter(|left| left.inner.is_none()) {
+            shared.change(&mut w, left.square, left.digit, 0);
+        }
+        if let End::Shared(reached) = mv.end
+            && reached.inner.is_none()
+        {
+            let before = shared.digit(&w, reached.square);
             shared.change(&mut w, reached.square, before, reached.digit);
-            own -= 1;
-            opponent += u8::from(captures);
         }
-        End::Shared(_) | End::Private => {}
-        End::Scored => {
-            own -= 1;
-            let Some(tier) = context.after_scoring(orientation) else {
-                return Target { wins: true, ..Target::default() };
+        let orientation = self.orientation;
+        if route.plain.is_some() {
+            let place = if mv.end == End::Scored {
+                let Some(tier) = context.after_scoring(orientation) else {
+                    return offers.wins.push(route);
+                };
+                let start = shared.offset(tier, &w) as usize;
+                Place { array: arrays::FINAL + orientation, start }
+            } else {
+                placed.place(orientation, shared.offset(context.tiers[orientation], &w))
             };
-            let start = shared.offset(tier, &w) as usize;
-            let plain = Place { array: arrays::FINAL + orientation, start };
-            return Target::between(context, (plain, plain), (own, opponent));
+            if route.is_whole {
+                offers.whole.push(place);
+            } else {
+                offers.plain.push((place, route));
+            }
+        }
+        if route.rolls_again() {
+            let other = context.swapped(orientation);
+            let offset = shared.offset(context.tiers[other], &shared.swap(&w));
+            offers.again.push((placed.place(other, offset), route));
         }
     }
-    let rolls_again = mv.rosette || captures && context.tables.rules.captures_grant_rolls;
-    Target { rolls_again, ..places(context, placed, &w, (own, opponent), orientation) }
 }
 
 /// The set bits of a mask.

@@ -221,8 +221,11 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
         threads => threads,
     };
-    let rolls = encoding.ruleset().dice().rolls().len();
-    let scratch = threads as u64 * Scratch::<f64>::bytes(Tables::side(encoding), rolls);
+    let scratch = threads as u64
+        * match settings.precision {
+            Precision::F32 => Scratch::<f32>::bytes(encoding),
+            Precision::F64 => Scratch::<f64>::bytes(encoding),
+        };
     let level = |tier: Tier| tier.just_moved + tier.to_move;
     let mut peak = 0;
     let mut steps = Vec::new();
@@ -317,6 +320,10 @@ struct Solver<'a, T> {
     cancelled: &'a Cancelled,
     tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
     tables: Tables,
+    /// For the first supersteps.
+    tables_in_f32: Option<Tables>,
+    /// For proofs, if they are not [`Solver::tables`].
+    tables_in_f64: Option<Tables>,
     positions_swept: AtomicU64,
     /// The final values, padded, of the tiers that are still read, and what is proven of them.
     finals: HashMap<Tier, (Array<T>, f64)>,
@@ -334,7 +341,10 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             settings,
             cancelled,
             tell: Mutex::new(tell),
-            tables: Tables::new(encoding),
+            tables: Tables::new::<T>(encoding),
+            tables_in_f32: T::STARTS_IN_F32.then(|| Tables::new::<f32>(encoding)),
+            tables_in_f64: (!T::STARTS_IN_F32 && settings.certified)
+                .then(|| Tables::new::<f64>(encoding)),
             positions_swept: AtomicU64::new(0),
             finals: HashMap::new(),
         }
@@ -382,8 +392,10 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let shards = self.encoding.shards(tier, limit);
         self.tell(Event::StepStarted { step });
         let mut statistics = TierStatistics::default();
-        let rough = T::STARTS_IN_F32
-            .then(|| self.solve_roughly(step, tier, shards.clone(), &mut statistics))
+        let rough = self
+            .tables_in_f32
+            .as_ref()
+            .map(|tables| self.solve_roughly(step, tier, tables, shards.clone(), &mut statistics))
             .transpose()?;
         let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier].0);
         let mut values: Vec<Array<T>> = match rough {
@@ -443,7 +455,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     ) -> Option<Certificate> {
         let step = UncertifiedStep {
             encoding: self.encoding,
-            tables: &self.tables,
+            tables: self.tables_in_f64.as_ref().unwrap_or(&self.tables),
             tier,
             shards: shards.to_vec(),
         };
@@ -460,6 +472,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         &self,
         step: usize,
         tier: Tier,
+        tables: &Tables,
         shards: Vec<Shard>,
         statistics: &mut TierStatistics,
     ) -> Result<Vec<Array<f32>>, SolveError> {
@@ -469,7 +482,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             .filter(|tier| tier.just_moved > 0)
             .map(|tier| (tier, self.finals[&tier].0.converted()))
             .collect();
-        let context = Context::new(self.encoding, &self.tables, tier, |tier| &finals[&tier]);
+        let context = Context::new(self.encoding, tables, tier, |tier| &finals[&tier]);
         let mut state = StepState::new(&context, shards);
         self.iterate(
             step,
@@ -547,7 +560,7 @@ fn time_supersteps_in<T: Value>(
     supersteps: u32,
 ) -> Result<Vec<Duration>, SolveError> {
     let pool = thread_pool(settings.threads)?;
-    let tables = Tables::new(encoding);
+    let tables = Tables::new::<T>(encoding);
     let halves = |tier: Tier| {
         let len = if tier.just_moved > 0 { encoding.tier_len(tier) as usize } else { 0 };
         Array::filled(T::from_f64(0.5), len)

@@ -6,7 +6,10 @@
 //! superstep. A shard reads its own values as they are now and those of the other shards as they
 //! were published at the last barrier, so the result does not depend on threads or timing.
 
-use std::ops::Range;
+use std::{
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Shard, Tier};
@@ -14,7 +17,7 @@ use ziggurat_encoding::{Shard, Tier};
 use crate::{
     accelerate::{DIFFERENCES, PIECE, Piece, extrapolate},
     array::Array,
-    context::{Context, Tables},
+    context::Context,
     scratch::Scratch,
     simd::Simd,
     slab::{Place, Placed, arrays},
@@ -23,7 +26,7 @@ use crate::{
 };
 
 /// The state of a step between two supersteps.
-pub struct StepState<T> {
+pub struct StepState<T: Value> {
     shards: Vec<Shard>,
     /// The shards' own values: range after range, each padded.
     live: Array<T>,
@@ -35,6 +38,8 @@ pub struct StepState<T> {
     units: Vec<[f32; DIFFERENCES]>,
     /// Supersteps made.
     supersteps: usize,
+    /// Working memory that no thread uses at the moment.
+    scratch: Mutex<Vec<Scratch<T>>>,
 }
 
 /// A shard during a superstep, with its own values: one slice for each range, the second empty if
@@ -118,6 +123,7 @@ impl<T: Value> StepState<T> {
             differences: std::array::from_fn(|_| Array::filled(0, positions)),
             units: vec![[0.0; DIFFERENCES]; pieces],
             supersteps: 0,
+            scratch: Mutex::default(),
         };
         let pieces = state.pieces(0..state.shards.len());
         pieces.into_par_iter().for_each(|piece| piece.live.copy_from_slice(piece.published));
@@ -144,9 +150,7 @@ impl<T: Value> StepState<T> {
 
     /// Sweeps the shards of a wave and publishes the result. Returns the largest change.
     fn sweep(&mut self, wave: Range<usize>, context: &Context<'_, T>, simd: Simd) -> f64 {
-        let Self { shards, live, published, .. } = self;
-        let rolls = context.tables.rules.rolls.len();
-        let scratch = || Scratch::new(Tables::side(context.encoding), rolls);
+        let Self { shards, live, published, scratch, .. } = self;
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("the shards fit");
         let mut parts: Vec<LiveShard<'_, T>> = shards
@@ -154,8 +158,12 @@ impl<T: Value> StepState<T> {
             .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
             .collect();
         let parts: Vec<_> = parts.drain(wave.clone()).collect();
-        parts.into_par_iter().with_max_len(1).for_each_init(scratch, |scratch, shard| {
-            shard.sweep(context, published, scratch, simd);
+        parts.into_par_iter().with_max_len(1).for_each(|shard| {
+            let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
+            let kept = free().pop();
+            let mut working = kept.unwrap_or_else(|| Scratch::new(context.encoding));
+            shard.sweep(context, published, &mut working, simd);
+            free().push(working);
         });
         let row = self.supersteps % DIFFERENCES;
         let changes = self.pieces(wave).into_par_iter().map(|mut piece| piece.publish(row));
@@ -262,14 +270,17 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
-    use crate::convergence::{Convergence, Next};
+    use crate::{
+        context::Tables,
+        convergence::{Convergence, Next},
+    };
 
     /// The step {1, 1} of skiriuk, whose supersteps converge slowly.
     fn solve_skiriuk(iterate: impl Fn(&Context<'_, f64>, &mut StepState<f64>) + Sync) -> Vec<f64> {
         let overrides = Overrides { pieces: Some(1), ..Overrides::default() };
         let ruleset = Ruleset::builtin("skiriuk").unwrap().with(&overrides).unwrap();
         let encoding = Encoding::new(&ruleset).unwrap();
-        let tables = Tables::new(&encoding);
+        let tables = Tables::new::<f64>(&encoding);
         let tier = Tier::new(1, 1);
         let context = Context::new(&encoding, &tables, tier, |_| unreachable!("a score wins"));
         let shards = encoding.shards(tier, 8);

@@ -1,25 +1,26 @@
-//! The sweep of a slab: its pairs of blocks, in descending order.
+//! The sweep of a slab: what other slabs offer, then its pairs of blocks, in descending order.
 
 use ziggurat_encoding::Shard;
 
 use crate::{
     array::Array,
-    block::{self, Pair, View},
+    block::{self, View},
     context::Context,
+    gather::{ask, gather},
     rows,
     scratch::Scratch,
     simd::Operation,
     slab::{Place, Placed, Slab, Sources, arrays},
-    value::Value,
+    value::{Group, Value},
     vector::Instructions,
 };
 
 /// Visits the slabs of a shard with their swaps in descending order, and whether the two are one.
-pub fn for_each_pair_of_slabs<T: Value>(
-    context: &Context<'_, T>,
+pub fn for_each_pair_of_slabs<'t, T: Value>(
+    context: &Context<'t, T>,
     shard: &Shard,
     placed: &impl Placed,
-    mut visit: impl FnMut(&[Slab; 2], bool),
+    mut visit: impl FnMut(&[Slab<'t>; 2], bool),
 ) {
     let shared = context.encoding.shared();
     let last = context.tiers.len() - 1;
@@ -48,7 +49,7 @@ pub struct SweepSlab<'a, 'l, 'c, T: Value> {
     /// The values of the shard, range by range.
     pub live: &'a mut [&'l mut [T]; 2],
     /// The slab and its swap.
-    pub slabs: &'a [Slab; 2],
+    pub slabs: &'a [Slab<'c>; 2],
     /// Whether the two are one.
     pub is_own_swap: bool,
 }
@@ -57,48 +58,78 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { scratch, context, published, live, slabs, is_own_swap } = self;
-        let pair = |x: usize| pair_of(context, slabs, is_own_swap, x as u16);
-        let mut waiting: Option<Pair<'_>> = None;
-        let mut candidates = std::mem::take(&mut scratch.candidates);
-        for next in (0..context.tables.inner_swapped.len()).rev().filter_map(pair) {
-            let sources = sources(context, published, live);
-            let [current, ahead] = &mut candidates;
-            ahead[0].find(instructions, context, &&sources, &next.views[0]);
-            if !next.is_own_swap {
-                ahead[1].find(instructions, context, &&sources, &next.views[1]);
-            }
-            if let Some(pair) = waiting.replace(next) {
-                block::sweep::<T, I>(context, &sources, current, scratch, &pair);
-                store::<T, I>(live, scratch, &pair);
-            }
-            candidates.swap(0, 1);
+        let routes = &context.tables.routes;
+        let Scratch { slabs: scratch, turned } = scratch;
+        let groups = routes.layout(slabs[0].budgets).groups;
+        let starts = [0, if is_own_swap { 0 } else { groups }];
+        let different = || slabs.iter().zip(starts).take(if is_own_swap { 1 } else { 2 });
+        let sources = sources(context, published, live);
+        ask(instructions, context, &sources, &slabs[0], 0);
+        for (slab, start) in different() {
+            let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
+            let scratch = &mut scratch[start..][..groups_of(context, slab)];
+            load::<T, I>(context, &sources, slab, scratch);
+            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
         }
-        if let Some(pair) = waiting {
-            let sources = sources(context, published, live);
-            block::sweep::<T, I>(context, &sources, &candidates[0], scratch, &pair);
-            store::<T, I>(live, scratch, &pair);
+        let pairs = || views(context, slabs, starts);
+        if routes.rolls_again_within {
+            for (view, swapped) in pairs() {
+                block::value_from_stored::<T, I>(scratch, &view, &swapped);
+                block::value_from_stored::<T, I>(scratch, &swapped, &view);
+            }
         }
-        scratch.candidates = candidates;
+        for (view, swapped) in pairs() {
+            if is_own_swap && view.x < swapped.x {
+                continue; // comes later, as the swap of its swap
+            }
+            let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
+            block::sweep::<T, I, false>(context, scratch, &view, swapped, T::ONE);
+        }
+        for (slab, start) in different() {
+            let Place { array, start: stored } = slab.own;
+            for block in routes.layout(slab.budgets).blocks() {
+                let values = &mut live[array - arrays::LIVE][stored + block.start..];
+                let own = &scratch[start + block.own()..];
+                rows::store::<T, I>(own, block.stride, (block.rows, block.columns), values);
+            }
+        }
     }
 }
 
-/// The pair of an inner value; `None` if it does not fit the slab or comes later, as the swap of
-/// its swap.
+/// Reads a slab's own values into scratch memory.
 #[inline(always)]
-pub fn pair_of<'a, T: Value>(
+pub fn load<T: Value, I: Instructions>(
     context: &Context<'_, T>,
-    slabs: &'a [Slab; 2],
-    is_own_swap: bool,
-    x: u16,
-) -> Option<Pair<'a>> {
-    let (own, opponent) = slabs[0].budgets;
-    let (a, b) = context.encoding.shared().inner_pieces()[x as usize];
-    let swapped = context.tables.inner_swapped[x as usize];
-    if a > own || b > opponent || is_own_swap && x < swapped {
-        return None;
+    sources: &Sources<'_, T>,
+    slab: &Slab<'_>,
+    scratch: &mut [T::Group],
+) {
+    let routes = &context.tables.routes;
+    for block in routes.layout(slab.budgets).blocks() {
+        scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
     }
-    let views = [View::new(context, &slabs[0], x), View::new(context, &slabs[1], swapped)];
-    Some(Pair { views, is_own_swap: is_own_swap && x == swapped })
+    rows::set::<T, I, 1>(scratch, routes.own(slab.budgets), [sources.at(slab.own)]);
+}
+
+/// The pairs of blocks of two slabs, which start at places of scratch memory, in descending order.
+#[inline(always)]
+pub fn views<'t, T: Value>(
+    context: &Context<'t, T>,
+    slabs: &[Slab<'_>; 2],
+    starts: [usize; 2],
+) -> impl Iterator<Item = (View<'t>, View<'t>)> {
+    let budgets = slabs.each_ref().map(|slab| slab.budgets);
+    context.tables.routes.layout(budgets[0]).fitting.iter().map(move |&x| {
+        let swapped = context.tables.inner_swapped[x as usize];
+        let view = View::new(context, budgets[0], x, starts[0]);
+        (view, View::new(context, budgets[1], swapped, starts[1]))
+    })
+}
+
+/// The groups of scratch memory that a slab takes.
+#[inline(always)]
+pub fn groups_of<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>) -> usize {
+    context.tables.routes.layout(slab.budgets).groups
 }
 
 #[inline(always)]
@@ -111,18 +142,4 @@ fn sources<'a, T: Value>(
     let [first, second] = live;
     let finals = [context.finals(0), context.finals(1)];
     Sources { arrays: [&published[0], &published[last], first, second, finals[0], finals[1]] }
-}
-
-/// Writes the blocks of a pair to where they are stored.
-#[inline(always)]
-fn store<T: Value, I: Instructions>(
-    live: &mut [&mut [T]; 2],
-    scratch: &Scratch<T>,
-    pair: &Pair<'_>,
-) {
-    for (view, from) in pair.views.iter().zip(&scratch.own).take(pair.blocks()) {
-        let Place { array, start } = view.slab.own;
-        let values = &mut live[array - arrays::LIVE][start + view.offset..];
-        rows::store::<T, I>(from, view.rows, view.columns, values);
-    }
 }

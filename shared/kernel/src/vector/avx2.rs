@@ -40,8 +40,8 @@ pub struct Avx2F32([__m256; 2]);
 /// What differs between the two only by the names of the intrinsics.
 macro_rules! lanes {
     (
-        $float:ty, $half:literal, $set1:ident, $load:ident, $store:ident, $first:ident, $max:ident,
-        $mul:ident, $add:ident, $sub:ident
+        $float:ty, $half:literal, $set1:ident, $load:ident, $store:ident, $cmp:ident, $blend:ident, $min:ident,
+        $max:ident, $mul:ident, $add:ident, $sub:ident
     ) => {
         #[inline(always)]
         fn splat(x: $float) -> Self {
@@ -72,9 +72,20 @@ macro_rules! lanes {
             }
         }
         #[inline(always)]
-        fn first(self) -> $float {
+        fn or_if_none(self, other: Self) -> Self {
             // SAFETY: the processor has AVX2.
-            unsafe { $first(self.0[0]) }
+            Self(unsafe {
+                let none = |x| $cmp::<_CMP_EQ_OQ>(x, $set1(<$float>::NEG_INFINITY));
+                [
+                    $blend(self.0[0], other.0[0], none(self.0[0])),
+                    $blend(self.0[1], other.0[1], none(self.0[1])),
+                ]
+            })
+        }
+        #[inline(always)]
+        fn smaller(self, other: Self) -> Self {
+            // SAFETY: the processor has AVX2.
+            Self(unsafe { [$min(self.0[0], other.0[0]), $min(self.0[1], other.0[1])] })
         }
         #[inline(always)]
         fn larger(self, other: Self) -> Self {
@@ -108,7 +119,9 @@ impl Vector<f64> for Avx2F64 {
         _mm256_set1_pd,
         _mm256_loadu_pd,
         _mm256_storeu_pd,
-        _mm256_cvtsd_f64,
+        _mm256_cmp_pd,
+        _mm256_blendv_pd,
+        _mm256_min_pd,
         _mm256_max_pd,
         _mm256_mul_pd,
         _mm256_add_pd,
@@ -116,17 +129,13 @@ impl Vector<f64> for Avx2F64 {
     );
 
     #[inline(always)]
-    unsafe fn read_transposed(row: impl Fn(usize) -> *const f64) -> [Self; 8] {
-        /// A quarter of the square: the values at `column` of the rows from `first` on.
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 8] {
+        /// A quarter of the square: one half of half the rows.
         #[inline(always)]
-        unsafe fn quarter(
-            row: &impl Fn(usize) -> *const f64,
-            first: usize,
-            column: usize,
-        ) -> [__m256d; 4] {
-            // SAFETY: the caller promises that the values are readable; the processor has AVX2.
+        unsafe fn quarter(rows: &[Avx2F64], half: usize) -> [__m256d; 4] {
+            // SAFETY: the processor has AVX2.
             unsafe {
-                let load = |i: usize| _mm256_loadu_pd(row(first + i).add(column));
+                let load = |i: usize| rows[i].0[half];
                 let (a, b, c, d) = (load(0), load(1), load(2), load(3));
                 let (ab0, ab1) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
                 let (cd0, cd1) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
@@ -138,10 +147,11 @@ impl Vector<f64> for Avx2F64 {
                 ]
             }
         }
-        // SAFETY: the caller promises that the values are readable.
+        let rows: [Self; 8] = std::array::from_fn(row);
+        // SAFETY: the processor has AVX2.
         unsafe {
-            let (a, b) = (quarter(&row, 0, 0), quarter(&row, 4, 0));
-            let (c, d) = (quarter(&row, 0, 4), quarter(&row, 4, 4));
+            let (a, b) = (quarter(&rows[..4], 0), quarter(&rows[4..], 0));
+            let (c, d) = (quarter(&rows[..4], 1), quarter(&rows[4..], 1));
             let (low, high) = (|i: usize| Self([a[i], b[i]]), |i: usize| Self([c[i], d[i]]));
             [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
         }
@@ -157,7 +167,9 @@ impl Vector<f32> for Avx2F32 {
         _mm256_set1_ps,
         _mm256_loadu_ps,
         _mm256_storeu_ps,
-        _mm256_cvtss_f32,
+        _mm256_cmp_ps,
+        _mm256_blendv_ps,
+        _mm256_min_ps,
         _mm256_max_ps,
         _mm256_mul_ps,
         _mm256_add_ps,
@@ -165,7 +177,7 @@ impl Vector<f32> for Avx2F32 {
     );
 
     #[inline(always)]
-    unsafe fn read_transposed(row: impl Fn(usize) -> *const f32) -> [Self; 16] {
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 16] {
         /// The four 4 x 4 squares of 4 rows, side by side in the halves of the results.
         #[inline(always)]
         unsafe fn quad(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
@@ -181,16 +193,12 @@ impl Vector<f32> for Avx2F32 {
                 ]
             }
         }
-        /// A quarter of the square: the values at `column` of the rows from `first` on.
+        /// A quarter of the square: one half of half the rows.
         #[inline(always)]
-        unsafe fn quarter(
-            row: &impl Fn(usize) -> *const f32,
-            first: usize,
-            column: usize,
-        ) -> [__m256; 8] {
-            // SAFETY: the caller promises that the values are readable; the processor has AVX2.
+        unsafe fn quarter(rows: &[Avx2F32], half: usize) -> [__m256; 8] {
+            // SAFETY: the processor has AVX2.
             unsafe {
-                let load = |i: usize| _mm256_loadu_ps(row(first + i).add(column));
+                let load = |i: usize| rows[i].0[half];
                 let top = quad(load(0), load(1), load(2), load(3));
                 let bottom = quad(load(4), load(5), load(6), load(7));
                 let low = |i: usize| _mm256_permute2f128_ps::<0x20>(top[i], bottom[i]);
@@ -198,10 +206,11 @@ impl Vector<f32> for Avx2F32 {
                 [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
             }
         }
-        // SAFETY: the caller promises that the values are readable.
+        let rows: [Self; 16] = std::array::from_fn(row);
+        // SAFETY: the processor has AVX2.
         unsafe {
-            let (a, b) = (quarter(&row, 0, 0), quarter(&row, 8, 0));
-            let (c, d) = (quarter(&row, 0, 8), quarter(&row, 8, 8));
+            let (a, b) = (quarter(&rows[..8], 0), quarter(&rows[8..], 0));
+            let (c, d) = (quarter(&rows[..8], 1), quarter(&rows[8..], 1));
             std::array::from_fn(|i| match i {
                 0..8 => Self([a[i], b[i]]),
                 _ => Self([c[i - 8], d[i - 8]]),

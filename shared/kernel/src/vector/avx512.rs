@@ -41,7 +41,7 @@ pub struct Avx512F32(__m512);
 macro_rules! lanes {
     (
         $float:ty, $mask:ty, $set1:ident, $load:ident, $store:ident, $mask_store:ident,
-        $first:ident, $max:ident, $mul:ident, $add:ident, $sub:ident
+        $cmp:ident, $blend:ident, $min:ident, $max:ident, $mul:ident, $add:ident, $sub:ident
     ) => {
         #[inline(always)]
         fn splat(x: $float) -> Self {
@@ -64,9 +64,17 @@ macro_rules! lanes {
             unsafe { $mask_store(at, ((1u32 << count) - 1) as $mask, self.0) }
         }
         #[inline(always)]
-        fn first(self) -> $float {
+        fn or_if_none(self, other: Self) -> Self {
             // SAFETY: the processor has AVX-512.
-            unsafe { $first(self.0) }
+            Self(unsafe {
+                let none = $cmp::<_CMP_EQ_OQ>(self.0, $set1(<$float>::NEG_INFINITY));
+                $blend(none, self.0, other.0)
+            })
+        }
+        #[inline(always)]
+        fn smaller(self, other: Self) -> Self {
+            // SAFETY: the processor has AVX-512.
+            Self(unsafe { $min(self.0, other.0) })
         }
         #[inline(always)]
         fn larger(self, other: Self) -> Self {
@@ -101,7 +109,9 @@ impl Vector<f64> for Avx512F64 {
         _mm512_loadu_pd,
         _mm512_storeu_pd,
         _mm512_mask_storeu_pd,
-        _mm512_cvtsd_f64,
+        _mm512_cmp_pd_mask,
+        _mm512_mask_blend_pd,
+        _mm512_min_pd,
         _mm512_max_pd,
         _mm512_mul_pd,
         _mm512_add_pd,
@@ -109,13 +119,13 @@ impl Vector<f64> for Avx512F64 {
     );
 
     #[inline(always)]
-    unsafe fn read_transposed(row: impl Fn(usize) -> *const f64) -> [Self; 8] {
-        // SAFETY: the caller promises that the values are readable; the processor has AVX-512.
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 8] {
+        // SAFETY: the processor has AVX-512.
         unsafe {
             // Pairs of rows; each quarter of a register has one column (0, 2, 4, 6 or 1, 3, 5, 7).
             macro_rules! pair {
                 ($i:literal) => {{
-                    let (a, b) = (_mm512_loadu_pd(row($i)), _mm512_loadu_pd(row($i + 1)));
+                    let (a, b) = (row($i).0, row($i + 1).0);
                     (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
                 }};
             }
@@ -160,7 +170,9 @@ impl Vector<f32> for Avx512F32 {
         _mm512_loadu_ps,
         _mm512_storeu_ps,
         _mm512_mask_storeu_ps,
-        _mm512_cvtss_f32,
+        _mm512_cmp_ps_mask,
+        _mm512_mask_blend_ps,
+        _mm512_min_ps,
         _mm512_max_ps,
         _mm512_mul_ps,
         _mm512_add_ps,
@@ -168,15 +180,15 @@ impl Vector<f32> for Avx512F32 {
     );
 
     #[inline(always)]
-    unsafe fn read_transposed(row: impl Fn(usize) -> *const f32) -> [Self; 16] {
-        // SAFETY: the caller promises that the values are readable; the processor has AVX-512.
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 16] {
+        // SAFETY: the processor has AVX-512.
         unsafe {
             // Four rows, transposed within each quarter of the register: result j has the columns
             // j, 4 + j, 8 + j, 12 + j.
             macro_rules! quad {
                 ($i:literal) => {{
-                    let (a, b) = (_mm512_loadu_ps(row($i)), _mm512_loadu_ps(row($i + 1)));
-                    let (c, d) = (_mm512_loadu_ps(row($i + 2)), _mm512_loadu_ps(row($i + 3)));
+                    let (a, b) = (row($i).0, row($i + 1).0);
+                    let (c, d) = (row($i + 2).0, row($i + 3).0);
                     let (ab0, ab1) = (_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
                     let (cd0, cd1) = (_mm512_unpacklo_ps(c, d), _mm512_unpackhi_ps(c, d));
                     [

@@ -49,8 +49,12 @@ pub trait Vector<T>: Copy {
     /// # Safety
     /// So many values must be writable there.
     unsafe fn write_first(self, at: *mut T, count: usize);
-    /// The first lane.
-    fn first(self) -> T;
+    /// `self` where it is a value, `other` where it is [`Value::NONE`].
+    ///
+    /// [`Value::NONE`]: crate::value::Value::NONE
+    fn or_if_none(self, other: Self) -> Self;
+    /// The smaller value of each lane.
+    fn smaller(self, other: Self) -> Self;
     /// The larger value of each lane.
     fn larger(self, other: Self) -> Self;
     /// `self * other` in each lane.
@@ -59,10 +63,6 @@ pub trait Vector<T>: Copy {
     fn plus(self, other: Self) -> Self;
     /// The chances of the other player: `1 - self` in each lane.
     fn complement(self) -> Self;
-    /// Reads as many rows of as many values as a group has, `row(i)` being the address of row i, and
-    /// transposes them.
-    ///
-    /// # Safety
-    /// A group must be readable at each address.
-    unsafe fn read_transposed(row: impl Fn(usize) -> *const T) -> Self::Square;
+    /// Transposes as many groups as a group has lanes: `row(i)` is row i.
+    fn transposed(row: impl Fn(usize) -> Self) -> Self::Square;
 }

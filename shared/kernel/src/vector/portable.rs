@@ -56,8 +56,12 @@ macro_rules! portable {
                 }
             }
             #[inline(always)]
-            fn first(self) -> $float {
-                self.0[0]
+            fn or_if_none(self, other: Self) -> Self {
+                self.zip(other, |a, b| if a == <$float>::NEG_INFINITY { b } else { a })
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                self.zip(other, |a, b| if a < b { a } else { b })
             }
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
@@ -76,9 +80,8 @@ macro_rules! portable {
                 self.zip(self, |x, _| 1.0 - x)
             }
             #[inline(always)]
-            unsafe fn read_transposed(row: impl Fn(usize) -> *const $float) -> Self::Square {
-                // SAFETY: the caller promises that the values are readable.
-                let rows: [Self; $lanes] = std::array::from_fn(|i| unsafe { Self::read(row(i)) });
+            fn transposed(row: impl Fn(usize) -> Self) -> Self::Square {
+                let rows: [Self; $lanes] = std::array::from_fn(row);
                 std::array::from_fn(|j| Self(std::array::from_fn(|i| rows[i].0[j])))
             }
         }

@@ -1,0 +1,104 @@
+//! Moves within a block: from private squares or the hand to private squares.
+//!
+//! They lead from a row to a higher one, which ones depends on the row and on how many pieces a
+//! row may have, nothing else. A pass takes them from a stream, in the order in which it needs them.
+
+use ziggurat_encoding::Encoding;
+
+use crate::{
+    rules::{RollMoves, Rules, path_moves},
+    value::{Value, groups},
+};
+
+/// The moves within a block, for blocks whose rows have at most k pieces: for each row from the
+/// highest down, for each roll, the rows they lead to. Rows are counted in the block's scratch memory:
+/// row 0 is below every value.
+#[derive(Clone, Debug)]
+pub struct InnerMoves {
+    rolls: usize,
+    rows: usize,
+    width: Option<usize>,
+    stream: Vec<u32>,
+}
+
+/// In blocks of up to so many rows every row and roll has the same number of moves, with the row
+/// below every value for those it does not have: a loop that is always as long costs less than the
+/// moves.
+const FEW_ROWS: usize = 32;
+
+impl InnerMoves {
+    /// The moves within blocks whose rows have at most `k` pieces.
+    pub fn new<T: Value>(encoding: &Encoding, rules: &Rules, k: u8) -> Self {
+        let rows = encoding.private().count(k) as usize;
+        let rolls = rules.rolls.len();
+        let of_row = |row| {
+            let of_roll = move |roll: &RollMoves| moves_of::<T>(encoding, k, row, roll.value);
+            rules.rolls.iter().map(of_roll)
+        };
+        let moves: Vec<Vec<u32>> = (0..rows).rev().flat_map(of_row).collect();
+        let most = moves.iter().map(Vec::len).max().unwrap_or(0);
+        let width = if most == 1 { 2 } else { most };
+        let width = (rows <= FEW_ROWS && width <= 3).then_some(width);
+        let mut stream = Vec::new();
+        for moves in &moves {
+            match width {
+                Some(width) => {
+                    stream.extend(moves);
+                    stream.extend(std::iter::repeat_n(0, width - moves.len()));
+                }
+                None => {
+                    stream.push(moves.len() as u32);
+                    stream.extend(moves);
+                }
+            }
+        }
+        Self { rolls, rows, width, stream }
+    }
+
+    /// How many moves every row and roll has: 0, 2 or 3. `None` if their number comes before the
+    /// moves of each.
+    #[inline(always)]
+    pub fn width(&self) -> Option<usize> {
+        self.width
+    }
+
+    /// The moves, for a block of so many rows and rolls above 0: with a width, so many for each row
+    /// and roll. Every move leads to a row of the block's own or the mover's values, or to row 0.
+    ///
+    /// # Panics
+    /// If these are the moves of other blocks.
+    #[inline(always)]
+    pub fn stream(&self, rows: usize, rolls: usize) -> &[u32] {
+        assert!(self.rows == rows && self.rolls == rolls);
+        &self.stream
+    }
+}
+
+/// The rows that the moves of a roll within a block lead to from a row.
+fn moves_of<T: Value>(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<u32> {
+    let (ruleset, private) = (encoding.ruleset(), encoding.private());
+    let is_private = |at| private.positions() >> at & 1 == 1;
+    let rows = private.count(k) as usize;
+    let mask = private.mask(row);
+    let mut moves = Vec::new();
+    for (from, to) in path_moves(encoding, roll) {
+        let may_leave = match from {
+            0 => mask.count_ones() < u32::from(k),
+            _ => is_private(from) && mask >> from & 1 == 1,
+        };
+        if !may_leave || to > ruleset.path().len() || !is_private(to) {
+            continue;
+        }
+        let without = if from == 0 { mask } else { mask & !(1 << from) };
+        if without & ruleset.own_on_square_of(to) != 0 {
+            continue;
+        }
+        let after = private.rank(without | 1 << to).expect("one piece to a square");
+        assert!(row < after && after < rows, "moves within a block lead to higher rows");
+        let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
+        // The rows of the chances of the mover come first, then those of the block itself.
+        let padded_rows = groups::<T>(rows) * T::LANES;
+        moves.push((1 + if again { after } else { padded_rows + after }) as u32);
+    }
+    moves
+}

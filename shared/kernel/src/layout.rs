@@ -1,0 +1,126 @@
+//! How a slab lies in scratch memory, and in storage.
+//!
+//! Blocks of a slab lie one after the other, and what is computed about a block lies together, as
+//! rows of whole groups:
+//!
+//! ```text
+//! nothing (one row) | value | own | best of the first roll | of the second | ...
+//! ```
+//!
+//! `own` is the block of the player who just moved; `value` the chances of that player as the one to
+//! move; `best` what other blocks offer for a roll. The first row is below every value, for moves
+//! that there are not. All this depends on nothing but the pieces that the outer squares leave, so
+//! lists of rows can be made once for all slabs.
+
+use ziggurat_encoding::{Encoding, shared::Budgets};
+
+use crate::value::{Value, groups};
+
+/// A block of a slab.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Block {
+    /// Its rows: private configurations of the player who just moved.
+    pub rows: usize,
+    /// Its columns: private configurations of the player to move.
+    pub columns: usize,
+    /// Groups per row.
+    pub stride: usize,
+    /// Rows of a matrix, padded so that it can be transposed in squares.
+    pub padded_rows: usize,
+    /// Where it starts in the stored slab.
+    pub start: usize,
+    /// Where it starts in the slab's scratch memory, in groups.
+    pub at: usize,
+}
+
+impl Block {
+    fn new<T: Value>(rows: u64, columns: u64, start: u64, at: usize) -> Self {
+        let (rows, columns) = (rows as usize, columns as usize);
+        let single = rows == 1 && columns == 1;
+        let padded_rows = if single { 1 } else { groups::<T>(rows) * T::LANES };
+        Self { rows, columns, stride: groups::<T>(columns), padded_rows, start: start as usize, at }
+    }
+
+    /// Whether it holds one value, and is its own transpose.
+    #[inline(always)]
+    pub fn is_single(&self) -> bool {
+        self.padded_rows == 1
+    }
+
+    /// Groups of a matrix.
+    #[inline(always)]
+    pub fn area(&self) -> usize {
+        self.padded_rows * self.stride
+    }
+
+    /// Where the chances of the mover are.
+    #[inline(always)]
+    pub fn value(&self) -> usize {
+        self.at + self.stride
+    }
+
+    /// Groups per row of the transpose.
+    #[inline(always)]
+    pub fn turned_stride<T: Value>(&self) -> usize {
+        groups::<T>(self.rows)
+    }
+
+    /// Where the block of the player who just moved is.
+    #[inline(always)]
+    pub fn own(&self) -> usize {
+        self.value() + self.area()
+    }
+
+    /// Where the best of other blocks is, by the place of the roll among those above 0.
+    #[inline(always)]
+    pub fn best(&self, roll: usize) -> usize {
+        self.own() + (1 + roll) * self.area()
+    }
+}
+
+/// The blocks of a slab.
+#[derive(Clone, Debug)]
+pub struct Layout {
+    /// By the inner squares; `None` where they have more pieces than the outer squares leave.
+    pub blocks: Vec<Option<Block>>,
+    /// The inner squares that fit, descending.
+    pub fitting: Vec<u16>,
+    /// Groups of scratch memory.
+    pub groups: usize,
+    /// Values of a stored slab.
+    pub len: usize,
+}
+
+impl Layout {
+    /// The layout for the pieces that the outer squares leave and the number of rolls above 0.
+    pub fn new<T: Value>(encoding: &Encoding, budgets: Budgets, rolls: usize) -> Self {
+        let (shared, private) = (encoding.shared(), encoding.private());
+        let mut groups = 0;
+        let inner = shared.inner_pieces().iter().zip(shared.inner_offsets(budgets));
+        let blocks: Vec<Option<Block>> = inner
+            .map(|(&(a, b), &start)| {
+                let rows = private.count(budgets.0.checked_sub(a)?);
+                let columns = private.count(budgets.1.checked_sub(b)?);
+                let block = Block::new::<T>(rows, columns, start, groups);
+                groups = block.best(rolls);
+                Some(block)
+            })
+            .collect();
+        let fits = |x: &u16| blocks[*x as usize].is_some();
+        let fitting = (0..blocks.len() as u16).rev().filter(fits).collect();
+        let len = blocks.iter().flatten().last().map_or(0, |b| b.start + b.rows * b.columns);
+        Self { blocks, fitting, groups, len }
+    }
+
+    /// The blocks, ascending.
+    #[inline(always)]
+    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
+        self.fitting.iter().rev().map(|&x| self.block(x))
+    }
+
+    /// The block of an inner value that fits.
+    #[inline(always)]
+    pub fn block(&self, x: u16) -> &Block {
+        self.blocks[x as usize].as_ref().expect("the inner squares fit the slab")
+    }
+}

@@ -1,0 +1,382 @@
+//! Routes: what a move does to all blocks of a slab.
+//!
+//! Whether the inner squares allow a move, which inner squares it leads to and which rows, is the same
+//! for every slab whose outer squares leave the same pieces: it is written down once, as lists of
+//! rows. What remains to be found for a slab is what its outer squares allow, and where they lead.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::{Encoding, shared::Budgets};
+use ziggurat_game::PathPosition;
+
+use crate::{
+    layout::{Block, Layout},
+    lists::{RowList, RowMove, TurnedBlock, Within},
+    occupancy::Occupancies,
+    rules::{BlockMove, End, Rows, Rules},
+    value::Value,
+};
+
+/// What a move does to the blocks of a slab.
+#[derive(Clone, Debug, Default)]
+pub struct Route {
+    /// Where the turn passes: rows of the slab in which the mover just moved, by the number of the list.
+    pub plain: Option<u32>,
+    /// Whether these are all rows of the slab, and lead to themselves.
+    pub is_whole: bool,
+    /// Where the mover rolls again: single values of the slab in which the other player just moved.
+    pub single: Option<u32>,
+    /// Where the mover rolls again: blocks of that slab, by the number of their list.
+    pub turned: Option<u32>,
+}
+
+impl Route {
+    /// Whether the mover may roll again.
+    #[inline(always)]
+    pub fn rolls_again(&self) -> bool {
+        self.single.is_some() || self.turned.is_some()
+    }
+}
+
+/// The layouts and routes of a ruleset.
+#[derive(Debug)]
+pub struct Routes {
+    /// By the pieces that the outer squares leave.
+    layouts: Vec<Layout>,
+    /// By these: rows of `own`, from the stored slab.
+    own: Vec<RowList>,
+    /// By these: moves within the slab that are not within a block.
+    within: Vec<Within>,
+    /// Whether a move within a slab rolls again.
+    pub rolls_again_within: bool,
+    /// By these, roll, start, and whether a piece on an outer square is captured.
+    routes: Vec<Option<Route>>,
+    /// By these and roll: all rows of the slab, from the same slab.
+    whole: Vec<u32>,
+    lists: Vec<RowList>,
+    blocks: Vec<Vec<TurnedBlock>>,
+    budgets: usize,
+    rolls: usize,
+    starts: usize,
+}
+
+impl Routes {
+    /// The layouts and routes of an encoding's ruleset.
+    pub fn new<T: Value>(encoding: &Encoding, rules: &Rules, occupancies: &Occupancies) -> Self {
+        let pieces = encoding.ruleset().pieces();
+        let rolls = rules.rolls.len();
+        let all = || (0..=pieces).flat_map(|own| (0..=pieces).map(move |opponent| (own, opponent)));
+        let layouts: Vec<_> = all().map(|b| Layout::new::<T>(encoding, b, rolls)).collect();
+        let own = layouts.iter().map(|layout| rows_of::<T>(layout, Block::own)).collect();
+        let mut this = Self {
+            layouts,
+            own,
+            within: Vec::new(),
+            rolls_again_within: false,
+            routes: Vec::new(),
+            whole: Vec::new(),
+            blocks: Vec::new(),
+            lists: Vec::new(),
+            budgets: pieces as usize + 1,
+            rolls,
+            starts: encoding.geometry().own_place.len(),
+        };
+        let mut builder =
+            Builder { encoding, rules, occupancies, plain: HashMap::new(), turned: HashMap::new() };
+        for budgets in all() {
+            for roll in 0..rolls {
+                let list = rows_of::<T>(this.layout(budgets), |block| block.best(roll));
+                this.whole.push(this.lists.len() as u32);
+                this.lists.push(list);
+            }
+            builder.add_within::<T>(&mut this, budgets);
+            for (roll, moves) in rules.rolls.iter().enumerate() {
+                for mv in &moves.moves {
+                    for captures in [false, true] {
+                        let mv = mv.as_ref().filter(|mv| !mv.stays_in_slab());
+                        let route = mv.and_then(|mv| {
+                            builder.route::<T>(&mut this, budgets, roll, mv, captures)
+                        });
+                        this.routes.push(route);
+                    }
+                }
+            }
+        }
+        this
+    }
+
+    #[inline(always)]
+    fn row(&self, (own, opponent): Budgets) -> usize {
+        own as usize * self.budgets + opponent as usize
+    }
+
+    /// The layout of slabs whose outer squares leave these pieces.
+    #[inline(always)]
+    pub fn layout(&self, budgets: Budgets) -> &Layout {
+        &self.layouts[self.row(budgets)]
+    }
+
+    /// The rows of `own`, from the stored slab.
+    #[inline(always)]
+    pub fn own(&self, budgets: Budgets) -> &RowList {
+        &self.own[self.row(budgets)]
+    }
+
+    /// The moves within the slab.
+    #[inline(always)]
+    pub fn within(&self, budgets: Budgets) -> &Within {
+        &self.within[self.row(budgets)]
+    }
+
+    /// All rows of the slab for a roll, from the same slab.
+    #[inline(always)]
+    pub fn whole(&self, budgets: Budgets, roll: usize) -> &RowList {
+        self.list(self.whole[self.row(budgets) * self.rolls + roll])
+    }
+
+    /// What the move of a roll from a path position does, if it does anything.
+    #[inline(always)]
+    pub fn of_move(
+        &self,
+        budgets: Budgets,
+        roll: usize,
+        from: PathPosition,
+        captures: bool,
+    ) -> Option<&Route> {
+        let row = (self.row(budgets) * self.rolls + roll) * self.starts + from as usize;
+        self.routes[row * 2 + usize::from(captures)].as_ref()
+    }
+
+    /// A list of rows, by its number.
+    #[inline(always)]
+    pub fn list(&self, number: u32) -> &RowList {
+        &self.lists[number as usize]
+    }
+
+    /// A list of blocks to be turned, by its number.
+    #[inline(always)]
+    pub fn blocks(&self, number: u32) -> &[TurnedBlock] {
+        &self.blocks[number as usize]
+    }
+
+    fn add(&mut self, list: RowList) -> u32 {
+        self.lists.push(list);
+        self.lists.len() as u32 - 1
+    }
+
+    fn fits(&self, (own, opponent): Budgets) -> bool {
+        (own as usize) < self.budgets && (opponent as usize) < self.budgets
+    }
+}
+
+/// All rows of a slab, into the matrix that `to` names.
+fn rows_of<T: Value>(layout: &Layout, to: impl Fn(&Block) -> usize) -> RowList {
+    let mut rows = Vec::new();
+    for block in layout.blocks() {
+        for p in 0..block.rows {
+            let row = RowMove::new(to(block) + p * block.stride, block.start + p * block.columns);
+            rows.push((block.stride, row));
+        }
+    }
+    RowList::new::<T>(rows)
+}
+
+/// What a move does to a configuration of the inner squares.
+struct InnerStep {
+    x: u16,
+    after: u16,
+    captures: bool,
+}
+
+struct Builder<'a> {
+    encoding: &'a Encoding,
+    rules: &'a Rules,
+    occupancies: &'a Occupancies,
+    /// Lists of rows of moves that touch outer squares only, by the pieces before and after, and roll.
+    plain: HashMap<(Budgets, Budgets, usize), u32>,
+    /// The same for lists of blocks.
+    turned: HashMap<(Budgets, Budgets, usize), u32>,
+}
+
+impl Builder<'_> {
+    /// What a move does to the inner squares, wherever they allow it.
+    fn inner_steps(&self, layout: &Layout, mv: &BlockMove) -> Vec<InnerStep> {
+        let shared = self.encoding.shared();
+        let step = |x: u16| {
+            let occupancy = &self.occupancies.inner()[x as usize];
+            let mut after = x;
+            if let Some(left) = mv.leaves
+                && let Some(inner) = left.inner
+            {
+                if occupancy.own >> mv.from & 1 == 0 {
+                    return None;
+                }
+                after -= inner.weight * u16::from(left.digit);
+            }
+            let mut captures = false;
+            if let End::Shared(reached) = mv.end
+                && let Some(inner) = reached.inner
+            {
+                if occupancy.blocked >> mv.to & 1 == 1 && !mv.same_square {
+                    return None;
+                }
+                captures = occupancy.captures >> mv.to & 1 == 1;
+                let mut w = ziggurat_encoding::SharedConfiguration::default();
+                w.0[shared.inner_chunk()] = x;
+                let before = if captures { shared.digit(&w, reached.square) } else { 0 };
+                after += inner.weight * u16::from(reached.digit);
+                after -= inner.weight * u16::from(before);
+            }
+            Some(InnerStep { x, after, captures })
+        };
+        layout.fitting.iter().rev().filter_map(|&x| step(x)).collect()
+    }
+
+    /// Which rows of a block lead to which, for a player with at most `k` private pieces.
+    fn pairs(mv: &BlockMove, k: u8, rows: usize) -> Vec<(u32, u32)> {
+        match &mv.rows {
+            Rows::Same => (0..rows as u32).map(|p| (p, p)).collect(),
+            Rows::SameWithHand { counts } => {
+                (0..counts[k as usize] as u32).map(|p| (p, p)).collect()
+            }
+            Rows::Mapped(map) => map.up_to(k).to_vec(),
+        }
+    }
+
+    fn rolls_again(&self, mv: &BlockMove, captures: bool) -> bool {
+        mv.rosette || captures && self.rules.captures_grant_rolls
+    }
+
+    /// Adds the moves within slabs with these pieces left that lead to other blocks.
+    fn add_within<T: Value>(&self, routes: &mut Routes, budgets: Budgets) {
+        let layout = routes.layout(budgets);
+        let mut of_block = vec![Vec::new(); layout.blocks.len()];
+        let mut rolls_again_within = false;
+        for (roll, moves) in self.rules.rolls.iter().enumerate() {
+            for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
+                for InnerStep { x, after, captures } in self.inner_steps(layout, mv) {
+                    let (block, Some(source)) = (layout.block(x), &layout.blocks[after as usize])
+                    else {
+                        continue; // needs a piece that there is not
+                    };
+                    let again = self.rolls_again(mv, captures);
+                    rolls_again_within |= again;
+                    let matrix = if again { source.value() } else { source.own() };
+                    let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;
+                    for (p, after) in Self::pairs(mv, k, block.rows) {
+                        assert!((after as usize) < source.rows && block.stride <= source.stride);
+                        of_block[x as usize].push(RowMove::new(
+                            block.best(roll) + p as usize * block.stride,
+                            matrix + after as usize * source.stride,
+                        ));
+                    }
+                }
+            }
+        }
+        let mut within = Within::default();
+        for (block, rows) in layout.blocks.iter().zip(of_block) {
+            within.push(block.as_ref(), rows);
+        }
+        routes.rolls_again_within |= rolls_again_within;
+        routes.within.push(within);
+    }
+
+    /// The pieces that the outer squares leave after a move; `None` if a player has too many.
+    fn budgets_after(
+        &self,
+        routes: &Routes,
+        (own, opponent): Budgets,
+        mv: &BlockMove,
+        captures: bool,
+    ) -> Option<Budgets> {
+        let leaves_outer = mv.leaves.is_some_and(|left| left.inner.is_none());
+        let reaches_outer = match mv.end {
+            End::Shared(reached) => reached.inner.is_none(),
+            End::Scored => true,
+            End::Private => false,
+        };
+        let own = (own + u8::from(leaves_outer)).checked_sub(u8::from(reaches_outer))?;
+        let after = (own, opponent + u8::from(captures));
+        routes.fits(after).then_some(after)
+    }
+
+    fn route<T: Value>(
+        &mut self,
+        routes: &mut Routes,
+        budgets: Budgets,
+        roll: usize,
+        mv: &BlockMove,
+        outer_captures: bool,
+    ) -> Option<Route> {
+        let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
+        let (layout, plain) = (routes.layout(budgets), routes.layout(after));
+        let again = routes.layout((after.1, after.0));
+        let (mut rows, mut single, mut turned) = (Vec::new(), Vec::new(), Vec::new());
+        let mut route = Route::default();
+        for InnerStep { x, after, captures } in self.inner_steps(layout, mv) {
+            let (block, Some(source)) = (layout.block(x), &plain.blocks[after as usize]) else {
+                continue; // needs a piece that there is not
+            };
+            let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;
+            let pairs = Self::pairs(mv, k, block.rows);
+            if pairs.is_empty() {
+                continue;
+            }
+            let in_range = |&(p, after): &(u32, u32)| {
+                (p as usize) < block.rows && (after as usize) < source.rows
+            };
+            assert!(pairs.iter().all(in_range) && block.columns <= source.columns);
+            let to = |p: u32| block.best(roll) + p as usize * block.stride;
+            if !self.rolls_again(mv, outer_captures || captures) {
+                rows.extend(pairs.iter().map(|&(p, after)| {
+                    let from = source.start + after as usize * source.columns;
+                    (block.stride, RowMove::new(to(p), from))
+                }));
+                continue;
+            }
+            let source = again.block(self.encoding.shared().inner_swapped(after));
+            if block.is_single() {
+                single.extend(
+                    pairs
+                        .iter()
+                        .map(|&(p, after)| (1, RowMove::new(to(p), source.start + after as usize))),
+                );
+                continue;
+            }
+            let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
+            turned.push(TurnedBlock {
+                to: block.best(roll),
+                block: *block,
+                from: source.start,
+                source_rows: source.columns,
+                pairs,
+            });
+        }
+        let touches_inner = mv.leaves.is_none_or(|left| left.inner.is_some())
+            || !matches!(mv.end, End::Scored | End::Shared(_))
+            || matches!(mv.end, End::Shared(reached) if reached.inner.is_some());
+        route.is_whole = !touches_inner && after == budgets && !rows.is_empty();
+        // Moves that touch outer squares only do the same.
+        let key = (!touches_inner).then_some((budgets, after, roll));
+        let known = |lists: &HashMap<_, u32>| key.and_then(|key| lists.get(&key).copied());
+        if !rows.is_empty() {
+            let list = known(&self.plain).unwrap_or_else(|| routes.add(RowList::new::<T>(rows)));
+            self.plain.extend(key.map(|key| (key, list)));
+            route.plain = Some(list);
+        }
+        if !single.is_empty() {
+            route.single = Some(routes.add(RowList::new::<T>(single)));
+        }
+        if !turned.is_empty() {
+            let list = known(&self.turned).unwrap_or_else(|| {
+                // Blocks of one shape follow each other: what they do is then foreseen.
+                turned.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
+                routes.blocks.push(turned);
+                routes.blocks.len() as u32 - 1
+            });
+            self.turned.extend(key.map(|key| (key, list)));
+            route.turned = Some(list);
+        }
+        (route.plain.is_some() || route.rolls_again()).then_some(route)
+    }
+}
