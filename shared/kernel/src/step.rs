@@ -96,6 +96,7 @@ impl<T: Value> StepState<T> {
     /// of any value.
     pub fn superstep(&mut self, context: &Context<'_, T>, simd: Simd) -> f64 {
         let Self { shards, live, published, scratch } = self;
+        let scratch = &*scratch;
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("the shards fit");
         let parts: Vec<LiveShard<'_, T>> = shards

@@ -38,28 +38,31 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         let groups = routes.layout(slabs[0].budgets).groups;
         let starts = [0, if is_own_swap { 0 } else { groups }];
         let different = || slabs.iter().zip(starts).take(if is_own_swap { 1 } else { 2 });
-        let sources = sources(context, published, live);
-        ask(instructions, context, &sources, &slabs[0], 0);
-        for (slab, start) in different() {
-            let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
-            let scratch = &mut scratch[start..][..groups_of(context, slab)];
-            for block in routes.layout(slab.budgets).blocks() {
-                scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
-            }
-            rows::set::<T, I, 1>(scratch, routes.own(slab.budgets), [sources.at(slab.own)]);
-            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
-        }
         let views = |&x: &u16| {
             let swapped = context.tables.inner_swapped[x as usize];
             let view = View::new(context, slabs[0].budgets, x, starts[0]);
             (view, View::new(context, slabs[1].budgets, swapped, starts[1]))
         };
         let pairs = || routes.layout(slabs[0].budgets).fitting.iter().map(views);
+        let sources = sources(context, published, live);
+        ask(instructions, context, &sources, &slabs[0], 0);
+        for (slab, start) in different() {
+            let scratch = &mut scratch[start..][..groups_of(context, slab)];
+            for block in routes.layout(slab.budgets).blocks() {
+                scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
+            }
+            rows::set::<T, I, 1>(scratch, routes.own(slab.budgets), [sources.at(slab.own)]);
+        }
         if routes.rolls_again_within {
             for (view, swapped) in pairs() {
                 block::value_from_stored::<T, I>(scratch, &view, &swapped);
                 block::value_from_stored::<T, I>(scratch, &swapped, &view);
             }
+        }
+        for (slab, start) in different() {
+            let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
+            let scratch = &mut scratch[start..][..groups_of(context, slab)];
+            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
         }
         for (view, swapped) in pairs() {
             if is_own_swap && view.x < swapped.x {
