@@ -420,8 +420,7 @@ impl<T: Value> Ends<'_, T> {
             let row = &from[p * block.stride..][..block.stride];
             let range = p * block.columns..(p + 1) * block.columns;
             let ends = row.iter().flat_map(|group| group.lanes());
-            for ((&end, &value), to) in
-                ends.zip(&values[range.clone()]).zip(&mut distances[range])
+            for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
             {
                 let distance = sign * (end - value.to_f64()) * units;
                 let distance = distance.ceil().clamp(0.0, f64::from(FAR));
@@ -444,34 +443,40 @@ struct Decoded<'t> {
 }
 
 impl<'t> Decoded<'t> {
-    /// Decodes a slab: `plain` is the end that is read where the turn passes; where the mover rolls
-    /// again it is the other one.
-    fn decode<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, plain: End) {
+    /// The decoded values, as the places of the decoded slab mean them.
+    fn sources(&self) -> Sources<'_, f64> {
+        Sources { arrays: [&self.values, &[], &[], &[], &[], &[]] }
+    }
+
+    /// Decodes an end of a slab's own values.
+    fn decode_own<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, end: End) {
+        let len = ends.step.context.tables.routes.own(slab.budgets).source_reach();
+        self.values.clear();
+        self.slab.budgets = slab.budgets;
+        self.slab.own = add(ends, &mut self.values, end, slab.own, len);
+    }
+
+    /// Decodes what a slab is offered: `plain` is the end that is read where the turn passes; where
+    /// the mover rolls again it is the other one.
+    fn decode_offers<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, plain: End) {
         let routes = &ends.step.context.tables.routes;
         let Self { slab: decoded, values } = self;
         values.clear();
-        let mut add = |end: End, place: Place, len: usize| {
-            let start = values.len();
-            values.resize(start + len, 0.5);
-            let len = len.min(ends.available(place));
-            ends.decode(end, place, &mut values[start..start + len]);
-            Place { array: 0, start }
-        };
+        let mut add = |end, place, len| add(ends, values, end, place, len);
         decoded.budgets = slab.budgets;
-        decoded.own = add(plain, slab.own, routes.own(slab.budgets).from_end());
         decoded.offers.resize_with(slab.offers.len(), Offers::default);
         for (roll, (from, to)) in slab.offers.iter().zip(&mut decoded.offers).enumerate() {
-            let whole = routes.whole(slab.budgets, roll).from_end();
+            let whole = routes.whole(slab.budgets, roll).source_reach();
             to.whole.clear();
             to.whole.extend(from.whole.iter().map(|&place| add(plain, place, whole)));
             to.plain.clear();
             to.plain.extend(from.plain.iter().map(|&(place, route)| {
-                let len = route.plain.map_or(0, |list| routes.list(list).from_end());
+                let len = route.plain.map_or(0, |list| routes.list(list).source_reach());
                 (add(plain, place, len), route)
             }));
             to.again.clear();
             to.again.extend(from.again.iter().map(|&(place, route)| {
-                let single = route.single.map_or(0, |list| routes.list(list).from_end());
+                let single = route.single.map_or(0, |list| routes.list(list).source_reach());
                 let turned = route.turned.map_or(&[][..], |list| routes.blocks(list));
                 let ends = turned.iter().map(|b| b.from + b.source_rows * b.block.columns);
                 (add(plain.other(), place, ends.fold(single, usize::max)), route)
@@ -482,6 +487,21 @@ impl<'t> Decoded<'t> {
         let side = Tables::side(ends.step.context.encoding);
         values.resize(values.len() + (side + 1) * f64::LANES, 0.5);
     }
+}
+
+/// Adds an end of `len` values from a place on, or as many as there are, and says where it is.
+fn add<T: Value>(
+    ends: &Ends<'_, T>,
+    values: &mut Vec<f64>,
+    end: End,
+    place: Place,
+    len: usize,
+) -> Place {
+    let start = values.len();
+    values.resize(start + len, 0.5);
+    let len = len.min(ends.available(place));
+    ends.decode(end, place, &mut values[start..start + len]);
+    Place { array: 0, start }
 }
 
 /// The sweep of a pair of slabs, or of a slab that is its own swap.
@@ -509,18 +529,20 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         for first in chains {
             let plain = [first, first.other()];
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
-                decoded.decode(ends, slab, plain);
-                let Decoded { slab, values } = &*decoded;
-                let sources = Sources { arrays: [values, &[], &[], &[], &[], &[]] };
-                let scratch = &mut scratch[start..][..groups_of(context, slab)];
-                load::<f64, I>(context, &sources, slab, scratch);
-                gather::<f64, I>(instructions, context, &sources, slab, None, scratch, turned);
+                decoded.decode_own(ends, slab, plain);
+                load::<f64, I>(context, &decoded.sources(), &decoded.slab, &mut scratch[start..]);
             }
             if routes.rolls_again_within {
                 for (view, swapped) in views(context, slabs, starts) {
                     block::value_from_stored::<f64, I>(scratch, &view, &swapped);
                     block::value_from_stored::<f64, I>(scratch, &swapped, &view);
                 }
+            }
+            for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
+                decoded.decode_offers(ends, slab, plain);
+                let (sources, slab) = (decoded.sources(), &decoded.slab);
+                let scratch = &mut scratch[start..];
+                gather::<f64, I>(instructions, context, &sources, slab, None, scratch, turned);
             }
             let shift = first.sign() * step.margin;
             for (view, swapped) in views(context, slabs, starts) {

@@ -28,12 +28,7 @@ pub fn gather<T: Value, I: Instructions>(
 ) {
     let routes = &context.tables.routes;
     for (roll, offers) in slab.offers.iter().enumerate() {
-        match next {
-            Some(next) if roll + 1 == slab.offers.len() => {
-                ask(instructions, context, sources, next, 0);
-            }
-            _ => ask(instructions, context, sources, slab, roll + 1),
-        }
+        ask_again(instructions, context, sources, slab, roll);
         let all = routes.whole(slab.budgets, roll);
         let Offers { whole, plain, again, wins } = offers;
         let source = |i: usize| sources.at(whole[i]);
@@ -50,6 +45,12 @@ pub fn gather<T: Value, I: Instructions>(
             if let Some(list) = route.plain {
                 rows::raise::<T, I>(scratch, routes.list(list), sources.at(*place));
             }
+        }
+        match next {
+            Some(next) if roll + 1 == slab.offers.len() => {
+                ask(instructions, context, sources, next, 0);
+            }
+            _ => ask(instructions, context, sources, slab, roll + 1),
         }
         for (place, route) in again {
             if let Some(list) = route.single {
@@ -87,7 +88,7 @@ pub fn gather<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of what is offered for a roll, if there is such a roll.
+/// Asks for the memory of what is offered for a roll, if there is such a roll, where the turn passes.
 #[inline(always)]
 pub fn ask<T: Value, I: Instructions>(
     instructions: I,
@@ -96,19 +97,31 @@ pub fn ask<T: Value, I: Instructions>(
     slab: &Slab<'_>,
     roll: usize,
 ) {
-    let Some(Offers { whole, plain, again, .. }) = slab.offers.get(roll) else { return };
+    let Some(Offers { whole, plain, .. }) = slab.offers.get(roll) else { return };
     let routes = &context.tables.routes;
     for &place in whole {
         rows::ask_all(instructions, sources.at(place), routes.layout(slab.budgets).len);
     }
     for (place, route) in plain {
-        for list in route.plain {
+        if let Some(list) = route.plain {
             rows::ask(instructions, routes.list(list), sources.at(*place));
         }
     }
-    for (place, route) in again {
+}
+
+/// Asks for the memory of what is offered for a roll where the mover rolls again.
+#[inline(always)]
+fn ask_again<T: Value, I: Instructions>(
+    instructions: I,
+    context: &Context<'_, T>,
+    sources: &Sources<'_, T>,
+    slab: &Slab<'_>,
+    roll: usize,
+) {
+    let routes = &context.tables.routes;
+    for (place, route) in &slab.offers[roll].again {
         let source = sources.at(*place);
-        for list in route.single {
+        if let Some(list) = route.single {
             rows::ask(instructions, routes.list(list), source);
         }
         for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {

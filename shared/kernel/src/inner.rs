@@ -32,7 +32,8 @@ impl InnerMoves {
         let rows = encoding.private().count(k) as usize;
         let rolls = rules.rolls.len();
         let of_row = |row| {
-            let of_roll = move |roll: &RollMoves| moves_of::<T>(encoding, k, row, roll.value);
+            let of_roll =
+                move |roll: &RollMoves| moves_of::<T>(encoding, rolls, k, row, roll.value);
             rules.rolls.iter().map(of_roll)
         };
         let moves: Vec<Vec<u32>> = (0..rows).rev().flat_map(of_row).collect();
@@ -75,7 +76,7 @@ impl InnerMoves {
 }
 
 /// The rows that the moves of a roll within a block lead to from a row.
-fn moves_of<T: Value>(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<u32> {
+fn moves_of<T: Value>(encoding: &Encoding, rolls: usize, k: u8, row: usize, roll: u8) -> Vec<u32> {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let is_private = |at| private.positions() >> at & 1 == 1;
     let rows = private.count(k) as usize;
@@ -96,9 +97,10 @@ fn moves_of<T: Value>(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<u
         let after = private.rank(without | 1 << to).expect("one piece to a square");
         assert!(row < after && after < rows, "moves within a block lead to higher rows");
         let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
-        // The rows of the chances of the mover come first, then those of the block itself.
+        // As `Layout` has it: one row, then the chances of the mover, the best for each roll and
+        // padding, then the block itself.
         let padded_rows = groups::<T>(rows) * T::LANES;
-        moves.push((1 + if again { after } else { padded_rows + after }) as u32);
+        moves.push((1 + after + if again { 0 } else { rolls * rows + padded_rows }) as u32);
     }
     moves
 }

@@ -4,7 +4,7 @@
 //! rows of whole groups:
 //!
 //! ```text
-//! nothing (one row) | value | own | best of the first roll | of the second | ...
+//! nothing (one row) | value | best of the first roll | of the second | ... | padding | own
 //! ```
 //!
 //! `own` is the block of the player who just moved; `value` the chances of that player as the one to
@@ -25,20 +25,24 @@ pub struct Block {
     pub columns: usize,
     /// Groups per row.
     pub stride: usize,
-    /// Rows of a matrix, padded so that it can be transposed in squares.
+    /// Rows, padded so that a matrix can be transposed in squares. Only `own` has so many; what is read
+    /// or written beyond the rows of another matrix belongs to the next, which is written later.
     pub padded_rows: usize,
     /// Where it starts in the stored slab.
     pub start: usize,
     /// Where it starts in the slab's scratch memory, in groups.
     pub at: usize,
+    /// Rolls above 0.
+    rolls: usize,
 }
 
 impl Block {
-    fn new<T: Value>(rows: u64, columns: u64, start: u64, at: usize) -> Self {
+    fn new<T: Value>(rows: u64, columns: u64, start: u64, at: usize, rolls: usize) -> Self {
         let (rows, columns) = (rows as usize, columns as usize);
         let single = rows == 1 && columns == 1;
         let padded_rows = if single { 1 } else { groups::<T>(rows) * T::LANES };
-        Self { rows, columns, stride: groups::<T>(columns), padded_rows, start: start as usize, at }
+        let (stride, start) = (groups::<T>(columns), start as usize);
+        Self { rows, columns, stride, padded_rows, start, at, rolls }
     }
 
     /// Whether it holds one value, and is its own transpose.
@@ -47,7 +51,7 @@ impl Block {
         self.padded_rows == 1
     }
 
-    /// Groups of a matrix.
+    /// Groups of a matrix with padded rows.
     #[inline(always)]
     pub fn area(&self) -> usize {
         self.padded_rows * self.stride
@@ -59,22 +63,22 @@ impl Block {
         self.at + self.stride
     }
 
-    /// Groups per row of the transpose.
+    /// Where the best of other blocks is, by the place of the roll among those above 0.
     #[inline(always)]
-    pub fn turned_stride<T: Value>(&self) -> usize {
-        groups::<T>(self.rows)
+    pub fn best(&self, roll: usize) -> usize {
+        self.value() + (1 + roll) * self.rows * self.stride
     }
 
     /// Where the block of the player who just moved is.
     #[inline(always)]
     pub fn own(&self) -> usize {
-        self.value() + self.area()
+        self.best(self.rolls) + (self.padded_rows - self.rows) * self.stride
     }
 
-    /// Where the best of other blocks is, by the place of the roll among those above 0.
+    /// Where the block ends.
     #[inline(always)]
-    pub fn best(&self, roll: usize) -> usize {
-        self.own() + (1 + roll) * self.area()
+    pub fn end(&self) -> usize {
+        self.own() + self.area()
     }
 }
 
@@ -101,8 +105,8 @@ impl Layout {
             .map(|(&(a, b), &start)| {
                 let rows = private.count(budgets.0.checked_sub(a)?);
                 let columns = private.count(budgets.1.checked_sub(b)?);
-                let block = Block::new::<T>(rows, columns, start, groups);
-                groups = block.best(rolls);
+                let block = Block::new::<T>(rows, columns, start, groups, rolls);
+                groups = block.end();
                 Some(block)
             })
             .collect();

@@ -39,8 +39,8 @@ pub struct Run {
 pub struct RowList {
     runs: Vec<Run>,
     rows: Vec<RowMove>,
-    to_end: usize,
-    from_end: usize,
+    reach: usize,
+    source_reach: usize,
 }
 
 impl RowList {
@@ -54,22 +54,16 @@ impl RowList {
                 Some(run) if run.stride == stride => run.rows.end = at + 1,
                 _ => this.runs.push(Run { stride, rows: at..at + 1 }),
             }
-            this.to_end = this.to_end.max(row.to as usize + stride);
-            this.from_end = this.from_end.max(row.from as usize + stride * T::LANES);
+            this.reach = this.reach.max(row.to as usize + stride);
+            this.source_reach = this.source_reach.max(row.from as usize + stride * T::LANES);
             this.rows.push(row);
         }
         this
     }
 
-    /// Whether there are no rows.
-    #[inline(always)]
-    pub fn is_empty(&self) -> bool {
-        self.rows.is_empty()
-    }
-
     /// The runs of rows of one length. All groups of their `to` rows are before
-    /// [`RowList::to_end`], all values of their `from` rows, in whole groups, before
-    /// [`RowList::from_end`].
+    /// [`RowList::reach`], all values of their `from` rows, in whole groups, before
+    /// [`RowList::source_reach`].
     #[inline(always)]
     pub fn runs(&self) -> impl Iterator<Item = (usize, &[RowMove])> {
         self.runs.iter().map(|run| (run.stride, &self.rows[run.rows.clone()]))
@@ -77,14 +71,14 @@ impl RowList {
 
     /// How many groups of scratch memory the list needs.
     #[inline(always)]
-    pub fn to_end(&self) -> usize {
-        self.to_end
+    pub fn reach(&self) -> usize {
+        self.reach
     }
 
     /// How many values of a source the list needs.
     #[inline(always)]
-    pub fn from_end(&self) -> usize {
-        self.from_end
+    pub fn source_reach(&self) -> usize {
+        self.source_reach
     }
 }
 

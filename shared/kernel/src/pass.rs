@@ -27,7 +27,7 @@ impl<T: Value> Pass<'_, T> {
     /// moves within the block lead to higher rows.
     #[inline(always)]
     pub fn run<I: Instructions, const SHIFTED: bool>(&self, slab: &mut [T::Group]) {
-        let block = &mut slab[self.block.at..self.block.best(self.chances.len())];
+        let block = &mut slab[self.block.at..self.block.end()];
         match (self.inner.width(), self.block.stride, self.chances.len()) {
             (Some(width), 1, 3) => self.small::<I, SHIFTED, 1, 3>(width, block),
             (Some(width), 2, 3) => self.small::<I, SHIFTED, 2, 3>(width, block),
@@ -80,7 +80,7 @@ impl<T: Value> Pass<'_, T> {
         block: &mut [T::Group],
     ) {
         let rows = self.block.rows;
-        let area = self.block.area();
+        let own_start = self.block.own() - self.block.at;
         let first: *mut T::Group = block.as_mut_ptr();
         let zero = T::Vector::<I>::splat(self.zero);
         let mut chances = [zero; ROLLS];
@@ -97,10 +97,10 @@ impl<T: Value> Pass<'_, T> {
         };
         for p in (0..rows).rev() {
             let value = STRIDE + p * STRIDE;
-            let own = read(value + area);
+            let own = read(own_start + p * STRIDE);
             let mut sum = own.map(|own| own.times(zero));
             for (roll, &chance) in chances.iter().enumerate() {
-                let mut top = read(value + (2 + roll) * area);
+                let mut top = read(value + (1 + roll) * rows * STRIDE);
                 for i in 0..WIDTH {
                     // SAFETY: the stream has so many moves for each row and roll, as asserted above.
                     let row = unsafe { *moves.add(roll * WIDTH + i) } as usize;
@@ -133,7 +133,7 @@ impl<T: Value> Pass<'_, T> {
         block: &mut [T::Group],
     ) {
         let Block { rows, stride, .. } = *self.block;
-        let area = self.block.area();
+        let own_start = self.block.own() - self.block.at;
         let first: *mut T::Group = block.as_mut_ptr();
         let mut stream = self.inner.stream(rows, self.chances.len()).iter();
         let mut next = || stream.next().copied().unwrap_or(0) as usize;
@@ -145,11 +145,11 @@ impl<T: Value> Pass<'_, T> {
         };
         for p in (0..rows).rev() {
             let value = stride + p * stride + from;
-            let own = read(value + area);
+            let own = read(own_start + p * stride + from);
             let mut sum = own.map(|own| own.times(zero));
-            let mut best = value + area;
+            let mut best = value;
             for &chance in self.chances {
-                best += area;
+                best += rows * stride;
                 let mut top = read(best);
                 let moves = width.unwrap_or_else(&mut next);
                 for _ in 0..moves {

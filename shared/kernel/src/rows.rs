@@ -75,8 +75,8 @@ pub fn set<T: Value, I: Instructions, const SOURCES: usize>(
     list: &RowList,
     sources: [&[T]; SOURCES],
 ) {
-    assert!(slab.len() >= list.to_end());
-    assert!(sources.iter().all(|source| source.len() >= list.from_end()));
+    assert!(slab.len() >= list.reach());
+    assert!(sources.iter().all(|source| source.len() >= list.source_reach()));
     for (stride, rows) in list.runs() {
         with_constant_stride!(stride, set_rows::<_, SOURCES>(slab, stride, rows, sources));
     }
@@ -93,7 +93,7 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const SOURCES: usize
     let to: *mut T::Group = slab.as_mut_ptr();
     for row in rows {
         for g in 0..stride {
-            // SAFETY: the list's ends, which `set` has checked, are beyond all its rows.
+            // SAFETY: what the list reaches, which `set` has checked, is beyond all its rows.
             unsafe {
                 let at = row.from as usize + g * T::LANES;
                 let read = |source: &[T]| T::Vector::<I>::read(source.as_ptr().add(at));
@@ -110,7 +110,7 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const SOURCES: usize
 /// Takes the larger of the rows of a list and a source's.
 #[inline(always)]
 pub fn raise<T: Value, I: Instructions>(slab: &mut [T::Group], list: &RowList, source: &[T]) {
-    assert!(slab.len() >= list.to_end() && source.len() >= list.from_end());
+    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
     for (stride, rows) in list.runs() {
         with_constant_stride!(stride, raise_rows::<_>(slab, stride, rows, source));
     }
@@ -127,7 +127,7 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
     let to: *mut T::Group = slab.as_mut_ptr();
     for row in rows {
         for g in 0..stride {
-            // SAFETY: the list's ends, which `raise` has checked, are beyond all its rows.
+            // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
             unsafe {
                 let offered =
                     T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * T::LANES));
@@ -155,11 +155,11 @@ pub fn raise_singles<T: Value, I: Instructions>(
     list: &RowList,
     source: &[T],
 ) {
-    assert!(slab.len() >= list.to_end() && source.len() >= list.from_end());
+    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
     let to: *mut T::Group = slab.as_mut_ptr();
     for (_, rows) in list.runs() {
         for row in rows {
-            // SAFETY: the list's ends, checked above, are beyond all its rows.
+            // SAFETY: what the list reaches, checked above, is beyond all its rows.
             unsafe {
                 let offered = T::Vector::<I>::read(source.as_ptr().add(row.from as usize));
                 raise_group::<T, I>(to.add(row.to as usize), offered.complement());

@@ -151,6 +151,7 @@ impl<T: Value> StepState<T> {
     /// Sweeps the shards of a wave and publishes the result. Returns the largest change.
     fn sweep(&mut self, wave: Range<usize>, context: &Context<'_, T>, simd: Simd) -> f64 {
         let Self { shards, live, published, scratch, .. } = self;
+        let scratch = &*scratch;
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("the shards fit");
         let mut parts: Vec<LiveShard<'_, T>> = shards

@@ -66,10 +66,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         let sources = sources(context, published, live);
         ask(instructions, context, &sources, &slabs[0], 0);
         for (slab, start) in different() {
-            let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
-            let scratch = &mut scratch[start..][..groups_of(context, slab)];
-            load::<T, I>(context, &sources, slab, scratch);
-            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
+            load::<T, I>(context, &sources, slab, &mut scratch[start..]);
         }
         let pairs = || views(context, slabs, starts);
         if routes.rolls_again_within {
@@ -77,6 +74,11 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                 block::value_from_stored::<T, I>(scratch, &view, &swapped);
                 block::value_from_stored::<T, I>(scratch, &swapped, &view);
             }
+        }
+        for (slab, start) in different() {
+            let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
+            let scratch = &mut scratch[start..][..groups_of(context, slab)];
+            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
         }
         for (view, swapped) in pairs() {
             if is_own_swap && view.x < swapped.x {
