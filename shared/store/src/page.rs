@@ -36,13 +36,15 @@ thread_local! {
     static SHUFFLED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The page of these values, to be stored under `key`.
+/// Makes `page` the page of these values, to be stored under `key`.
 pub(crate) fn encode<V: Value>(
     key: &[u8; PAGE_KEY_BYTES],
     values: &[V],
-) -> std::io::Result<Vec<u8>> {
+    page: &mut Vec<u8>,
+) -> std::io::Result<()> {
     let raw: &[u8] = bytemuck::cast_slice(values);
-    let mut page = vec![0; HEADER_BYTES + zstd::zstd_safe::compress_bound(raw.len())];
+    page.resize(HEADER_BYTES + zstd::zstd_safe::compress_bound(raw.len()), 0);
+    page[..CHECKSUM_AT].fill(0);
     page[0] = VERSION;
     page[1] = V::TYPE.bytes() as u8;
     page[4..CHECKSUM_AT].copy_from_slice(&(values.len() as u32).to_le_bytes());
@@ -58,9 +60,9 @@ pub(crate) fn encode<V: Value>(
         })
     })?;
     page.truncate(HEADER_BYTES + length);
-    let checksum = checksum(key, &page);
+    let checksum = checksum(key, page);
     page[CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
-    Ok(page)
+    Ok(())
 }
 
 /// Reads the page stored under `key` into `values`, which are as many as it must hold. An error
@@ -127,8 +129,15 @@ mod tests {
 
     const KEY: &[u8; PAGE_KEY_BYTES] = &[7; PAGE_KEY_BYTES];
 
+    fn encoded<V: Value>(values: &[V]) -> Vec<u8> {
+        // Left over from another page.
+        let mut page = vec![0xff; 100];
+        encode(KEY, values, &mut page).unwrap();
+        page
+    }
+
     fn comes_back<V: Value + PartialEq + Debug>(values: &[V]) {
-        let page = encode(KEY, values).unwrap();
+        let page = encoded(values);
         let mut read: Vec<V> = vec![V::zeroed(); values.len()];
         decode(KEY, &page, &mut read).unwrap();
         // Bits, since NaN is not equal to itself.
@@ -148,7 +157,7 @@ mod tests {
 
         #[test]
         fn any_flipped_bit_is_noticed(values in vec(0.0..1.0_f64, 0..200), bit: usize) {
-            let mut page = encode(KEY, &values).unwrap();
+            let mut page = encoded(&values);
             let bit = bit % (page.len() * 8);
             page[bit / 8] ^= 1 << (bit % 8);
             prop_assert!(decode(KEY, &page, &mut values.clone()).is_err(), "bit {bit}");
@@ -156,7 +165,7 @@ mod tests {
 
         #[test]
         fn any_truncation_is_noticed(values in vec(0.0..1.0_f64, 0..200), length: usize) {
-            let page = encode(KEY, &values).unwrap();
+            let page = encoded(&values);
             let page = &page[..length % page.len()];
             prop_assert!(decode(KEY, page, &mut values.clone()).is_err());
         }
@@ -170,7 +179,7 @@ mod tests {
 
     #[test]
     fn a_page_in_anothers_place_is_noticed() {
-        let page = encode(KEY, &[0.5_f64; 10]).unwrap();
+        let page = encoded(&[0.5_f64; 10]);
         let mut elsewhere = *KEY;
         elsewhere[PAGE_KEY_BYTES - 1] ^= 1;
         assert!(decode(&elsewhere, &page, &mut [0.0_f64; 10]).is_err());
@@ -178,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_page_of_another_type_or_length_is_noticed() {
-        let page = encode(KEY, &[0.5_f64; 10]).unwrap();
+        let page = encoded(&[0.5_f64; 10]);
         assert!(decode(KEY, &page, &mut [0.0_f64; 9]).is_err());
         assert!(decode(KEY, &page, &mut [0.0_f32; 10]).is_err());
         assert!(decode(KEY, &page, &mut [0.0_f32; 20]).is_err());
