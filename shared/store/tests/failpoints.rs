@@ -58,6 +58,8 @@ fn dies_at_a_failpoint() {
 
 #[test]
 fn a_process_that_dies_between_two_steps_leaves_the_last_committed_epoch() {
+    // Failpoints are the process's, and so is the scenario: one test at a time.
+    let scenario = FailScenario::setup();
     for (stop, committed) in STOPS {
         let dir = tempfile::tempdir().unwrap();
         let store = Store::create(dir.path(), &options()).unwrap();
@@ -81,6 +83,7 @@ fn a_process_that_dies_between_two_steps_leaves_the_last_committed_epoch() {
         next_epoch(&store, 3).unwrap();
         assert_committed(&store, 3);
     }
+    scenario.teardown();
 }
 
 #[test]
