@@ -1,12 +1,13 @@
 # shellcheck shell=bash
 # What both commands of the README need, to be sourced: the tools, and a place to build in.
 
-for tool in cargo cc; do
+for tool in cargo cc c++; do
     if ! command -v "$tool" >/dev/null 2>&1; then
         printf 'error: %s is not installed\n' "$tool" >&2
         case "$tool" in
         cargo) printf 'help: install Rust from https://rustup.rs, then run this again\n' >&2 ;;
         cc) printf 'help: install a C compiler (Debian and Ubuntu: apt install build-essential), then run this again\n' >&2 ;;
+        c++) printf 'help: install a C++ compiler (Debian and Ubuntu: apt install build-essential), then run this again\n' >&2 ;;
         esac
         exit 1
     fi

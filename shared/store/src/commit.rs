@@ -1,0 +1,165 @@
+//! Which epochs count: taking them into the store, committing and dropping them.
+
+use std::{
+    collections::HashMap,
+    fs,
+    ops::{Bound, RangeBounds},
+    path::Path,
+};
+
+use crate::{
+    Epoch, EpochKey, EpochWriter, SealedEpoch, ShardEpoch, ShardKey, StateBatch, Store, StoreError,
+    Value, failpoint::failpoint,
+};
+
+impl Store {
+    /// Starts writing a shard at an epoch. An uncommitted one that was written before is replaced
+    /// when this one is ingested.
+    ///
+    /// # Errors
+    /// If the epoch is committed.
+    pub fn begin_epoch<V: Value>(&self, epoch: EpochKey) -> Result<EpochWriter<'_, V>, StoreError> {
+        self.refuse_committed(epoch)?;
+        Ok(EpochWriter::new(self, epoch))
+    }
+
+    fn refuse_committed(&self, epoch: EpochKey) -> Result<(), StoreError> {
+        match self.state().epoch(epoch)? {
+            Some(_) => Err(StoreError::Committed { epoch }),
+            None => Ok(()),
+        }
+    }
+
+    /// Takes sealed epochs into the store, all or none. From now on they can be read.
+    ///
+    /// # Errors
+    /// If one is committed already, or the disk is full.
+    pub fn ingest(&self, sealed: Vec<SealedEpoch>) -> Result<(), StoreError> {
+        failpoint!("store::before-ingest", self.dir());
+        for SealedEpoch { epoch: ShardEpoch { key, .. }, .. } in &sealed {
+            self.refuse_committed(*key)?;
+            self.values().drop_epochs(*key, *key)?;
+        }
+        let files: Vec<&Path> = sealed
+            .iter()
+            .filter_map(|sealed| sealed.file.as_ref())
+            .map(|file| file.path())
+            .collect();
+        if files.is_empty() {
+            return Ok(());
+        }
+        let mut file_bytes = 0;
+        for file in &files {
+            let metadata = fs::metadata(file).map_err(StoreError::io(file, "find"))?;
+            file_bytes += metadata.len();
+        }
+        self.values()
+            .ingest(files)
+            .map_err(StoreError::rocksdb(self.values().dir(), "take values into"))?;
+        self.counters().wrote(&sealed, file_bytes);
+        Ok(())
+    }
+
+    /// Commits epochs that were ingested, and makes the changes of `batch`: all of it or nothing,
+    /// durable when this returns. Earlier epochs stay until they are
+    /// [dropped](Store::drop_epochs).
+    ///
+    /// # Errors
+    /// If one is not there, or the disk is full.
+    pub fn commit(&self, epochs: &[ShardEpoch], mut batch: StateBatch) -> Result<(), StoreError> {
+        failpoint!("store::before-commit", self.dir());
+        if let Some(epoch) = self.first_without_file(epochs)? {
+            return Err(StoreError::NotWritten { epoch });
+        }
+        epochs.iter().for_each(|epoch| batch.commit(epoch));
+        self.state().write(batch)
+    }
+
+    /// Drops epochs of shards, committed or not, and gives back their disk space: `..epoch` all
+    /// before one, `..` all, `epoch..=epoch` one that is damaged.
+    ///
+    /// # Errors
+    /// If the state cannot be written.
+    pub fn drop_epochs(
+        &self,
+        shards: &[ShardKey],
+        epochs: impl RangeBounds<Epoch>,
+    ) -> Result<(), StoreError> {
+        let first = match epochs.start_bound() {
+            Bound::Included(&epoch) => Some(epoch.0),
+            Bound::Excluded(&epoch) => epoch.0.checked_add(1),
+            Bound::Unbounded => Some(0),
+        };
+        let last = match epochs.end_bound() {
+            Bound::Included(&epoch) => Some(epoch.0),
+            Bound::Excluded(&epoch) => epoch.0.checked_sub(1),
+            Bound::Unbounded => Some(u32::MAX),
+        };
+        let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
+        let (first, last) = (Epoch(first), Epoch(last));
+        if first > last {
+            return Ok(());
+        }
+        // First they no longer count, then their files go: never the other way round.
+        let mut batch = StateBatch::new();
+        for &shard in shards {
+            for epoch in self.state().epochs_of(shard)? {
+                if (first..=last).contains(&epoch.key.epoch) {
+                    batch.uncommit(epoch.key);
+                }
+            }
+        }
+        self.state().write(batch)?;
+        failpoint!("store::before-drop", self.dir());
+        for &shard in shards {
+            self.values().drop_epochs(shard.at(first), shard.at(last))?;
+        }
+        Ok(())
+    }
+
+    /// The committed epochs of a shard, earliest first.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn epochs_of(&self, shard: ShardKey) -> Result<Vec<ShardEpoch>, StoreError> {
+        self.state().epochs_of(shard)
+    }
+
+    /// All committed epochs, by shard, earliest first.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn epochs(&self) -> Result<Vec<ShardEpoch>, StoreError> {
+        self.state().epochs()
+    }
+
+    /// The committed epochs that are not there, since a file was lost or cut short: as damaged as
+    /// those that cannot be [verified](Store::verify), but found without reading them.
+    ///
+    /// # Errors
+    /// If the state cannot be read.
+    pub fn missing_epochs(&self) -> Result<Vec<EpochKey>, StoreError> {
+        let files = self.pages_of_files()?;
+        let missing = |epoch: &ShardEpoch| files.get(&epoch.key).copied() != Some(epoch.pages());
+        let epochs = self.state().epochs()?.into_iter();
+        Ok(epochs
+            .filter(|epoch| epoch.pages() > 0 && missing(epoch))
+            .map(|epoch| epoch.key)
+            .collect())
+    }
+
+    fn first_without_file(&self, epochs: &[ShardEpoch]) -> Result<Option<EpochKey>, StoreError> {
+        if epochs.is_empty() {
+            return Ok(None);
+        }
+        let files = self.pages_of_files()?;
+        let missing = epochs
+            .iter()
+            .find(|epoch| files.get(&epoch.key).copied().unwrap_or(0) != epoch.pages());
+        Ok(missing.map(|epoch| epoch.key))
+    }
+
+    fn pages_of_files(&self) -> Result<HashMap<EpochKey, u64>, StoreError> {
+        Ok(self.values().files()?.into_iter().map(|file| (file.epoch, file.pages)).collect())
+    }
+}

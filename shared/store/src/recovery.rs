@@ -1,0 +1,131 @@
+//! Opening the database of values when its files are not as they should be.
+//!
+//! RocksDB refuses a database of which one file is gone, cut short or corrupt, though all others are
+//! fine. But its files are exactly those that were ingested, and nothing else: so the damaged
+//! database is set aside, and what can still be read is ingested into a new one. This copies
+//! nothing, since files are linked, and may be interrupted anywhere, since the damaged database stays as it was
+//! until the new one is complete. What was lost is missing from then on, and whoever reads it
+//! is told.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+use rocksdb::{ErrorKind, Options};
+
+use crate::{StoreError, error::is_damage, values::Values};
+
+const VALUES: &str = "values";
+const DAMAGED: &str = "values-damaged";
+/// Where files wait until they are ingested. Whatever is there when a store is opened was left
+/// behind by a process that was killed.
+pub(crate) const STAGING: &str = "staging";
+
+/// What had to be done to open a damaged store.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Recovery {
+    /// What was wrong.
+    pub why: String,
+    /// Files of values that are as they were.
+    pub kept: usize,
+    /// Files of values that could not be read any more.
+    pub lost: Vec<String>,
+}
+
+/// Opens the values of the store in `root`, as many as there are.
+pub(crate) fn open_values(
+    root: &Path,
+    settings: &Options,
+) -> Result<(Values, Option<Recovery>), StoreError> {
+    let (values, damaged) = (root.join(VALUES), root.join(DAMAGED));
+    let why = if damaged.exists() {
+        // A new database was begun before, and is not complete.
+        remove(&values)?;
+        "a recovery was interrupted".to_owned()
+    } else {
+        let why = match try_open(&values, settings)? {
+            Ok(values) => return Ok((values, None)),
+            Err(why) => why,
+        };
+        let aside = StoreError::io(&values, "set aside");
+        fs::rename(&values, &damaged).and_then(|()| sync_dir(root)).map_err(aside)?;
+        why
+    };
+    let (values, kept, lost) = ingest_all(&damaged, &values, &root.join(STAGING), settings)?;
+    remove(&damaged)?;
+    Ok((values, Some(Recovery { why, kept, lost })))
+}
+
+/// Opens the database if it is whole; or says what is wrong with it.
+fn try_open(dir: &Path, settings: &Options) -> Result<Result<Values, String>, StoreError> {
+    // RocksDB would take such a directory for a new database, and its files for rubbish.
+    if !dir.join("CURRENT").exists() && !ingestible(dir)?.is_empty() {
+        return Ok(Err(format!("{} is gone", dir.join("CURRENT").display())));
+    }
+    match Values::open(dir, settings.clone()) {
+        Ok(values) => Ok(match values.fault()? {
+            None => Ok(values),
+            Some(why) => Err(why),
+        }),
+        Err(error) if is_damage(&error) => Ok(Err(error.into_string())),
+        Err(error) => Err(StoreError::rocksdb(dir, "open the values in")(error)),
+    }
+}
+
+/// Makes a new database of the files of a damaged one. Tells how many there are, and which were
+/// lost.
+fn ingest_all(
+    damaged: &Path,
+    values: &Path,
+    staging: &Path,
+    settings: &Options,
+) -> Result<(Values, usize, Vec<String>), StoreError> {
+    let new = Values::open(values, settings.clone())
+        .map_err(StoreError::rocksdb(values, "make a new database in"))?;
+    let (mut kept, mut lost) = (0, Vec::new());
+    for file in ingestible(damaged)? {
+        let staged = staging.join(file.file_name().unwrap_or_default());
+        fs::hard_link(&file, &staged)
+            .or_else(|_| fs::copy(&file, &staged).map(drop))
+            .map_err(StoreError::io(&staged, "link"))?;
+        match new.ingest(vec![&staged]) {
+            Ok(()) => kept += 1,
+            // An I/O error may pass: the next try starts over, and nothing is lost.
+            Err(error) if error.kind() == ErrorKind::IOError => {
+                return Err(StoreError::rocksdb(values, "recover")(error));
+            }
+            Err(_) => {
+                lost.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
+            }
+        }
+    }
+    Ok((new, kept, lost))
+}
+
+/// The files of values in a directory, oldest first.
+fn ingestible(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    let entries = match fs::read_dir(dir) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        entries => entries,
+    };
+    let paths = entries.and_then(|entries| entries.map(|entry| Ok(entry?.path())).collect());
+    let mut paths: Vec<PathBuf> = paths.map_err(StoreError::io(dir, "list"))?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "sst"));
+    paths.sort_unstable();
+    Ok(paths)
+}
+
+/// Removes a directory with all that is in it, if there is one.
+pub(crate) fn remove(dir: &Path) -> Result<(), StoreError> {
+    match fs::remove_dir_all(dir) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => {
+            Err(StoreError::io(dir, "remove")(error))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn sync_dir(dir: &Path) -> io::Result<()> {
+    fs::File::open(dir)?.sync_all()
+}

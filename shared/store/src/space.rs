@@ -1,0 +1,26 @@
+//! Space on the disk.
+
+use std::{io, path::Path};
+
+use crate::{ValueType, page};
+
+/// Bytes that can still be written to the disk of an existing file or directory.
+///
+/// # Errors
+/// If the system does not tell.
+pub fn free_bytes(path: &Path) -> io::Result<u64> {
+    let disk = rustix::fs::statvfs(path)?;
+    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
+}
+
+/// What so many values of a shard take on disk at most, whatever they are: noise does not shrink.
+pub fn largest_bytes(values: u64, value_type: ValueType) -> u64 {
+    /// RocksDB's part of a file: an entry of the index per page, properties, and the footer.
+    const FILE_BYTES: u64 = 4096;
+    const PAGE_BYTES: u64 = 128;
+    let raw = values.saturating_mul(value_type.bytes() as u64);
+    let pages = values.div_ceil(value_type.values_per_page() as u64);
+    let page = page::HEADER_BYTES as u64 + PAGE_BYTES;
+    // Zstandard adds less than one part in 256, and a few bytes to a short page.
+    raw.saturating_add(raw / 256).saturating_add(pages * page).saturating_add(FILE_BYTES)
+}

@@ -1,0 +1,240 @@
+//! The small state: what is committed, and whatever the caller has to remember with it.
+//!
+//! Every write is one batch, there as a whole or not at all, and on disk when it returns.
+
+use std::path::{Path, PathBuf};
+
+use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{
+    Epoch, EpochKey, ShardEpoch, ShardKey, StoreError, ValueType, error::is_damage,
+    failpoint::failpoint, settings,
+};
+
+/// Version of the layout of a store.
+const FORMAT_VERSION: u32 = 1;
+/// The key of the manifest, and the first bytes of the keys of committed epochs and of entries.
+const MANIFEST: &[u8] = b"manifest";
+const EPOCH: &[u8] = b"epoch/";
+const ENTRY: &[u8] = b"state/";
+
+/// What a store says of itself.
+#[derive(Serialize, Deserialize)]
+struct Manifest {
+    format: u32,
+    owner: u64,
+}
+
+/// What is known of a committed epoch.
+#[derive(Serialize, Deserialize)]
+struct Committed {
+    value_type: ValueType,
+    values: u64,
+}
+
+/// Changes of the state that happen together.
+#[derive(Default)]
+pub struct StateBatch {
+    batch: WriteBatch,
+}
+
+impl StateBatch {
+    /// No changes.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Sets an entry.
+    ///
+    /// # Errors
+    /// If the value cannot be written as JSON, as a map whose keys are not texts.
+    pub fn put<T: Serialize>(&mut self, key: &str, value: &T) -> Result<(), serde_json::Error> {
+        self.batch.put(entry_key(key), serde_json::to_vec(value)?);
+        Ok(())
+    }
+
+    /// Removes an entry, if there is one.
+    pub fn delete(&mut self, key: &str) {
+        self.batch.delete(entry_key(key));
+    }
+
+    pub(crate) fn commit(&mut self, epoch: &ShardEpoch) {
+        let ShardEpoch { key, value_type, values } = *epoch;
+        let committed = serde_json::json!(Committed { value_type, values });
+        self.batch.put(epoch_key(&key.to_bytes()), committed.to_string());
+    }
+
+    pub(crate) fn uncommit(&mut self, epoch: EpochKey) {
+        self.batch.delete(epoch_key(&epoch.to_bytes()));
+    }
+}
+
+/// The open database of the state. Nobody else can open it as long as it is.
+pub(crate) struct State {
+    db: DB,
+    settings: Options,
+    /// The store's directory.
+    root: PathBuf,
+}
+
+impl State {
+    /// Opens the state of the store in `root`; `create` makes it if there is none.
+    pub(crate) fn open(root: &Path, owner: u64, create: bool) -> Result<Self, StoreError> {
+        let dir = root.join("state");
+        let current = dir.join("CURRENT").exists();
+        let rest = |dir: &Path| dir.read_dir().is_ok_and(|mut files| files.next().is_some());
+        if !current && (rest(&dir) || rest(&root.join("values"))) {
+            let what = format!("{} is gone", dir.join("CURRENT").display());
+            return Err(StoreError::StateDamaged { dir: root.to_owned(), what });
+        }
+        if !current && !create {
+            return Err(StoreError::Missing { dir: root.to_owned() });
+        }
+        let settings = settings::state();
+        let mut opening = settings.clone();
+        opening.create_if_missing(create);
+        let db = DB::open(&opening, &dir).map_err(|error| cannot_open(root, error))?;
+        let state = Self { db, settings, root: root.to_owned() };
+        match (state.read::<Manifest>(MANIFEST, "manifest")?, create) {
+            (None, true) => state.found(owner)?,
+            // What was begun here was never a store.
+            (None, false) => return Err(StoreError::Missing { dir: root.to_owned() }),
+            (Some(_), true) => return Err(StoreError::Exists { dir: root.to_owned() }),
+            (Some(manifest), false) => manifest.check(root, owner)?,
+        }
+        Ok(state)
+    }
+
+    fn found(&self, owner: u64) -> Result<(), StoreError> {
+        let manifest = serde_json::json!(Manifest { format: FORMAT_VERSION, owner });
+        let action = "write the manifest of";
+        self.db
+            .put_opt(MANIFEST, manifest.to_string(), &settings::synced())
+            // In a file of its own, so that a log that is gone does not take the manifest along.
+            .and_then(|()| self.db.flush())
+            .map_err(StoreError::rocksdb(&self.root, action))
+    }
+
+    /// Makes the changes of a batch, durably.
+    pub(crate) fn write(&self, batch: StateBatch) -> Result<(), StoreError> {
+        failpoint!("store::before-state-sync", self.root);
+        self.db
+            .write_opt(batch.batch, &settings::synced())
+            .map_err(StoreError::rocksdb(&self.root, "write the state in"))
+    }
+
+    /// An entry.
+    pub(crate) fn entry<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, StoreError> {
+        self.read(&entry_key(key), key)
+    }
+
+    /// A committed epoch.
+    pub(crate) fn epoch(&self, epoch: EpochKey) -> Result<Option<ShardEpoch>, StoreError> {
+        let committed = self.read(&epoch_key(&epoch.to_bytes()), &epoch.to_string())?;
+        Ok(committed.map(|Committed { value_type, values }| ShardEpoch {
+            key: epoch,
+            value_type,
+            values,
+        }))
+    }
+
+    /// The committed epochs of a shard, earliest first.
+    pub(crate) fn epochs_of(&self, shard: ShardKey) -> Result<Vec<ShardEpoch>, StoreError> {
+        let (first, last) = (shard.at(Epoch(0)), shard.at(Epoch(u32::MAX)));
+        self.epochs_between(&epoch_key(&first.to_bytes()), &epoch_key(&last.to_bytes()))
+    }
+
+    /// All committed epochs, in the order of their keys.
+    pub(crate) fn epochs(&self) -> Result<Vec<ShardEpoch>, StoreError> {
+        self.epochs_between(EPOCH, &epoch_key(&[u8::MAX; crate::key::EPOCH_BYTES]))
+    }
+
+    fn epochs_between(&self, first: &[u8], last: &[u8]) -> Result<Vec<ShardEpoch>, StoreError> {
+        let mut epochs = Vec::new();
+        for item in self.db.iterator(IteratorMode::From(first, Direction::Forward)) {
+            let (key, value) = item.map_err(|error| self.unreadable(error))?;
+            if *key > *last {
+                break;
+            }
+            let Some(key) = key.strip_prefix(EPOCH).and_then(EpochKey::from_bytes) else {
+                let what = "a key is not one of this program's".to_owned();
+                return Err(StoreError::StateDamaged { dir: self.root.clone(), what });
+            };
+            let Committed { value_type, values } = self.parse(&key.to_string(), &value)?;
+            epochs.push(ShardEpoch { key, value_type, values });
+        }
+        Ok(epochs)
+    }
+
+    fn read<T: DeserializeOwned>(&self, key: &[u8], name: &str) -> Result<Option<T>, StoreError> {
+        let value = self.db.get_pinned(key).map_err(|error| self.unreadable(error))?;
+        value.map(|value| self.parse(name, &value)).transpose()
+    }
+
+    fn parse<T: DeserializeOwned>(&self, name: &str, value: &[u8]) -> Result<T, StoreError> {
+        serde_json::from_slice(value).map_err(|source| StoreError::StateEntry {
+            dir: self.root.clone(),
+            key: name.to_owned(),
+            source,
+        })
+    }
+
+    fn unreadable(&self, error: rocksdb::Error) -> StoreError {
+        if is_damage(&error) {
+            let (dir, what) = (self.root.clone(), error.into_string());
+            return StoreError::StateDamaged { dir, what };
+        }
+        StoreError::rocksdb(&self.root, "read the state in")(error)
+    }
+
+    /// What RocksDB counted since the state was opened.
+    pub(crate) fn count(&self, ticker: rocksdb::statistics::Ticker) -> u64 {
+        self.settings.get_ticker_count(ticker)
+    }
+
+    /// Bytes of files, and bytes of memory that RocksDB holds.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let int = |name| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
+        let memory = int(properties::ESTIMATE_TABLE_READERS_MEM)
+            + int(properties::SIZE_ALL_MEM_TABLES)
+            + int(properties::BLOCK_CACHE_USAGE);
+        (int(properties::TOTAL_SST_FILES_SIZE), memory)
+    }
+}
+
+impl Manifest {
+    fn check(&self, root: &Path, expected: u64) -> Result<(), StoreError> {
+        let (dir, known) = (root.to_owned(), FORMAT_VERSION);
+        if self.format != known {
+            return Err(StoreError::OtherFormat { dir, found: self.format, known });
+        }
+        if self.owner != expected {
+            return Err(StoreError::OtherOwner { dir, found: self.owner, expected });
+        }
+        Ok(())
+    }
+}
+
+/// Why the state does not open.
+fn cannot_open(root: &Path, error: rocksdb::Error) -> StoreError {
+    let text = error.as_ref();
+    let dir = root.to_owned();
+    if text.contains("While lock file") && text.contains("temporarily unavailable")
+        || text.contains("lock hold by current process")
+    {
+        StoreError::InUse { dir }
+    } else if is_damage(&error) {
+        StoreError::StateDamaged { dir, what: error.into_string() }
+    } else {
+        StoreError::rocksdb(root, "open the state in")(error)
+    }
+}
+
+fn epoch_key(epoch: &[u8]) -> Vec<u8> {
+    [EPOCH, epoch].concat()
+}
+
+fn entry_key(key: &str) -> Vec<u8> {
+    [ENTRY, key.as_bytes()].concat()
+}

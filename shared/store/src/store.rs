@@ -1,0 +1,185 @@
+//! The store: shard epochs and small state, in one directory.
+
+use std::{
+    collections::HashSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+};
+
+use rustix::fs::{Mode, OFlags};
+use serde::de::DeserializeOwned;
+
+use crate::{
+    Recovery, StateBatch, StoreError,
+    recovery::{self, STAGING},
+    settings, space,
+    state::State,
+    statistics::Counters,
+    values::Values,
+};
+
+/// How pages are read from the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reads {
+    /// Past the page cache of the system, where the file system can: whatever memory there is
+    /// beside the budget stays with others.
+    #[default]
+    Direct,
+    /// Through the page cache of the system, which keeps what was read in memory that nobody uses.
+    PageCache,
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Whose the store is: the job, or the worker. Another's is refused.
+    pub owner: u64,
+    /// What RocksDB may hold in memory. The buffers of reads and writes under way come on top: about
+    /// three mebibytes per thread.
+    pub memory_budget_bytes: u64,
+    /// How pages are read.
+    pub reads: Reads,
+}
+
+/// Shard epochs and small state in one directory, which nobody else can open at the same time.
+///
+/// All methods may be called from many threads at once.
+pub struct Store {
+    // Closed in this order; the state has the lock.
+    values: Values,
+    state: State,
+    dir: PathBuf,
+    recovery: Option<Recovery>,
+    counters: Counters,
+    staged: AtomicU64,
+}
+
+impl Store {
+    /// Makes a store in a directory, which is made, too, if there is none.
+    ///
+    /// # Errors
+    /// If there is a store already, the directory cannot be written to, is in use, or the memory
+    /// budget is too small.
+    pub fn create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
+        Self::start(dir, options, true)
+    }
+
+    /// Opens the store in a directory. What was not committed is gone. What was damaged is repaired
+    /// as far as it can be: see [`Store::recovery`] and [`Store::missing_epochs`].
+    ///
+    /// # Errors
+    /// If there is no store, it is in use, is another's, was written by another version, its
+    /// state is damaged, the directory cannot be written to, or the memory budget is too small.
+    pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        if !dir.is_dir() {
+            return Err(StoreError::Missing { dir: dir.to_owned() });
+        }
+        Self::start(dir, options, false)
+    }
+
+    fn start(dir: &Path, options: &StoreOptions, create: bool) -> Result<Self, StoreError> {
+        let mut options = options.clone();
+        settings::values(&options)?;
+        let state = State::open(dir, options.owner, create)?;
+        // From here on, nobody else is in the directory.
+        let staging = dir.join(STAGING);
+        recovery::remove(&staging)?;
+        fs::create_dir(&staging).map_err(StoreError::io(&staging, "create"))?;
+        if !takes_direct_reads(&staging) {
+            options.reads = Reads::PageCache;
+        }
+        let (values, recovery) = recovery::open_values(dir, &settings::values(&options)?)?;
+        let (counters, staged) = Default::default();
+        let store = Self { values, state, dir: dir.to_owned(), recovery, counters, staged };
+        store.drop_uncommitted()?;
+        Ok(store)
+    }
+
+    /// Deletes the files that a process left behind which did not get to committing them.
+    fn drop_uncommitted(&self) -> Result<(), StoreError> {
+        let committed: HashSet<_> =
+            self.state.epochs()?.into_iter().map(|epoch| epoch.key).collect();
+        for file in self.values.files()? {
+            if !committed.contains(&file.epoch) {
+                self.values.drop_epochs(file.epoch, file.epoch)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What had to be repaired when the store was opened.
+    pub fn recovery(&self) -> Option<&Recovery> {
+        self.recovery.as_ref()
+    }
+
+    /// Makes changes of the state, all or none, durable when this returns.
+    ///
+    /// # Errors
+    /// If the disk is full.
+    pub fn put_state(&self, batch: StateBatch) -> Result<(), StoreError> {
+        self.state.write(batch)
+    }
+
+    /// An entry of the state, if there is one.
+    ///
+    /// # Errors
+    /// If it cannot be read, or is of another type.
+    pub fn get_state<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>, StoreError> {
+        self.state.entry(key)
+    }
+
+    /// Bytes that can still be written.
+    ///
+    /// # Errors
+    /// If the system does not tell.
+    pub fn free_bytes(&self) -> Result<u64, StoreError> {
+        space::free_bytes(&self.dir).map_err(StoreError::io(&self.dir, "find the disk of"))
+    }
+
+    /// Refuses if so many bytes cannot be written; see [`largest_bytes`](crate::largest_bytes).
+    ///
+    /// # Errors
+    /// If they cannot.
+    pub fn require_space(&self, needed_bytes: u64) -> Result<(), StoreError> {
+        let free_bytes = self.free_bytes()?;
+        if free_bytes < needed_bytes {
+            let (dir, needed_bytes) = (self.dir.clone(), Some(needed_bytes));
+            return Err(StoreError::DiskFull { dir, free_bytes, needed_bytes });
+        }
+        Ok(())
+    }
+
+    /// A name for a new file in the staging directory.
+    pub(crate) fn staging_file(&self) -> PathBuf {
+        let number = self.staged.fetch_add(1, Relaxed);
+        self.dir.join(STAGING).join(format!("{number:08}.sst"))
+    }
+
+    pub(crate) fn values(&self) -> &Values {
+        &self.values
+    }
+
+    pub(crate) fn state(&self) -> &State {
+        &self.state
+    }
+
+    pub(crate) fn counters(&self) -> &Counters {
+        &self.counters
+    }
+}
+
+/// Whether files in a directory can be read past the page cache.
+fn takes_direct_reads(dir: &Path) -> bool {
+    let probe = dir.join("probe");
+    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
+    let took = rustix::fs::open(&probe, flags, Mode::RUSR | Mode::WUSR).is_ok();
+    let _ = fs::remove_file(&probe);
+    took
+}

@@ -1,0 +1,123 @@
+//! The database of values: files of pages, each with one shard epoch.
+
+use std::{
+    fs,
+    path::{Path, PathBuf},
+};
+
+use rocksdb::{DB, DBPinnableSlice, Options, SstFileWriter, properties, statistics::Ticker};
+
+use crate::{
+    EpochKey, StoreError,
+    key::{PAGE_KEY_BYTES, page_number},
+    settings,
+};
+
+/// The open database of values.
+pub(crate) struct Values {
+    db: DB,
+    settings: Options,
+    dir: PathBuf,
+}
+
+/// A file of the database.
+pub(crate) struct File {
+    /// The shard epoch it holds.
+    pub(crate) epoch: EpochKey,
+    pub(crate) pages: u64,
+    pub(crate) bytes: u64,
+    pub(crate) path: PathBuf,
+}
+
+impl Values {
+    /// Opens the database in `dir`, an empty one if there is none. Whether the files it has are
+    /// whole is for [`Values::fault`] to say.
+    pub(crate) fn open(dir: &Path, settings: Options) -> Result<Self, rocksdb::Error> {
+        let mut opening = settings.clone();
+        opening.create_if_missing(true);
+        Ok(Self { db: DB::open(&opening, dir)?, settings, dir: dir.to_owned() })
+    }
+
+    pub(crate) fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// What is wrong with the files, as far as their lengths tell.
+    pub(crate) fn fault(&self) -> Result<Option<String>, StoreError> {
+        for file in self.files()? {
+            let found = fs::metadata(&file.path).map(|metadata| metadata.len()).ok();
+            if found != Some(file.bytes) {
+                let name = file.path.display();
+                return Ok(Some(match found {
+                    None => format!("{name} is gone"),
+                    Some(found) => format!("{name} has {found} bytes, not {}", file.bytes),
+                }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A writer of files that can be [ingested](Values::ingest).
+    pub(crate) fn file_writer(&self) -> SstFileWriter<'_> {
+        SstFileWriter::create(&self.settings)
+    }
+
+    /// Moves files of pages in: all of them or none, synced.
+    pub(crate) fn ingest(&self, files: Vec<&Path>) -> Result<(), rocksdb::Error> {
+        self.db.ingest_external_file_opts(&settings::ingestion(), files)
+    }
+
+    /// The bytes of a page, if it is there.
+    pub(crate) fn page(
+        &self,
+        key: &[u8; PAGE_KEY_BYTES],
+    ) -> Result<Option<DBPinnableSlice<'_>>, rocksdb::Error> {
+        self.db.get_pinned_opt(key, &settings::page_reads())
+    }
+
+    /// Deletes the files of a shard's epochs from the first to the last.
+    pub(crate) fn drop_epochs(&self, first: EpochKey, last: EpochKey) -> Result<(), StoreError> {
+        debug_assert_eq!(first.shard, last.shard);
+        self.db
+            .delete_file_in_range(first.page(0), last.page(u32::MAX))
+            .map_err(StoreError::rocksdb(&self.dir, "drop values in"))
+    }
+
+    /// All files.
+    pub(crate) fn files(&self) -> Result<Vec<File>, StoreError> {
+        let files =
+            self.db.live_files().map_err(StoreError::rocksdb(&self.dir, "list files in"))?;
+        let file = |file: rocksdb::LiveFile| {
+            // The last level is the only one, or dropping would leave files behind.
+            debug_assert_eq!(file.level, 1, "{}", file.name);
+            Some(File {
+                epoch: EpochKey::from_bytes(file.start_key.as_deref()?)?,
+                // RocksDB remembers the last key; how many there are, only while it is open.
+                pages: u64::from(page_number(file.end_key.as_deref()?)?) + 1,
+                bytes: file.size as u64,
+                path: self.dir.join(file.name.trim_start_matches('/')),
+            })
+        };
+        Ok(files.into_iter().filter_map(file).collect())
+    }
+
+    /// The file of a shard epoch, or the directory where it should be; for messages.
+    pub(crate) fn whereabouts(&self, epoch: EpochKey) -> PathBuf {
+        let files = self.files().unwrap_or_default();
+        let file = files.into_iter().find(|file| file.epoch == epoch);
+        file.map_or_else(|| self.dir.clone(), |file| file.path)
+    }
+
+    /// What RocksDB counted since the database was opened.
+    pub(crate) fn count(&self, ticker: Ticker) -> u64 {
+        self.settings.get_ticker_count(ticker)
+    }
+
+    /// Bytes of files, and bytes of memory that RocksDB holds.
+    pub(crate) fn sizes(&self) -> (u64, u64) {
+        let int = |name| self.db.property_int_value(name).ok().flatten().unwrap_or(0);
+        let memory =
+            int(properties::ESTIMATE_TABLE_READERS_MEM) + int(properties::SIZE_ALL_MEM_TABLES);
+        (int(properties::TOTAL_SST_FILES_SIZE), memory)
+    }
+}

@@ -1,0 +1,220 @@
+//! Whatever happens to the files of a store, it never gives wrong values, and says what is wrong.
+
+mod common;
+
+use std::{fs, path::Path};
+
+use common::{
+    assert_intact, commit, file_named, new_store, open, options, shard, value_files, write,
+};
+use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StateBatch, Store, StoreError, StoreOptions};
+
+const VALUES: usize = 20_000;
+
+/// A closed store with three shards at epochs 1 and 2.
+fn closed() -> (tempfile::TempDir, Vec<ShardEpoch>) {
+    let (dir, store) = new_store();
+    let epochs = [commit(&store, 3, 1, VALUES), commit(&store, 3, 2, VALUES)].concat();
+    (dir, epochs)
+}
+
+fn flip(file: &Path, byte: usize, bit: usize) {
+    let mut bytes = fs::read(file).unwrap();
+    bytes[byte] ^= 1 << bit;
+    fs::write(file, bytes).unwrap();
+}
+
+/// Every epoch is either intact or known to be damaged. Gives the damaged ones.
+fn damaged(store: &Store, epochs: &[ShardEpoch]) -> Vec<EpochKey> {
+    let missing = store.missing_epochs().unwrap();
+    let mut damaged = Vec::new();
+    for epoch in epochs {
+        match store.verify(epoch) {
+            Ok(()) => assert_intact(store, epoch),
+            Err(error) => {
+                assert_eq!(error.damaged(), Some(epoch.key), "{error}");
+                assert!(error.to_string().contains("values"), "{error} names no file");
+                assert!(store.read_all::<f64>(epoch).is_err());
+                damaged.push(epoch.key);
+            }
+        }
+    }
+    assert!(missing.iter().all(|missing| damaged.contains(missing)));
+    damaged
+}
+
+#[test]
+fn a_flipped_bit_in_a_file_of_values_is_noticed_and_harms_no_other() {
+    let (dir, epochs) = closed();
+    let file = &value_files(dir.path())[1];
+    let length = fs::metadata(file).unwrap().len() as usize;
+    let mut noticed = 0;
+    // All over the pages, and closely where RocksDB keeps its own.
+    let bytes =
+        (0..length).step_by(length / 20).chain((length.saturating_sub(1500)..length).step_by(29));
+    for byte in bytes {
+        flip(file, byte, byte % 8);
+        let store = open(dir.path()).unwrap();
+        let damaged = damaged(&store, &epochs);
+        assert!(damaged.is_empty() || damaged == [epochs[1].key], "byte {byte}: {damaged:?}");
+        noticed += damaged.len();
+        let lost = store.recovery().is_some_and(|recovery| !recovery.lost.is_empty());
+        drop(store);
+        if lost {
+            return assert!(noticed > 15, "{noticed}");
+        }
+        flip(&value_files(dir.path())[1], byte, byte % 8);
+    }
+    assert!(noticed > 20, "{noticed} of {length} bytes");
+}
+
+#[test]
+fn a_damaged_epoch_can_be_dropped_and_written_again() {
+    let (dir, epochs) = closed();
+    flip(&value_files(dir.path())[4], 5000, 3);
+    let store = open(dir.path()).unwrap();
+    let key = shard(1).at(Epoch(2));
+    assert_eq!(damaged(&store, &epochs), [key]);
+    store.drop_epochs(&[key.shard], key.epoch..=key.epoch).unwrap();
+    // The last good epoch is still there.
+    assert_eq!(store.epochs_of(key.shard).unwrap(), epochs[1..2]);
+    let again = write(&store, key, VALUES).unwrap();
+    store.commit(&[again], StateBatch::new()).unwrap();
+    assert_eq!(damaged(&store, &epochs), []);
+}
+
+#[test]
+fn a_truncated_file_of_values_is_noticed_and_harms_no_other() {
+    for keep in [0, 1, 1000, 50_000] {
+        let (dir, epochs) = closed();
+        let file = value_files(dir.path())[2].clone();
+        let length = fs::metadata(&file).unwrap().len();
+        let length = length.saturating_sub(1).min(keep);
+        fs::File::options().write(true).open(&file).unwrap().set_len(length).unwrap();
+        let store = open(dir.path()).unwrap();
+        let recovery = store.recovery().expect("something was repaired");
+        assert_eq!((recovery.kept, recovery.lost.len()), (5, 1), "{recovery:?}");
+        assert_eq!(store.missing_epochs().unwrap(), [epochs[2].key]);
+        assert_eq!(damaged(&store, &epochs), [epochs[2].key]);
+        drop(store);
+        // And once more without anything to repair.
+        let store = open(dir.path()).unwrap();
+        assert_eq!(store.recovery(), None);
+        assert_eq!(damaged(&store, &epochs), [epochs[2].key]);
+    }
+}
+
+#[test]
+fn a_deleted_file_of_values_is_noticed_and_harms_no_other() {
+    let (dir, epochs) = closed();
+    fs::remove_file(&value_files(dir.path())[0]).unwrap();
+    let store = open(dir.path()).unwrap();
+    let recovery = store.recovery().expect("something was repaired");
+    assert_eq!(recovery.kept, 5, "{recovery:?}");
+    assert_eq!(damaged(&store, &epochs), [epochs[0].key]);
+}
+
+#[test]
+fn the_metadata_of_values_can_be_lost_altogether() {
+    for (lost, how) in [("CURRENT", "delete"), ("MANIFEST", "delete"), ("MANIFEST", "flip")] {
+        let (dir, epochs) = closed();
+        let file = file_named(&dir.path().join("values"), lost);
+        match how {
+            "delete" => fs::remove_file(&file).unwrap(),
+            _ => flip(&file, fs::metadata(&file).unwrap().len() as usize / 2, 1),
+        }
+        let store = open(dir.path()).unwrap();
+        assert_eq!(store.recovery().map(|recovery| recovery.kept), Some(6), "{how} {lost}");
+        assert_eq!(damaged(&store, &epochs), [], "{how} {lost}");
+    }
+}
+
+#[test]
+fn values_that_are_gone_altogether_are_missing() {
+    let (dir, epochs) = closed();
+    fs::remove_dir_all(dir.path().join("values")).unwrap();
+    let store = open(dir.path()).unwrap();
+    assert_eq!(store.missing_epochs().unwrap().len(), epochs.len());
+}
+
+#[test]
+fn an_interrupted_recovery_starts_over() {
+    let (dir, epochs) = closed();
+    let (values, aside) = (dir.path().join("values"), dir.path().join("values-damaged"));
+    fs::rename(&values, &aside).unwrap();
+    fs::create_dir(&values).unwrap();
+    fs::write(values.join("CURRENT"), "rubbish").unwrap();
+    let store = open(dir.path()).unwrap();
+    assert_eq!(store.recovery().map(|recovery| recovery.kept), Some(6));
+    assert_eq!(damaged(&store, &epochs), []);
+    assert!(!aside.exists());
+}
+
+#[test]
+fn damaged_state_is_refused_and_not_guessed() {
+    let (dir, epochs) = closed();
+    let state = dir.path().join("state");
+    let copy: Vec<_> = state
+        .read_dir()
+        .unwrap()
+        .map(|file| file.unwrap().path())
+        .map(|file| (file.clone(), fs::read(file).unwrap()))
+        .collect();
+    let log = copy.iter().filter(|(file, _)| file.extension().is_some_and(|it| it == "log"));
+    let (log, _) = log.max_by_key(|(_, bytes)| bytes.len()).unwrap();
+    let manifest = file_named(&state, "MANIFEST");
+    let faults: [(&str, &dyn Fn()); 6] = [
+        ("flip in log", &|| flip(log, fs::metadata(log).unwrap().len() as usize / 4, 2)),
+        ("flip in manifest", &|| flip(&manifest, 30, 2)),
+        ("no manifest", &|| fs::remove_file(&manifest).unwrap()),
+        ("no current", &|| fs::remove_file(state.join("CURRENT")).unwrap()),
+        ("no table", &|| {
+            let files = state.read_dir().unwrap().map(|file| file.unwrap().path());
+            let table = |file: &std::path::PathBuf| file.extension().is_some_and(|it| it == "sst");
+            files.filter(table).for_each(|file| fs::remove_file(file).unwrap());
+        }),
+        ("no state", &|| fs::remove_dir_all(&state).unwrap()),
+    ];
+    for (name, fault) in faults {
+        fault();
+        let error = open(dir.path()).map(drop).expect_err(name);
+        assert!(matches!(error, StoreError::StateDamaged { .. }), "{name}: {error:?}");
+        let error = Store::create(dir.path(), &options()).map(drop).expect_err(name);
+        assert!(matches!(error, StoreError::StateDamaged { .. }), "{name}: {error:?}");
+        fs::create_dir_all(&state).unwrap();
+        state.read_dir().unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
+        copy.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
+    }
+    let store = open(dir.path()).unwrap();
+    assert_eq!(damaged(&store, &epochs), []);
+}
+
+#[test]
+fn there_must_be_a_store_to_open_and_none_to_create_one() {
+    let dir = tempfile::tempdir().unwrap();
+    for place in [dir.path().to_owned(), dir.path().join("nowhere")] {
+        let error = open(&place).map(drop).unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{error}");
+        assert!(error.to_string().contains(&*place.to_string_lossy()));
+    }
+    drop(Store::create(&dir.path().join("a/b"), &options()).unwrap());
+    let error = Store::create(&dir.path().join("a/b"), &options()).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::Exists { .. }), "{error}");
+}
+
+#[test]
+fn anothers_store_is_refused() {
+    let (dir, _) = closed();
+    let error = Store::open(dir.path(), &StoreOptions { owner: 1, ..options() }).map(drop);
+    assert!(matches!(error, Err(StoreError::OtherOwner { expected: 1, .. })));
+}
+
+#[test]
+fn a_store_is_open_once() {
+    let (dir, store) = new_store();
+    let error = open(dir.path()).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::InUse { .. }), "{error:?}");
+    assert!(error.to_string().contains(&*dir.path().to_string_lossy()));
+    drop(store);
+    open(dir.path()).unwrap();
+}
