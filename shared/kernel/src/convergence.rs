@@ -171,7 +171,7 @@ mod tests {
         let mut convergence = Convergence::new::<f64>(0.0);
         for superstep in 1..40 {
             let next = convergence.after(0.5f64.powi(superstep));
-            let ends = superstep as usize % DIFFERENCES == 0;
+            let ends = (superstep as usize).is_multiple_of(DIFFERENCES);
             assert_eq!(next, if ends { Next::Extrapolate } else { Next::Sweep });
         }
     }
