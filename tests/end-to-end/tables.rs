@@ -3,7 +3,9 @@
 use std::{fs, path::Path};
 
 use serde_json::Value;
+use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
+use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, ValueType};
 
 use crate::support::{last_json, run, stderr, succeed, succeed_with_json};
 
@@ -207,6 +209,45 @@ fn an_f32_solve_is_right_to_its_precision() {
     succeed(path, &["solve", "finkel", "--pieces", "3", "--out", "exact.zgt", "--json"]);
     let diff = ["table", "diff", "table.zgt", "exact.zgt", "--json", "--tolerance", "0.001"];
     assert_eq!(succeed_with_json(path, &diff)["same"], true);
+}
+
+/// Writes `planted.zgt`: `table.zgt` with its claims, and one value of a tier wrong by `error`.
+fn plant(path: &Path, tier: Tier, error: f64) {
+    let table = AnyTable::open(&path.join("table.zgt")).unwrap();
+    let (planted, replace) = (path.join("planted.zgt"), Existing::Replace);
+    let compression = Compression::default();
+    let mut writer =
+        TableWriter::create(&planted, replace, table.encoding(), ValueType::F64, compression)
+            .unwrap();
+    for of_table in table.encoding().tiers() {
+        let mut values = table.read_tier(of_table).unwrap();
+        if of_table == tier {
+            let middle = values.len() / 2;
+            values[middle] += error;
+        }
+        writer.write_tier(of_table, table.statistics(of_table), &values).unwrap();
+    }
+    writer.finish().unwrap();
+}
+
+#[test]
+fn a_certificate_is_proven_from_the_file_alone_and_refused_where_it_is_wrong() {
+    let directory = solved(&["finkel", "--pieces", "2"]);
+    let path = directory.path();
+    let info = succeed_with_json(path, &["table", "info", "table.zgt", "--json"]);
+    assert!(info["certificate"].as_f64().unwrap() <= 1e-12);
+    let proven =
+        succeed_with_json(path, &["table", "verify", "table.zgt", "--certificate", "--json"]);
+    assert_eq!(proven["certificate"]["proven"], true);
+    for tier in [Tier::new(1, 1), Tier::new(2, 1), Tier::new(2, 2)] {
+        let claims = info["tiers"].as_array().unwrap();
+        let claim = claims.iter().find(|claim| claim["tier"] == tier.to_string()).unwrap();
+        plant(path, tier, 2.0 * claim["certificate"].as_f64().unwrap());
+        let output = run(path, &["table", "verify", "planted.zgt", "--certificate", "--json"]);
+        assert_eq!(output.status.code(), Some(1), "{tier}");
+        let refused = last_json(&String::from_utf8(output.stdout).unwrap());
+        assert_eq!(refused["certificate"]["refused_tier"], tier.to_string());
+    }
 }
 
 #[test]
