@@ -51,7 +51,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             for block in routes.layout(slab.budgets).blocks() {
                 scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
             }
-            rows::set::<T, I, 1>(scratch, routes.own(slab.budgets), [sources.at(slab.own)]);
+            rows::set::<T, I, 1>(scratch, [(routes.own(slab.budgets), sources.at(slab.own))]);
         }
         if routes.rolls_again_within {
             for (view, swapped) in pairs() {
