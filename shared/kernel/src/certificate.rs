@@ -24,6 +24,7 @@ use crate::{
     context::{Context, Tables},
     gather::gather,
     layout::Block,
+    routes::Route,
     rules::Rules,
     scratch::Scratch,
     simd::{Operation, Simd},
@@ -465,15 +466,15 @@ impl<'t> Decoded<'t> {
         let mut add = |end, place, len| add(ends, values, end, place, len);
         decoded.budgets = slab.budgets;
         decoded.offers.resize_with(slab.offers.len(), Offers::default);
-        for (roll, (from, to)) in slab.offers.iter().zip(&mut decoded.offers).enumerate() {
-            let whole = routes.whole(slab.budgets, roll).source_reach();
-            to.whole.clear();
-            to.whole.extend(from.whole.iter().map(|&place| add(plain, place, whole)));
-            to.plain.clear();
-            to.plain.extend(from.plain.iter().map(|&(place, route)| {
+        for (from, to) in slab.offers.iter().zip(&mut decoded.offers) {
+            let mut plainly = |&(place, route): &(Place, &'t Route)| {
                 let len = route.plain.map_or(0, |list| routes.list(list).source_reach());
                 (add(plain, place, len), route)
-            }));
+            };
+            to.complete.clear();
+            to.complete.extend(from.complete.iter().map(&mut plainly));
+            to.plain.clear();
+            to.plain.extend(from.plain.iter().map(&mut plainly));
             to.again.clear();
             to.again.extend(from.again.iter().map(|&(place, route)| {
                 let single = route.single.map_or(0, |list| routes.list(list).source_reach());

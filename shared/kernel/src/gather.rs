@@ -30,16 +30,21 @@ pub fn gather<T: Value, I: Instructions>(
     for (roll, offers) in slab.offers.iter().enumerate() {
         ask_again(instructions, context, sources, slab, roll);
         let all = routes.whole(slab.budgets, roll);
-        let Offers { whole, plain, again, wins } = offers;
-        let source = |i: usize| sources.at(whole[i]);
-        match whole.len() {
+        let Offers { complete, plain, again, wins } = offers;
+        let source = |i: usize| {
+            let (place, route) = complete[i];
+            (route.plain.map_or(all, |list| routes.list(list)), sources.at(place))
+        };
+        match complete.len() {
             0 => rows::fill(scratch, all, T::NONE),
-            1 => rows::set::<T, I, 1>(scratch, all, [source(0)]),
-            2 => rows::set::<T, I, 2>(scratch, all, [source(0), source(1)]),
-            _ => rows::set::<T, I, 3>(scratch, all, [source(0), source(1), source(2)]),
+            1 => rows::set::<T, I, 1>(scratch, [source(0)]),
+            2 => rows::set::<T, I, 2>(scratch, [source(0), source(1)]),
+            3 => rows::set::<T, I, 3>(scratch, [source(0), source(1), source(2)]),
+            _ => rows::set::<T, I, 4>(scratch, [source(0), source(1), source(2), source(3)]),
         }
-        for &place in whole.iter().skip(3) {
-            rows::raise::<T, I>(scratch, all, sources.at(place));
+        for i in 4..complete.len() {
+            let (list, source) = source(i);
+            rows::raise::<T, I>(scratch, list, source);
         }
         for (place, route) in plain {
             if let Some(list) = route.plain {
@@ -97,12 +102,9 @@ pub fn ask<T: Value, I: Instructions>(
     slab: &Slab<'_>,
     roll: usize,
 ) {
-    let Some(Offers { whole, plain, .. }) = slab.offers.get(roll) else { return };
+    let Some(Offers { complete, plain, .. }) = slab.offers.get(roll) else { return };
     let routes = &context.tables.routes;
-    for &place in whole {
-        rows::ask_all(instructions, sources.at(place), routes.layout(slab.budgets).len);
-    }
-    for (place, route) in plain {
+    for (place, route) in complete.iter().chain(plain) {
         if let Some(list) = route.plain {
             rows::ask(instructions, routes.list(list), sources.at(*place));
         }
@@ -125,8 +127,10 @@ fn ask_again<T: Value, I: Instructions>(
             rows::ask(instructions, routes.list(list), source);
         }
         for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {
-            let len = block.source_rows * block.block.columns;
-            rows::ask_all(instructions, &source[block.from..], len);
+            if block.block.stride <= rows::LONG_ROW {
+                let len = block.source_rows * block.block.columns;
+                rows::ask_all(instructions, &source[block.from..], len);
+            }
         }
     }
 }

@@ -91,8 +91,6 @@ pub struct Layout {
     pub fitting: Vec<u16>,
     /// Groups of scratch memory.
     pub groups: usize,
-    /// Values of a stored slab.
-    pub len: usize,
 }
 
 impl Layout {
@@ -112,8 +110,7 @@ impl Layout {
             .collect();
         let fits = |x: &u16| blocks[*x as usize].is_some();
         let fitting = (0..blocks.len() as u16).rev().filter(fits).collect();
-        let len = blocks.iter().flatten().last().map_or(0, |b| b.start + b.rows * b.columns);
-        Self { blocks, fitting, groups, len }
+        Self { blocks, fitting, groups }
     }
 
     /// The blocks, ascending.

@@ -69,6 +69,19 @@ impl RowList {
         self.runs.iter().map(|run| (run.stride, &self.rows[run.rows.clone()]))
     }
 
+    /// The runs of several lists that have the same `to` rows.
+    ///
+    /// # Panics
+    /// If they have not the same number of rows.
+    #[inline(always)]
+    pub fn runs_together<const N: usize>(
+        lists: [&Self; N],
+    ) -> impl Iterator<Item = (usize, [&[RowMove]; N])> {
+        assert!(lists.iter().all(|list| list.rows.len() == lists[0].rows.len()));
+        let runs = lists[0].runs.iter();
+        runs.map(move |run| (run.stride, lists.map(|list| &list.rows[run.rows.clone()])))
+    }
+
     /// How many groups of scratch memory the list needs.
     #[inline(always)]
     pub fn reach(&self) -> usize {

@@ -22,8 +22,8 @@ use crate::{
 pub struct Route {
     /// Where the turn passes: rows of the slab in which the mover just moved, by the number of the list.
     pub plain: Option<u32>,
-    /// Whether these are all rows of the slab, and lead to themselves.
-    pub is_whole: bool,
+    /// Whether these are all rows of the slab.
+    pub is_complete: bool,
     /// Where the mover rolls again: single values of the slab in which the other player just moved.
     pub single: Option<u32>,
     /// Where the mover rolls again: blocks of that slab, by the number of their list.
@@ -355,7 +355,7 @@ impl Builder<'_> {
         let touches_inner = mv.leaves.is_none_or(|left| left.inner.is_some())
             || !matches!(mv.end, End::Scored | End::Shared(_))
             || matches!(mv.end, End::Shared(reached) if reached.inner.is_some());
-        route.is_whole = !touches_inner && after == budgets && !rows.is_empty();
+        route.is_complete = !touches_inner && !rows.is_empty();
         // Moves that touch outer squares only do the same.
         let key = (!touches_inner).then_some((budgets, after, roll));
         let known = |lists: &HashMap<_, u32>| key.and_then(|key| lists.get(&key).copied());

@@ -33,29 +33,22 @@ pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: us
     }
 }
 
-/// Asks for the memory of a source's rows.
+/// Asks for the memory of a source's rows, unless they are long: what follows the start of a long row
+/// comes by itself once it is read.
 #[inline(always)]
 pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &[T]) {
-    for (stride, rows) in list.runs() {
-        with_constant_stride!(stride, ask_rows::<_>(instructions, stride, rows, source));
-    }
-}
-
-#[inline(always)]
-fn ask_rows<T: Value, I: Instructions, const STRIDE: usize>(
-    instructions: I,
-    stride: usize,
-    rows: &[RowMove],
-    source: &[T],
-) {
-    let stride = if STRIDE == 0 { stride } else { STRIDE };
-    for row in rows {
-        for g in 0..stride {
-            let at = row.from as usize + g * T::LANES;
-            instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+    for (stride, rows) in list.runs().filter(|&(stride, _)| stride <= LONG_ROW) {
+        for row in rows {
+            for g in 0..stride {
+                let at = row.from as usize + g * T::LANES;
+                instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+            }
         }
     }
 }
+
+/// Rows of more groups are long.
+pub const LONG_ROW: usize = 2;
 
 /// Sets the rows of a list to a value.
 #[inline(always)]
@@ -68,40 +61,44 @@ pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
     }
 }
 
-/// Sets the rows of a list to the largest of the sources' rows.
+/// Sets the rows of lists that all have the same ones to the largest of their sources' rows.
 #[inline(always)]
-pub fn set<T: Value, I: Instructions, const SOURCES: usize>(
+pub fn set<T: Value, I: Instructions, const N: usize>(
     slab: &mut [T::Group],
-    list: &RowList,
-    sources: [&[T]; SOURCES],
+    sources: [(&RowList, &[T]); N],
 ) {
-    assert!(slab.len() >= list.reach());
-    assert!(sources.iter().all(|source| source.len() >= list.source_reach()));
-    for (stride, rows) in list.runs() {
-        with_constant_stride!(stride, set_rows::<_, SOURCES>(slab, stride, rows, sources));
+    assert!(sources.iter().all(|(list, source)| source.len() >= list.source_reach()));
+    assert!(slab.len() >= sources[0].0.reach());
+    for (stride, rows) in RowList::runs_together(sources.map(|(list, _)| list)) {
+        let sources = sources.map(|(_, source)| source);
+        with_constant_stride!(stride, set_rows::<_, N>(slab, stride, rows, sources));
     }
 }
 
 #[inline(always)]
-fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const SOURCES: usize>(
+fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
     slab: &mut [T::Group],
     stride: usize,
-    rows: &[RowMove],
-    sources: [&[T]; SOURCES],
+    rows: [&[RowMove]; N],
+    sources: [&[T]; N],
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
-    for row in rows {
+    let rows = rows.map(|of_source| &of_source[..rows[0].len()]);
+    for (i, row) in rows[0].iter().enumerate() {
+        let to_row = row.to as usize;
+        let from: [*const T; N] =
+            std::array::from_fn(|k| sources[k].as_ptr().wrapping_add(rows[k][i].from as usize));
         for g in 0..stride {
-            // SAFETY: what the list reaches, which `set` has checked, is beyond all its rows.
+            // SAFETY: what the lists reach, which `set` has checked, is beyond all their rows, and
+            // their `to` rows are those of the first.
             unsafe {
-                let at = row.from as usize + g * T::LANES;
-                let read = |source: &[T]| T::Vector::<I>::read(source.as_ptr().add(at));
-                let mut top = read(sources[0]);
-                for source in &sources[1..] {
-                    top = top.larger(read(source));
+                let read = |k: usize| T::Vector::<I>::read(from[k].add(g * T::LANES));
+                let mut top = read(0);
+                for k in 1..N {
+                    top = top.larger(read(k));
                 }
-                top.write(to.add(row.to as usize + g).cast());
+                top.write(to.add(to_row + g).cast());
             }
         }
     }

@@ -58,9 +58,9 @@ pub trait Placed {
 /// What the outer squares of a slab allow for a roll, and where it leads.
 #[derive(Clone, Debug, Default)]
 pub struct Offers<'t> {
-    /// Slabs all whose rows are offered as they are: the turn passes.
-    pub whole: Vec<Place>,
-    /// Slabs some of whose rows are offered.
+    /// Slabs that offer something for all rows: the turn passes.
+    pub complete: Vec<(Place, &'t Route)>,
+    /// Slabs that offer something for some rows.
     pub plain: Vec<(Place, &'t Route)>,
     /// Slabs in which the other player just moved, to be turned: the mover rolls again.
     pub again: Vec<(Place, &'t Route)>,
@@ -104,7 +104,7 @@ impl<'t> Slab<'t> {
         let at = At { w, orientation, occupancy: tables.occupancies.of(w) };
         let inner = if budgets.0 > 0 { tables.inner_from } else { 0 };
         for (roll, (moves, offers)) in tables.rules.rolls.iter().zip(&mut self.offers).enumerate() {
-            offers.whole.clear();
+            offers.complete.clear();
             offers.plain.clear();
             offers.again.clear();
             offers.wins.clear();
@@ -152,8 +152,8 @@ impl At<'_> {
             } else {
                 placed.place(orientation, shared.offset(context.tiers[orientation], &w))
             };
-            if route.is_whole {
-                offers.whole.push(place);
+            if route.is_complete {
+                offers.complete.push((place, route));
             } else {
                 offers.plain.push((place, route));
             }

@@ -110,7 +110,7 @@ pub fn load<T: Value, I: Instructions>(
     for block in routes.layout(slab.budgets).blocks() {
         scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
     }
-    rows::set::<T, I, 1>(scratch, routes.own(slab.budgets), [sources.at(slab.own)]);
+    rows::set::<T, I, 1>(scratch, [(routes.own(slab.budgets), sources.at(slab.own))]);
 }
 
 /// The pairs of blocks of two slabs, which start at places of scratch memory, in descending order.
