@@ -14,7 +14,8 @@ use serde_json::json;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Position, Ruleset};
 use ziggurat_kernel::{
-    Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, TierValues, plan, solve,
+    Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, TierValues, plan, solve,
+    time_supersteps,
 };
 use ziggurat_reference::baseline::{Baseline, Design};
 
@@ -35,8 +36,9 @@ const RIVALS: [(Design, &str); 2] = [
     (Design::Compact, "compact successor table"),
 ];
 
-/// Sweeps of a rival: some before the clock starts, so that values are varied, and some timed.
-const RIVAL_SWEEPS: (u32, u32) = (3, 5);
+/// Sweeps of the kernel and of a rival, in f64: some before the clock starts, so that values are
+/// varied, and some timed.
+const SWEEPS: (u32, u32) = (3, 5);
 
 /// The most memory a rival takes, in bytes: for every position of the step, the table and what it
 /// is made from; for every position of the game, a value, and its place by key.
@@ -111,7 +113,7 @@ struct Report {
     threads: usize,
     wall: Duration,
     summary: Summary,
-    /// The largest step, and the time of its supersteps.
+    /// The largest step, and how long the timed supersteps took.
     largest: (Step, Duration),
     /// The most memory the process had at once, if the system says.
     peak_memory_bytes: Option<u64>,
@@ -134,12 +136,7 @@ fn measure(
 ) -> Result<Report, Failure> {
     let settings = Settings { threads, ..Settings::new(Precision::F64) };
     let plan = plan(encoding, &settings);
-    let (at, largest) = plan
-        .steps
-        .iter()
-        .enumerate()
-        .max_by_key(|(_, step)| step.positions)
-        .expect("a game has a step");
+    let largest = plan.steps.iter().max_by_key(|step| step.positions).expect("a game has a step");
     check_memory(encoding, &plan, with_rivals.then_some(largest))?;
 
     // The rivals read what the kernel has solved.
@@ -148,21 +145,14 @@ fn measure(
             && tier.just_moved + tier.to_move + 1 == largest.tier.just_moved + largest.tier.to_move
     };
     let mut lower = BTreeMap::new();
-    let mut clock = StepClock { step: at, begin: Instant::now(), end: Instant::now() };
     reset_peak_memory();
     let begin = Instant::now();
-    let solved = solve(
-        encoding,
-        &settings,
-        interrupted,
-        &mut |event| clock.tell(event),
-        &mut |tier, _, values| {
-            if let (true, TierValues::F64(values)) = (reads(tier), values) {
-                lower.insert(tier, values.to_vec());
-            }
-            Ok(())
-        },
-    );
+    let solved = solve(encoding, &settings, interrupted, &mut |_| {}, &mut |tier, _, values| {
+        if let (true, TierValues::F64(values)) = (reads(tier), values) {
+            lower.insert(tier, values.to_vec());
+        }
+        Ok(())
+    });
     let summary = match solved {
         Err(SolveError::Cancelled) => {
             return Err(Failure::of(Exit::Interrupted, "interrupted"));
@@ -181,7 +171,9 @@ fn measure(
             rivals.push(measure_rival(encoding, largest.tier, design, name, lower, threads)?);
         }
     }
-    let largest = (largest.clone(), clock.end - clock.begin);
+    let (before, timed) = SWEEPS;
+    let times = time_supersteps(encoding, &settings, largest.tier, before + timed)?;
+    let largest = (largest.clone(), times[before as usize..].iter().sum());
     Ok(Report { threads, wall, summary, largest, peak_memory_bytes, rivals })
 }
 
@@ -195,7 +187,7 @@ fn measure_rival(
     threads: usize,
 ) -> Result<Rival, Failure> {
     let mut baseline = Baseline::new(encoding, tier, design, lower, threads).or_bad_input()?;
-    let (before, timed) = RIVAL_SWEEPS;
+    let (before, timed) = SWEEPS;
     for _ in 0..before {
         baseline.sweep(threads);
     }
@@ -214,23 +206,6 @@ fn measure_rival(
 /// Per position-sweep and core.
 fn nanoseconds(wall: Duration, threads: usize, updates: u64) -> f64 {
     wall.as_nanos() as f64 * threads as f64 / updates as f64
-}
-
-/// Times one step of a solve.
-struct StepClock {
-    step: usize,
-    begin: Instant,
-    end: Instant,
-}
-
-impl StepClock {
-    fn tell(&mut self, event: Event) {
-        match event {
-            Event::StepStarted { step } if step == self.step => self.begin = Instant::now(),
-            Event::StepFinished { step } if step == self.step => self.end = Instant::now(),
-            _ => {}
-        }
-    }
 }
 
 /// Refuses what would not fit: the solve, and the successor table of the largest step.
@@ -274,7 +249,7 @@ impl Report {
 
     fn nanoseconds_of_largest(&self) -> f64 {
         let (step, wall) = &self.largest;
-        let updates = step.positions * u64::from(self.supersteps_of_largest());
+        let updates = step.positions * u64::from(SWEEPS.1);
         nanoseconds(*wall, self.threads, updates)
     }
 
@@ -334,7 +309,7 @@ impl Report {
 
     /// For machines.
     fn json(&self, encoding: &Encoding) -> serde_json::Value {
-        let (step, wall) = &self.largest;
+        let (step, _) = &self.largest;
         let largest = self.nanoseconds_of_largest();
         json!({
             "ruleset": encoding.ruleset().name(),
@@ -353,7 +328,6 @@ impl Report {
                 "tier": step.tier.to_string(),
                 "positions": step.positions,
                 "supersteps": self.supersteps_of_largest(),
-                "seconds": wall.as_secs_f64(),
                 "nanoseconds": largest,
             },
             "baseline": self.rivals.iter().map(|rival| json!({
