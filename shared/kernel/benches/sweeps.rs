@@ -10,11 +10,6 @@
 //! tightly as a perfect ranking allows.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::Ordering,
-        mpsc::{Receiver, Sender, channel},
-    },
     thread,
     time::{Duration, Instant},
 };
@@ -22,7 +17,7 @@ use std::{
 use criterion::{BenchmarkId, Criterion, SamplingMode, criterion_group, criterion_main};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Position, Ruleset, Side};
-use ziggurat_kernel::{Cancelled, Event, Precision, Settings, plan, solve};
+use ziggurat_kernel::{Precision, Settings, Step, plan, time_supersteps};
 use ziggurat_reference::baseline::{Baseline, Design};
 
 /// The games and with how many pieces: 14.7 and 6.2 million positions, the largest step 4.8 and
@@ -68,13 +63,17 @@ fn sweeps(criterion: &mut Criterion) {
         }
         for (precision, name) in [(Precision::F64, "kernel"), (Precision::F32, "kernel in f32")] {
             for threads in threads_of(cores) {
-                let mut supersteps = Supersteps::new(&encoding, precision, threads);
-                for _ in 0..SWEEPS_BEFORE {
-                    supersteps.next();
-                }
+                let settings = Settings { threads, ..Settings::new(precision) };
+                let steps = plan(&encoding, &settings).steps;
+                let Step { tier, positions, .. } = *steps.last().expect("a game has a step");
                 group.bench_function(BenchmarkId::new(name, format!("threads: {threads}")), |b| {
                     b.iter_custom(|updates| {
-                        per_update(updates, supersteps.positions, threads, || supersteps.next())
+                        let sweeps = SWEEPS_BEFORE + updates.div_ceil(positions) as usize;
+                        let times = time_supersteps(&encoding, &settings, tier, sweeps as u32)
+                            .expect("the threads start");
+                        let mut times = times.into_iter().skip(SWEEPS_BEFORE);
+                        let next = || times.next().expect("a time for every sweep");
+                        per_update(updates, positions, threads, next)
                     });
                 });
             }
@@ -94,61 +93,6 @@ fn per_update(
     let wall: Duration = (0..sweeps).map(|_| sweep()).sum();
     let core_seconds = wall.as_secs_f64() * threads as f64;
     Duration::from_secs_f64(core_seconds / (sweeps * positions) as f64 * updates as f64)
-}
-
-/// The supersteps of the last and largest step of a solve, one at a time: a solve on a thread
-/// of its own that stands still in between. When it has converged, another begins.
-struct Supersteps {
-    positions: u64,
-    ask: Sender<()>,
-    took: Receiver<Duration>,
-}
-
-impl Supersteps {
-    fn new(encoding: &Encoding, precision: Precision, threads: usize) -> Self {
-        // Steps of few pieces only need to be as varied as in a solve.
-        let settings =
-            Settings { tolerance: 1e-6, certified: false, threads, ..Settings::new(precision) };
-        let steps = plan(encoding, &settings).steps;
-        let largest = steps.last().expect("a game has a step").clone();
-        let (ask, asked) = channel();
-        let (tell, took) = channel();
-        let (encoding, last) = (encoding.clone(), steps.len() - 1);
-        let cancelled = Arc::new(Cancelled::new(false));
-        let cancel = Arc::clone(&cancelled);
-        let mut begin = None;
-        let mut watch = move |event: Event| match event {
-            // The first superstep of the first solve is waited for, that of another was asked for.
-            Event::StepStarted { step } if step == last => {
-                if begin.is_none() && asked.recv().is_err() {
-                    cancel.store(true, Ordering::Relaxed);
-                }
-                begin = Some(Instant::now());
-            }
-            Event::Superstep { step, .. } if step == last => {
-                let took = begin.map_or(Duration::ZERO, |begin| begin.elapsed());
-                if tell.send(took).is_err() || asked.recv().is_err() {
-                    cancel.store(true, Ordering::Relaxed);
-                }
-                begin = Some(Instant::now());
-            }
-            _ => {}
-        };
-        thread::spawn(move || {
-            while !cancelled.load(Ordering::Relaxed) {
-                let ended =
-                    solve(&encoding, &settings, &cancelled, &mut watch, &mut |_, _, _| Ok(()));
-                assert!(ended.is_ok() || cancelled.load(Ordering::Relaxed), "{ended:?}");
-            }
-        });
-        Self { positions: largest.positions, ask, took }
-    }
-
-    /// The time the next superstep takes.
-    fn next(&mut self) -> Duration {
-        self.ask.send(()).expect("the solve waits to be asked");
-        self.took.recv().expect("the solve answers")
-    }
 }
 
 /// A guess at the chance of the player to move, by how far the pieces have come. It stands in

@@ -30,6 +30,7 @@ use crate::{
     simd::{Operation, Simd},
     slab::{Offers, Place, Placed, Slab, Sources, arrays},
     solve::thread_pool,
+    step::ranges,
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
     value::{Group, Value},
     vector::Instructions,
@@ -255,13 +256,6 @@ fn waves(encoding: &Encoding, shards: Vec<Shard>) -> Vec<Vec<Shard>> {
     waves.into_values().collect()
 }
 
-/// The ranges of a shard, each with its orientation.
-fn ranges(shard: &Shard, last: usize) -> impl Iterator<Item = (usize, std::ops::Range<usize>)> {
-    let (first, second) = &shard.ranges;
-    let ranges = [(0, Some(first)), (last, second.as_ref())].into_iter();
-    ranges.filter_map(|(at, range)| Some((at, range?.start as usize..range?.end as usize)))
-}
-
 impl<'s, T: Value> Step<'s, T> {
     /// Computes both ends of all intervals.
     fn sweep(&self, distances: &mut Distances, simd: Simd) -> Growth {
@@ -279,7 +273,9 @@ impl<'s, T: Value> Step<'s, T> {
             for (shard, (swept, of_shard)) in wave.iter().zip(swept) {
                 growth = growth.and(of_shard);
                 for (distances, swept) in distances.iter_mut().zip(swept) {
-                    for ((orientation, range), swept) in ranges(shard, last).zip(swept) {
+                    for ((orientation, range), swept) in
+                        ranges(shard, last).into_iter().flatten().zip(swept)
+                    {
                         distances[orientation][range].copy_from_slice(&swept);
                     }
                 }
@@ -299,7 +295,9 @@ impl<'s, T: Value> Step<'s, T> {
         let last = self.values.len() - 1;
         let mut live = ShardDistances::default();
         for (live, others) in live.iter_mut().zip(others) {
-            for (live, (orientation, range)) in live.iter_mut().zip(ranges(shard, last)) {
+            for (live, (orientation, range)) in
+                live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
+            {
                 live.extend_from_slice(&others[orientation][range]);
             }
         }

@@ -235,7 +235,7 @@ fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
 }
 
 /// A shard's ranges, each with its orientation; `last` is the last orientation of the step.
-fn ranges(shard: &Shard, last: usize) -> [Option<(usize, Range<usize>)>; 2] {
+pub fn ranges(shard: &Shard, last: usize) -> [Option<(usize, Range<usize>)>; 2] {
     let range = |range: &Range<u64>| range.start as usize..range.end as usize;
     let (first, second) = &shard.ranges;
     [Some((0, range(first))), second.as_ref().map(|second| (last, range(second)))]
