@@ -14,8 +14,8 @@ use serde_json::json;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Position, Ruleset};
 use ziggurat_kernel::{
-    Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, TierValues, plan, solve,
-    time_supersteps,
+    Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings, TierValues,
+    plan, solve, time_supersteps,
 };
 use ziggurat_reference::baseline::{Baseline, Design};
 
@@ -147,12 +147,18 @@ fn measure(
     let mut lower = BTreeMap::new();
     reset_peak_memory();
     let begin = Instant::now();
-    let solved = solve(encoding, &settings, interrupted, &mut |_| {}, &mut |tier, _, values| {
-        if let (true, TierValues::F64(values)) = (reads(tier), values) {
-            lower.insert(tier, values.to_vec());
-        }
-        Ok(())
-    });
+    let solved = solve(
+        encoding,
+        &settings,
+        Surroundings::in_memory(interrupted),
+        &mut |_| {},
+        &mut |tier, _, values| {
+            if let (true, TierValues::F64(values)) = (reads(tier), values) {
+                lower.insert(tier, values.to_vec());
+            }
+            Ok(())
+        },
+    );
     let summary = match solved {
         Err(SolveError::Cancelled) => {
             return Err(Failure::of(Exit::Interrupted, "interrupted"));

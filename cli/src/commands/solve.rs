@@ -8,7 +8,7 @@ use std::{
 
 use serde_json::json;
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Plan, Settings, SolveError, Summary, TierValues, plan, solve};
+use ziggurat_kernel::{Plan, Settings, SolveError, Summary, Surroundings, TierValues, plan, solve};
 use ziggurat_table::{AnyTable, TableWriter, TierStatistics};
 
 use crate::{
@@ -184,7 +184,7 @@ fn solve_into(
     let result = solve(
         encoding,
         settings,
-        &interrupted,
+        Surroundings::in_memory(&interrupted),
         &mut |event| progress.tell(event),
         &mut |tier, made, values| {
             let statistics = TierStatistics {

@@ -38,6 +38,13 @@ pub enum StepState {
         /// The residual of the last one.
         residual: f64,
     },
+    /// Swept, and being proven.
+    Proving {
+        /// Supersteps made.
+        superstep: u32,
+        /// Interval sweeps made.
+        sweep: u32,
+    },
     /// Solved.
     Done {
         /// Supersteps it took.
@@ -91,9 +98,25 @@ impl Forecast {
                 }
                 self.latest = step;
             }
-            Event::Certifying { .. } => {}
+            Event::StepResumed { step, supersteps } => {
+                self.states[step] = StepState::Active { superstep: supersteps, residual: 1.0 };
+                self.latest = step;
+            }
+            Event::StepFound { step, supersteps } => {
+                self.states[step] = StepState::Done { supersteps };
+            }
+            Event::Certifying { step, sweep } => {
+                if let StepState::Active { superstep, .. } | StepState::Proving { superstep, .. } =
+                    self.states[step]
+                {
+                    self.states[step] = StepState::Proving { superstep, sweep };
+                }
+                self.latest = step;
+            }
             Event::StepFinished { step, .. } => {
-                if let StepState::Active { superstep, .. } = self.states[step] {
+                if let StepState::Active { superstep, .. } | StepState::Proving { superstep, .. } =
+                    self.states[step]
+                {
                     self.states[step] = StepState::Done { supersteps: superstep };
                 }
             }
@@ -148,7 +171,9 @@ impl Forecast {
     /// Supersteps made of a step, and those needed in all.
     fn supersteps(&self, step: usize) -> (f64, f64) {
         match self.states[step] {
-            StepState::Done { supersteps } => (f64::from(supersteps), f64::from(supersteps)),
+            StepState::Done { supersteps } | StepState::Proving { superstep: supersteps, .. } => {
+                (f64::from(supersteps), f64::from(supersteps))
+            }
             StepState::Waiting => (0.0, self.expected(step)),
             StepState::Active { superstep, .. } => {
                 let made = f64::from(superstep);

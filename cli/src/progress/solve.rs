@@ -60,8 +60,12 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
             plan.steps.len()
         ),
     ];
-    if let StepState::Active { superstep, residual } = forecast.states()[forecast.latest()] {
-        lines.push(format!("superstep {superstep}, residual {residual:.1e}"));
+    match forecast.states()[forecast.latest()] {
+        StepState::Active { superstep, residual } => {
+            lines.push(format!("superstep {superstep}, residual {residual:.1e}"));
+        }
+        StepState::Proving { sweep, .. } => lines.push(format!("proof, interval sweep {sweep}")),
+        StepState::Waiting | StepState::Done { .. } => {}
     }
     lines.push(format!("{} positions per second", short(forecast.speed())));
     let left = match forecast.seconds_left() {
@@ -87,17 +91,16 @@ fn side_by_side(drawing: &[String], lines: &[String]) -> String {
 
 /// An event for machines.
 fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> serde_json::Value {
-    let step = match *event {
-        Event::StepStarted { step } | Event::Certifying { step } => step,
-        Event::Superstep { step, .. } | Event::StepFinished { step, .. } => step,
+    let (name, step) = match *event {
+        Event::StepStarted { step } => ("step-started", step),
+        Event::StepResumed { step, .. } => ("step-resumed", step),
+        Event::StepFound { step, .. } => ("step-found", step),
+        Event::Superstep { step, .. } => ("superstep", step),
+        Event::Certifying { step, .. } => ("certifying", step),
+        Event::StepFinished { step } => ("step-finished", step),
     };
     let mut line = json!({
-        "event": match event {
-            Event::StepStarted { .. } => "step-started",
-            Event::Superstep { .. } => "superstep",
-            Event::Certifying { .. } => "certifying",
-            Event::StepFinished { .. } => "step-finished",
-        },
+        "event": name,
         "step": step + 1,
         "steps": plan.steps.len(),
         "tier": plan.steps[step].tier.to_string(),
@@ -108,6 +111,12 @@ fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> 
         line["residual"] = json!(residual);
         line["positions_swept"] = json!(positions_swept);
         line["seconds_left"] = json!(forecast.seconds_left());
+    }
+    if let Event::StepResumed { supersteps, .. } | Event::StepFound { supersteps, .. } = *event {
+        line["supersteps"] = json!(supersteps);
+    }
+    if let Event::Certifying { sweep, .. } = *event {
+        line["sweep"] = json!(sweep);
     }
     line
 }

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, time::Instant};
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Cancelled, Precision, Settings, TierStatistics, plan, solve};
+use ziggurat_kernel::{Cancelled, Precision, Settings, Surroundings, TierStatistics, plan, solve};
 
 const TOLERANCE: f64 = 1e-13;
 
@@ -25,8 +25,13 @@ fn print_supersteps(game: &str, encoding: &Encoding) {
     let settings =
         Settings { tolerance: TOLERANCE, certified: false, ..Settings::new(Precision::F64) };
     let start = Instant::now();
-    let summary =
-        solve(encoding, &settings, &Cancelled::new(false), &mut |_| {}, &mut |_, _, _| Ok(()));
+    let summary = solve(
+        encoding,
+        &settings,
+        Surroundings::in_memory(&Cancelled::new(false)),
+        &mut |_| {},
+        &mut |_, _, _| Ok(()),
+    );
     let seconds = start.elapsed().as_secs_f64();
     let tiers: BTreeMap<Tier, TierStatistics> =
         summary.expect("nobody cancels").tiers.into_iter().collect();

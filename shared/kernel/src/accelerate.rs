@@ -37,8 +37,6 @@ const REGULARISATION: f64 = 1e-9;
 
 /// A piece of the values of a step, and what its last supersteps changed.
 pub struct Piece<'a, T> {
-    /// The shard's own values.
-    pub live: &'a mut [T],
     /// The values as of the last barrier.
     pub published: &'a mut [T],
     /// The changes of the last supersteps, by superstep, in units.
@@ -48,9 +46,10 @@ pub struct Piece<'a, T> {
 }
 
 impl<T: Value> Piece<'_, T> {
-    /// Publishes the live values, keeps what they changed, and returns the largest change.
-    pub fn publish(&mut self, superstep: usize) -> f64 {
-        let Self { live, published, differences, units } = self;
+    /// Publishes the new values, keeps what they changed as a row of the differences, and returns
+    /// the largest change.
+    pub fn publish(&mut self, live: &[T], row: usize) -> f64 {
+        let Self { published, differences, units } = self;
         let mut largest = T::default();
         for (&new, old) in live.iter().zip(&**published) {
             largest = largest.larger(new.distance(*old));
@@ -58,10 +57,10 @@ impl<T: Value> Piece<'_, T> {
         let largest = largest.to_f64();
         // A reciprocal that overflows would make a change of nothing not a number.
         let unit = (largest as f32).max(1e-30) / LARGEST;
-        units[superstep] = unit;
+        units[row] = unit;
         let per_unit = 1.0 / unit;
         for ((&new, old), difference) in
-            live.iter().zip(&mut **published).zip(&mut *differences[superstep])
+            live.iter().zip(&mut **published).zip(&mut *differences[row])
         {
             let change = (new.to_f64() - old.to_f64()) as f32;
             *difference = (change * per_unit + ROUND).to_bits() as i8;
@@ -85,20 +84,17 @@ impl<T: Value> Piece<'_, T> {
 
     /// Adds multiples of the differences to the values. They remain chances.
     fn add(&mut self, multiples: &[f64; DIFFERENCES]) {
-        let Self { live, published, differences, units } = self;
+        let Self { published, differences, units } = self;
         let factor = |i: usize| (multiples[i] * f64::from(units[i])) as f32;
         let factors: [f32; DIFFERENCES] = std::array::from_fn(factor);
         let [a, b, c, d] = differences.each_ref().map(|changes| &**changes);
         let changes = a.iter().zip(b).zip(c).zip(d);
-        for ((live, published), (((&a, &b), &c), &d)) in
-            live.iter_mut().zip(&mut **published).zip(changes)
-        {
+        for (value, (((&a, &b), &c), &d)) in published.iter_mut().zip(changes) {
             let change = factors[0] * f32::from(a)
                 + factors[1] * f32::from(b)
                 + factors[2] * f32::from(c)
                 + factors[3] * f32::from(d);
-            let value = T::from_f64((live.to_f64() + f64::from(change)).clamp(0.0, 1.0));
-            (*live, *published) = (value, value);
+            *value = T::from_f64((value.to_f64() + f64::from(change)).clamp(0.0, 1.0));
         }
     }
 }
@@ -179,19 +175,18 @@ mod tests {
 
     #[test]
     fn published_changes_are_known_to_half_a_unit() {
-        let mut live: Vec<f64> = (0..1000).map(|i| 0.5 + 1e-9 * f64::from(i).sin()).collect();
+        let live: Vec<f64> = (0..1000).map(|i| 0.5 + 1e-9 * f64::from(i).sin()).collect();
         let before = vec![0.5; 1000];
         let mut published = before.clone();
         let mut bytes = vec![[0i8; 1000]; DIFFERENCES];
         let mut rest = bytes.iter_mut();
         let mut units = [0.0; DIFFERENCES];
         let mut piece = Piece {
-            live: &mut live,
             published: &mut published,
             differences: std::array::from_fn(|_| &mut rest.next().unwrap()[..]),
             units: &mut units,
         };
-        let residual = piece.publish(2);
+        let residual = piece.publish(&live, 2);
         assert!(residual > 0.99e-9 && residual <= 1e-9);
         assert_eq!(live, published);
         for ((new, old), &byte) in live.iter().zip(&before).zip(&bytes[2]) {

@@ -6,56 +6,78 @@ use std::ops::{Deref, DerefMut};
 use bytemuck::Pod;
 use memmap2::MmapMut;
 
-use crate::value::{PADDING, Value};
+use crate::{
+    memory::{FileMap, Memory, MemoryError},
+    value::{PADDING, Value},
+};
 
 /// An array of values with [`PADDING`] more behind them.
 #[derive(Debug)]
 pub struct Array<T> {
-    memory: Memory<T>,
+    storage: Storage<T>,
 }
 
 #[derive(Debug)]
-enum Memory<T> {
+enum Storage<T> {
     Small(Vec<T>),
     Large(MmapMut, usize),
+    File(FileMap, usize),
 }
 
-/// Arrays of at least this many bytes are worth huge pages.
-const LARGE_BYTES: usize = 4 << 20;
+impl<T: Pod + PartialEq> Array<T> {
+    /// Arrays of at least this many bytes are worth huge pages, or a file.
+    pub const LARGE_BYTES: usize = 4 << 20;
 
-impl<T: Pod> Array<T> {
-    /// An array of `len` times the same value.
+    /// An array in memory of `len` times the same value.
     pub fn filled(value: T, len: usize) -> Self {
         let padded = len + PADDING;
         let bytes = padded * size_of::<T>();
-        let mapped = (bytes >= LARGE_BYTES).then(|| MmapMut::map_anon(bytes)).and_then(Result::ok);
-        let memory = match mapped {
-            None => Memory::Small(vec![value; padded]),
-            Some(map) => {
-                // A system without huge pages is only slower.
-                #[cfg(target_os = "linux")]
-                let _ = map.advise(memmap2::Advice::HugePage);
-                Memory::Large(map, padded)
-            }
+        let is_large = bytes >= Self::LARGE_BYTES;
+        let mapped = is_large.then(|| MmapMut::map_anon(bytes)).and_then(Result::ok);
+        let Some(map) = mapped else {
+            return Self { storage: Storage::Small(vec![value; padded]) };
         };
-        let mut array = Self { memory };
-        array.fill(value);
-        array
+        // A system without huge pages is only slower.
+        #[cfg(target_os = "linux")]
+        let _ = map.advise(memmap2::Advice::HugePage);
+        Self { storage: Storage::Large(map, padded) }.fill_fresh(value)
+    }
+
+    /// An array of `len` times the same value, in a new file that is long enough.
+    pub fn in_file(map: FileMap, value: T, len: usize) -> Self {
+        Self { storage: Storage::File(map, len + PADDING) }.fill_fresh(value)
+    }
+
+    /// Fills memory that is zero.
+    fn fill_fresh(mut self, value: T) -> Self {
+        if value != T::zeroed() {
+            self.fill(value);
+        }
+        self
     }
 
     /// The same values in another type.
-    pub fn converted<U: Value>(&self) -> Array<U>
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn converted<U: Value>(&self, memory: &Memory) -> Result<Array<U>, MemoryError>
     where
         T: Value,
     {
-        let mut array = Array::filled(U::default(), self.values().len());
+        let mut array = memory.filled(U::default(), self.values().len())?;
         array.iter_mut().zip(&**self).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
-        array
+        Ok(array)
     }
 
     /// The values without the padding.
     pub fn values(&self) -> &[T] {
         &self[..self.len() - PADDING]
+    }
+
+    /// The values without the padding.
+    pub fn values_mut(&mut self) -> &mut [T] {
+        let len = self.len() - PADDING;
+        &mut self[..len]
     }
 }
 
@@ -64,9 +86,10 @@ impl<T: Pod> Deref for Array<T> {
 
     #[inline(always)]
     fn deref(&self) -> &[T] {
-        match &self.memory {
-            Memory::Small(values) => values,
-            Memory::Large(map, len) => &bytemuck::cast_slice(map)[..*len],
+        match &self.storage {
+            Storage::Small(values) => values,
+            Storage::Large(map, len) => &bytemuck::cast_slice(map)[..*len],
+            Storage::File(map, len) => &bytemuck::cast_slice(map.bytes())[..*len],
         }
     }
 }
@@ -74,9 +97,10 @@ impl<T: Pod> Deref for Array<T> {
 impl<T: Pod> DerefMut for Array<T> {
     #[inline(always)]
     fn deref_mut(&mut self) -> &mut [T] {
-        match &mut self.memory {
-            Memory::Small(values) => values,
-            Memory::Large(map, len) => &mut bytemuck::cast_slice_mut(map)[..*len],
+        match &mut self.storage {
+            Storage::Small(values) => values,
+            Storage::Large(map, len) => &mut bytemuck::cast_slice_mut(map)[..*len],
+            Storage::File(map, len) => &mut bytemuck::cast_slice_mut(map.bytes_mut())[..*len],
         }
     }
 }

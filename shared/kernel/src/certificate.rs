@@ -14,30 +14,35 @@
 //! leads to; shards of one wave are swept at the same time and see each other's ends as they were
 //! before it.
 
-use std::{cmp::Reverse, collections::BTreeMap};
+use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Occupant, Shard, Tier};
 
 use crate::{
-    SolveError, block,
+    SolveError,
+    array::Array,
+    block,
     context::{Context, Tables},
     gather::gather,
+    journal::{Column, Data, Part},
     layout::Block,
+    memory::{Memory, MemoryError},
     routes::Route,
     rules::Rules,
     scratch::Scratch,
     simd::{Operation, Simd},
     slab::{Offers, Place, Placed, Slab, Sources, arrays},
     solve::thread_pool,
-    step::ranges,
+    step::{ShardRange, in_order, ranges, split_off},
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
-    value::{Group, Value},
+    value::{Group, PADDING, Value},
     vector::Instructions,
 };
 
 /// A proof that no stored value of a step is further from the true one than `bound`.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Certificate {
     /// The bound, as a probability.
     pub bound: f64,
@@ -95,37 +100,97 @@ impl End {
     }
 }
 
-/// The distances of each end from the values, by end and orientation, in units.
-type Distances = [Vec<Vec<u16>>; 2];
+/// The distances of both ends from the values of a step, in units.
+pub struct Distances {
+    /// By end and orientation.
+    all: [Vec<Array<u16>>; 2],
+    /// Room for those of a wave, by end.
+    live: [Array<u16>; 2],
+}
 
 /// The distances of a shard, by end and range.
-type ShardDistances = [[Vec<u16>; 2]; 2];
+type ShardDistances<'a> = [[&'a mut [u16]; 2]; 2];
 
-/// What a sweep did to the distances.
-#[derive(Clone, Copy, Default)]
-struct Growth {
+/// What an interval sweep did to the distances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Growth {
     /// The largest distance.
-    largest: u16,
+    pub largest: u16,
     /// Whether any distance has grown.
-    grew: bool,
+    pub grew: bool,
 }
 
 impl Growth {
+    /// What two sweeps of different positions did.
     #[inline(always)]
-    fn and(self, other: Self) -> Self {
+    pub fn and(self, other: Self) -> Self {
         Self { largest: self.largest.max(other.largest), grew: self.grew | other.grew }
     }
 }
 
-/// What is known of a step.
-struct Step<'a, T> {
+/// The state of a proof between two interval sweeps.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Proof {
+    bound: f64,
+    /// What a unit of the distances is worth: a power of two.
+    unit: f64,
+    /// The distances at the start.
+    start: u16,
+    sweeps: u32,
+    proven: bool,
+}
+
+/// What an interval sweep has shown.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Verdict {
+    /// Nothing yet.
+    Sweep,
+    /// The bound.
+    Proven(Certificate),
+    /// That the bound cannot be proven.
+    Refused,
+}
+
+impl Proof {
+    /// A proof that values are within `bound` of the true ones, where those of the tiers that are
+    /// read are within `read`; `None` if there can be none.
+    pub fn new(bound: f64, read: f64) -> Option<Self> {
+        if bound.is_nan() || bound <= read {
+            return None;
+        }
+        let unit = (bound.log2().floor() - 14.0).exp2();
+        let start = ((read + START * (bound - read)) / unit).floor() as u16;
+        Some(Self { bound, unit, start, sweeps: 0, proven: false })
+    }
+
+    /// Interval sweeps made so far.
+    pub fn sweeps(&self) -> u32 {
+        self.sweeps
+    }
+
+    /// Takes note of what an interval sweep did.
+    pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
+        self.sweeps += 1;
+        if largest == FAR {
+            return Verdict::Refused;
+        }
+        self.proven |= largest <= self.start || !grew;
+        if self.proven && f64::from(largest) * self.unit <= self.bound {
+            return Verdict::Proven(Certificate { bound: self.bound, sweeps: self.sweeps });
+        }
+        if self.sweeps < MOST_SWEEPS { Verdict::Sweep } else { Verdict::Refused }
+    }
+}
+
+/// A step whose values are to be proven.
+pub struct Unproven<'a, T> {
     context: Context<'a, f64>,
-    waves: Vec<Vec<Shard>>,
+    waves: &'a [Vec<Shard>],
     /// By orientation.
     values: Vec<&'a [T]>,
     /// By orientation, what scoring a piece leads to; `None` if that wins.
     finals: Vec<Option<Certified<'a, T>>>,
-    /// A power of two.
+    /// What a unit of the distances is worth.
     unit: f64,
     /// More than all rounding errors of a value.
     margin: f64,
@@ -162,60 +227,73 @@ impl<'a> Certifier<'a> {
         bound: f64,
     ) -> Option<Certificate> {
         let limit = self.encoding.default_shard_positions(tier);
-        let shards = self.encoding.shards(tier, limit);
-        let step = UncertifiedStep { encoding: self.encoding, tables: &self.tables, tier, shards };
-        self.pool.install(|| step.certify(values, finals, bound, Simd::best()))
+        let waves = waves(self.encoding, self.encoding.shards(tier, limit));
+        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
+        let read = read.into_iter().filter(|tier| tier.just_moved > 0);
+        let read = read.map(|tier| finals(tier).bound).fold(0.0, f64::max);
+        let mut proof = Proof::new(bound, read)?;
+        let finals = |tier| finals(tier); // for no longer than needed here
+        let step = Unproven::new(self.encoding, &self.tables, tier, &waves, values, finals, &proof);
+        let mut distances =
+            Distances::new(&Memory::anonymous(), self.encoding, tier, &waves, &proof)
+                .expect("memory that is not in files is there or ends the process");
+        self.pool.install(|| {
+            loop {
+                match proof.after(step.sweep(&mut distances, Simd::best())) {
+                    Verdict::Sweep => {}
+                    Verdict::Proven(certificate) => return Some(certificate),
+                    Verdict::Refused => return None,
+                }
+            }
+        })
     }
 }
 
-/// A step whose values are to be proven. The shards are the parts that run at the same time.
-pub(crate) struct UncertifiedStep<'a> {
-    pub(crate) encoding: &'a Encoding,
-    pub(crate) tables: &'a Tables,
-    pub(crate) tier: Tier,
-    pub(crate) shards: Vec<Shard>,
+impl Distances {
+    /// The distances before the first interval sweep.
+    ///
+    /// # Errors
+    /// If there is no room for them.
+    pub fn new(
+        memory: &Memory,
+        encoding: &Encoding,
+        tier: Tier,
+        waves: &[Vec<Shard>],
+        proof: &Proof,
+    ) -> Result<Self, MemoryError> {
+        let tiers = if tier == tier.swap() { vec![tier] } else { vec![tier, tier.swap()] };
+        let all = || {
+            let start = |tier| memory.filled(proof.start, encoding.tier_len(tier) as usize);
+            tiers.iter().copied().map(start).collect::<Result<Vec<_>, _>>()
+        };
+        let live = || memory.filled(0, live_len(waves) as usize);
+        Ok(Self { all: [all()?, all()?], live: [live()?, live()?] })
+    }
+
+    /// The most bytes they take.
+    pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
+        let positions: u64 = shards.iter().map(Shard::len).sum();
+        4 * (positions + live_len(&waves(encoding, shards.to_vec())) + 3 * PADDING as u64)
+    }
+
+    /// All of them, shard by shard.
+    pub fn parts(&mut self, shards: &[Shard]) -> Vec<Part<'_>> {
+        let mut parts = Vec::new();
+        for (column, all) in [Column::Lower, Column::Upper].into_iter().zip(&mut self.all) {
+            let last = all.len() - 1;
+            let mut rest: Vec<&mut [u16]> = all.iter_mut().map(|all| &mut **all).collect();
+            for ShardRange { shard, range, orientation, values } in in_order(shards, last) {
+                let data = Data::U16(split_off(&mut rest[orientation], values.len()));
+                parts.push(Part { column, shard: shard as u32, range: range as u8, data });
+            }
+        }
+        parts
+    }
 }
 
-impl<'a> UncertifiedStep<'a> {
-    /// See [`Certifier::certify`]. Runs on the current rayon pool.
-    pub(crate) fn certify<'v, T: Value>(
-        self,
-        values: &[&'v [T]],
-        finals: impl Fn(Tier) -> Certified<'v, T>,
-        bound: f64,
-        simd: Simd,
-    ) -> Option<Certificate> {
-        let Self { encoding, tables, tier, shards } = self;
-        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
-        let after = |orientation| context.after_scoring(orientation).map(&finals);
-        let finals: Vec<_> = (0..context.tiers.len()).map(after).collect();
-        let unit = (bound.log2().floor() - 14.0).exp2();
-        let read = finals.iter().flatten().map(|read| read.bound).fold(0.0, f64::max);
-        if bound.is_nan() || bound <= read {
-            return None;
-        }
-        let start = ((read + START * (bound - read)) / unit).floor() as u16;
-        let margin = rounding_margin(&tables.rules);
-        let lengths: Vec<usize> =
-            context.tiers.iter().map(|&tier| encoding.tier_len(tier) as usize).collect();
-        let values = lengths.iter().zip(values).map(|(&len, values)| &values[..len]).collect();
-        let waves = waves(encoding, shards);
-        let step = Step { context, waves, values, finals, unit, margin };
-        let all = || lengths.iter().map(|&len| vec![start; len]).collect();
-        let mut distances: Distances = [all(), all()];
-        let mut proven = false;
-        for sweep in 1..=MOST_SWEEPS {
-            let Growth { largest, grew } = step.sweep(&mut distances, simd);
-            if largest == FAR {
-                return None;
-            }
-            proven |= largest <= start || !grew;
-            if proven && f64::from(largest) * unit <= bound {
-                return Some(Certificate { bound, sweeps: sweep });
-            }
-        }
-        None
-    }
+/// How many positions the largest wave has.
+fn live_len(waves: &[Vec<Shard>]) -> u64 {
+    waves.iter().map(|wave| wave.iter().map(Shard::len).sum()).max().unwrap_or(0)
 }
 
 /// A bound on the sum of all rounding errors of an end, in f64. All numbers are between 0 and 1. There
@@ -241,7 +319,7 @@ fn rounding(largest: f64) -> f64 {
 
 /// The shards in the order they are swept, those at the same time together: a move forward that
 /// leaves a shard leads to an earlier wave.
-fn waves(encoding: &Encoding, shards: Vec<Shard>) -> Vec<Vec<Shard>> {
+pub fn waves(encoding: &Encoding, shards: Vec<Shard>) -> Vec<Vec<Shard>> {
     let squares = &encoding.geometry().shared;
     let mut waves: BTreeMap<Reverse<u64>, Vec<Shard>> = BTreeMap::new();
     for shard in shards {
@@ -256,27 +334,53 @@ fn waves(encoding: &Encoding, shards: Vec<Shard>) -> Vec<Vec<Shard>> {
     waves.into_values().collect()
 }
 
-impl<'s, T: Value> Step<'s, T> {
+impl<'s, T: Value> Unproven<'s, T> {
+    /// A step with its values by orientation, and what is known of the tiers it reads.
+    pub fn new(
+        encoding: &'s Encoding,
+        tables: &'s Tables,
+        tier: Tier,
+        waves: &'s [Vec<Shard>],
+        values: &[&'s [T]],
+        finals: impl Fn(Tier) -> Certified<'s, T>,
+        proof: &Proof,
+    ) -> Self {
+        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
+        let after = |orientation| context.after_scoring(orientation).map(&finals);
+        let finals = (0..context.tiers.len()).map(after).collect();
+        let len = |&tier| encoding.tier_len(tier) as usize;
+        let values = context.tiers.iter().map(len).zip(values);
+        let values = values.map(|(len, values)| &values[..len]).collect();
+        let margin = rounding_margin(&tables.rules);
+        Self { context, waves, values, finals, unit: proof.unit, margin }
+    }
+
     /// Computes both ends of all intervals.
-    fn sweep(&self, distances: &mut Distances, simd: Simd) -> Growth {
+    pub fn sweep(&self, distances: &mut Distances, simd: Simd) -> Growth {
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
+        let Distances { all, live } = distances;
         let mut growth = Growth::default();
-        for wave in &self.waves {
+        for wave in self.waves {
             let memory = || (Scratch::new(encoding), Decoded::default());
-            let others = &*distances;
-            let swept: Vec<(ShardDistances, Growth)> = wave
-                .par_iter()
-                .with_max_len(1)
-                .map_init(memory, |memory, shard| self.sweep_shard(shard, others, memory, simd))
-                .collect();
-            for (shard, (swept, of_shard)) in wave.iter().zip(swept) {
-                growth = growth.and(of_shard);
-                for (distances, swept) in distances.iter_mut().zip(swept) {
+            let others = &*all;
+            let of_wave = own_distances(live, wave);
+            growth = growth.and(
+                wave.par_iter()
+                    .zip(of_wave)
+                    .with_max_len(1)
+                    .map_init(memory, |memory, (shard, live)| {
+                        self.sweep_shard(shard, live, others, memory, simd)
+                    })
+                    .reduce(Growth::default, Growth::and),
+            );
+            let swept = own_distances(live, wave);
+            for (shard, swept) in wave.iter().zip(swept) {
+                for (distances, swept) in all.iter_mut().zip(swept) {
                     for ((orientation, range), swept) in
                         ranges(shard, last).into_iter().flatten().zip(swept)
                     {
-                        distances[orientation][range].copy_from_slice(&swept);
+                        distances[orientation][range].copy_from_slice(swept);
                     }
                 }
             }
@@ -288,17 +392,17 @@ impl<'s, T: Value> Step<'s, T> {
     fn sweep_shard(
         &self,
         shard: &Shard,
-        others: &Distances,
+        mut live: ShardDistances<'_>,
+        others: &[Vec<Array<u16>>; 2],
         (scratch, decoded): &mut (Scratch<f64>, Decoded<'s>),
         simd: Simd,
-    ) -> (ShardDistances, Growth) {
+    ) -> Growth {
         let last = self.values.len() - 1;
-        let mut live = ShardDistances::default();
         for (live, others) in live.iter_mut().zip(others) {
             for (live, (orientation, range)) in
                 live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
             {
-                live.extend_from_slice(&others[orientation][range]);
+                live.copy_from_slice(&others[orientation][range]);
             }
         }
         let mut growth = Growth::default();
@@ -307,8 +411,21 @@ impl<'s, T: Value> Step<'s, T> {
             let (ends, growth) = (&mut ends, &mut growth);
             simd.run(SweepSlab { ends, slabs, is_own_swap, scratch, decoded, growth });
         });
-        (ends.live, growth)
+        growth
     }
+}
+
+/// The distances of each shard of a wave.
+fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[Shard]) -> Vec<ShardDistances<'a>> {
+    let mut rest = live.each_mut().map(|live| &mut **live);
+    let range = |range: &Range<u64>| (range.end - range.start) as usize;
+    wave.iter()
+        .map(|shard| {
+            let (first, second) = &shard.ranges;
+            let lengths = [range(first), second.as_ref().map_or(0, range)];
+            rest.each_mut().map(|rest| lengths.map(|length| split_off(rest, length)))
+        })
+        .collect()
 }
 
 /// Which values of the step are the shard's own. All places count from the start of the tier.
@@ -335,12 +452,12 @@ impl Placed for Own<'_> {
 
 /// The ends that a sweep of a shard reads and writes.
 struct Ends<'a, T> {
-    step: &'a Step<'a, T>,
+    step: &'a Unproven<'a, T>,
     shard: &'a Shard,
     /// The distances of the shard.
-    live: ShardDistances,
+    live: ShardDistances<'a>,
     /// All distances, as they were before this wave.
-    others: &'a Distances,
+    others: &'a [Vec<Array<u16>>; 2],
 }
 
 impl<T: Value> Ends<'_, T> {

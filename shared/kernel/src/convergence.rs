@@ -13,7 +13,9 @@
 
 use std::collections::VecDeque;
 
-use crate::{accelerate::DIFFERENCES, value::Value};
+use serde::{Deserialize, Serialize};
+
+use crate::{accelerate::DIFFERENCES, solve::Precision};
 
 /// What to do after a superstep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -27,7 +29,7 @@ pub enum Next {
 }
 
 /// Follows the residuals of a step.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Convergence {
     tolerance: f64,
     epsilon: f64,
@@ -63,10 +65,10 @@ impl Convergence {
     const SLOWEST_ROW: f64 = 0.97;
 
     /// Nothing known yet. The step is solved when the error is guessed to be at most `tolerance`.
-    pub fn new<T: Value>(tolerance: f64) -> Self {
+    pub fn new(precision: Precision, tolerance: f64) -> Self {
         Self {
             tolerance,
-            epsilon: T::EPSILON,
+            epsilon: precision.epsilon(),
             is_rough: false,
             residual: 1.0,
             error: 1.0,
@@ -83,7 +85,7 @@ impl Convergence {
     /// For supersteps in `f32` whose result is to go on from in `f64`: done where extrapolation
     /// ends, because of rounding, or when the error is guessed to be at most `tolerance`.
     pub fn rough(tolerance: f64) -> Self {
-        Self { is_rough: true, ..Self::new::<f32>(tolerance) }
+        Self { is_rough: true, ..Self::new(Precision::F32, tolerance) }
     }
 
     /// Takes note of the residual of a superstep.
@@ -153,7 +155,7 @@ mod tests {
 
     #[test]
     fn the_error_of_a_geometric_sequence_is_what_is_still_to_come() {
-        let mut convergence = Convergence::new::<f64>(1e-6);
+        let mut convergence = Convergence::new(Precision::F64, 1e-6);
         let mut residual = 1.0;
         loop {
             let next = convergence.after(residual);
@@ -168,7 +170,7 @@ mod tests {
 
     #[test]
     fn every_row_of_supersteps_ends_with_an_extrapolation() {
-        let mut convergence = Convergence::new::<f64>(0.0);
+        let mut convergence = Convergence::new(Precision::F64, 0.0);
         for superstep in 1..40 {
             let next = convergence.after(0.5f64.powi(superstep));
             let ends = (superstep as usize).is_multiple_of(DIFFERENCES);
@@ -178,7 +180,7 @@ mod tests {
 
     #[test]
     fn extrapolations_that_do_harm_become_rare() {
-        let mut convergence = Convergence::new::<f64>(0.0);
+        let mut convergence = Convergence::new(Precision::F64, 0.0);
         let mut extrapolations = 0;
         let mut residual = 0.1;
         for _ in 0..100 * DIFFERENCES {
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn a_residual_that_rounding_keeps_up_ends_a_step() {
-        let mut convergence = Convergence::new::<f64>(0.0);
+        let mut convergence = Convergence::new(Precision::F64, 0.0);
         let dones = (0..100).filter(|_| convergence.after(2e-16) == Next::Done);
         assert!(dones.count() > 80);
     }

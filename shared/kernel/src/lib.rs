@@ -6,10 +6,13 @@ mod block;
 mod certificate;
 mod context;
 mod convergence;
+mod course;
 mod gather;
 mod inner;
+mod journal;
 mod layout;
 mod lists;
+mod memory;
 mod occupancy;
 mod pass;
 mod routes;
@@ -24,10 +27,14 @@ mod sweep;
 mod turn;
 mod value;
 mod vector;
+mod work;
 
-pub use certificate::{Certificate, Certified, Certifier};
+pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
+pub use course::{Course, Goal, Task};
+pub use journal::{Column, Data, Found, Journal, JournalError, Part};
+pub use memory::{Memory, MemoryError};
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
-    Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, TierStatistics,
-    TierValues, plan, solve, time_supersteps,
+    Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,
+    TierStatistics, TierValues, plan, solve, time_supersteps,
 };

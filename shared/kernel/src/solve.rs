@@ -10,29 +10,44 @@ use std::{
 };
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_game::Position;
 
 use crate::{
+    accelerate::DIFFERENCES,
     array::Array,
-    certificate::{Certificate, Certified, UncertifiedStep},
+    certificate::{Certificate, Distances},
     context::{Context, Tables},
-    convergence::{Convergence, Next},
+    course::{Course, Goal},
+    journal::{Found, Journal, JournalError},
+    memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
     step::{StepState, first_of_step, halves},
     value::Value,
+    work::{Final, Ground, Work, value_parts},
 };
 
 /// The floating-point type values are computed in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Precision {
     /// 32 bits.
     F32,
     /// 64 bits.
     #[default]
     F64,
+}
+
+impl Precision {
+    /// The distance from 1 to the next larger number.
+    pub(crate) fn epsilon(self) -> f64 {
+        match self {
+            Self::F32 => f32::EPSILON.into(),
+            Self::F64 => f64::EPSILON,
+        }
+    }
 }
 
 /// What decides the bytes of a result, beside the ruleset (and `threads` and `simd`, which do
@@ -89,10 +104,12 @@ pub struct Plan {
     pub positions: u64,
     /// The most memory the solver will hold at once, in bytes.
     pub peak_memory_bytes: u64,
+    /// How much of it is the threads' working memory, which cannot be in files.
+    pub scratch_bytes: u64,
 }
 
 /// How the solution of a tier came about. A pure function of the job.
-#[derive(Clone, Copy, PartialEq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct TierStatistics {
     /// Supersteps made.
     pub supersteps: u32,
@@ -125,6 +142,20 @@ pub enum Event {
         /// Its place in [`Plan::steps`].
         step: usize,
     },
+    /// A step that another process had begun goes on.
+    StepResumed {
+        /// Its place in [`Plan::steps`].
+        step: usize,
+        /// Supersteps made in it before.
+        supersteps: u32,
+    },
+    /// A step was solved by another process.
+    StepFound {
+        /// Its place in [`Plan::steps`].
+        step: usize,
+        /// Supersteps it took.
+        supersteps: u32,
+    },
     /// A superstep of a step is done.
     Superstep {
         /// The step's place in [`Plan::steps`].
@@ -136,10 +167,12 @@ pub enum Event {
         /// Positions swept so far, over all steps and supersteps.
         positions_swept: u64,
     },
-    /// The values of a step are solved, and are to be proven.
+    /// The values of a step are solved, and an interval sweep of their proof is done.
     Certifying {
         /// Its place in [`Plan::steps`].
         step: usize,
+        /// Interval sweeps made in this proof so far.
+        sweep: u32,
     },
     /// A step is solved and frozen.
     StepFinished {
@@ -171,6 +204,12 @@ pub enum SolveError {
     /// The threads could not be started.
     #[error("could not start the threads of the solver; ask for fewer")]
     Threads(#[source] rayon::ThreadPoolBuildError),
+    /// There is no room for an array.
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    /// What must not be lost could not be written down or read.
+    #[error(transparent)]
+    Journal(#[from] JournalError),
     /// The receiver of a tier's values failed.
     #[error("could not store tier {tier}")]
     Store {
@@ -212,20 +251,10 @@ fn shard_limit(encoding: &Encoding, settings: &Settings, tier: Tier) -> u64 {
 
 /// What solving `encoding`'s ruleset with `settings` will do and need.
 pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
-    let (size, bytes): (_, fn(u64, usize) -> u64) = match settings.precision {
-        Precision::F32 => (size_of::<f32>() as u64, StepState::<f32>::bytes),
-        // What is solved in `f32` first takes less, together with the final tiers in `f32`.
-        Precision::F64 => (size_of::<f64>() as u64, StepState::<f64>::bytes),
+    let size = match settings.precision {
+        Precision::F32 => size_of::<f32>() as u64,
+        Precision::F64 => size_of::<f64>() as u64,
     };
-    let threads = match settings.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
-    let scratch = threads as u64
-        * match settings.precision {
-            Precision::F32 => Scratch::<f32>::bytes(encoding),
-            Precision::F64 => Scratch::<f64>::bytes(encoding),
-        };
     let level = |tier: Tier| tier.just_moved + tier.to_move;
     let mut peak = 0;
     let mut steps = Vec::new();
@@ -237,14 +266,35 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         let mut working = 0;
         for &tier in &batch {
             let positions = encoding.step_len(tier);
-            let shards = encoding.shards(tier, shard_limit(encoding, settings, tier)).len();
-            steps.push(Step { tier, positions, shards });
-            working += bytes(positions, shards);
+            let shards = encoding.shards(tier, shard_limit(encoding, settings, tier));
+            // What is solved in `f32` first takes less, together with the final tiers in `f32`.
+            let sweeping = match settings.precision {
+                Precision::F32 => StepState::<f32>::bytes(&shards),
+                Precision::F64 => StepState::<f64>::bytes(&shards),
+            };
+            let proving = positions * size + Distances::bytes(encoding, &shards);
+            working += sweeping.max(if settings.certified { proving } else { 0 });
+            steps.push(Step { tier, positions, shards: shards.len() });
             finals.push((this, positions * size));
         }
-        peak = peak.max(kept + working + scratch);
+        peak = peak.max(kept + working);
     }
-    Plan { steps, positions: encoding.undecided(), peak_memory_bytes: peak }
+    let scratch_bytes = scratch_bytes(encoding, settings);
+    let peak_memory_bytes = peak + scratch_bytes;
+    Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
+}
+
+/// The working memory of all threads.
+fn scratch_bytes(encoding: &Encoding, settings: &Settings) -> u64 {
+    let threads = match settings.threads {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
+    };
+    threads as u64
+        * match settings.precision {
+            Precision::F32 => Scratch::<f32>::bytes(encoding),
+            Precision::F64 => Scratch::<f64>::bytes(encoding),
+        }
 }
 
 /// Receives the values of a solved tier.
@@ -256,35 +306,59 @@ pub type Store<'a> = dyn FnMut(
     + Send
     + 'a;
 
-/// Solves every tier in dependency order and hands each, once solved, to `store`, which keeps
-/// what it needs (the slice is gone afterwards).
+/// Where a solve happens.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Becomes true when the solve is to stop.
+    pub cancelled: &'a Cancelled,
+    /// Where its arrays are.
+    pub memory: &'a Memory,
+    /// Where it writes down what it must not lose, if anywhere.
+    pub journal: Option<&'a dyn Journal>,
+}
+
+/// Arrays are in memory.
+static IN_MEMORY: Memory = Memory::anonymous();
+
+impl<'a> Surroundings<'a> {
+    /// In memory, with nothing written down.
+    pub fn in_memory(cancelled: &'a Cancelled) -> Self {
+        Self { cancelled, memory: &IN_MEMORY, journal: None }
+    }
+}
+
+/// Solves every tier in dependency order and hands each to `store`, which keeps what it needs (the
+/// slice is gone afterwards): once it is solved, or with a journal, once all are. What the journal
+/// holds already is not computed again.
 ///
 /// # Errors
-/// If the threads cannot be started, `store` fails, or `cancelled` becomes true.
+/// If the threads cannot be started, there is no room, `store` or the journal fails, or `cancelled`
+/// becomes true.
 pub fn solve(
     encoding: &Encoding,
     settings: &Settings,
-    cancelled: &Cancelled,
+    surroundings: Surroundings<'_>,
     tell: &mut (dyn FnMut(Event) + Send),
     store: &mut Store<'_>,
 ) -> Result<Summary, SolveError> {
     let pool = thread_pool(settings.threads)?;
     pool.install(|| match settings.precision {
-        Precision::F32 => Solver::<f32>::new(encoding, settings, cancelled, tell).run(store),
-        Precision::F64 => Solver::<f64>::new(encoding, settings, cancelled, tell).run(store),
+        Precision::F32 => Solver::<f32>::new(encoding, settings, surroundings, tell).run(store),
+        Precision::F64 => Solver::<f64>::new(encoding, settings, surroundings, tell).run(store),
     })
 }
 
 /// The values of a tier as [`TierValues`].
-trait AsTierValues: Value {
-    /// Whether the first supersteps, which need no more precision, are made in `f32`.
-    const STARTS_IN_F32: bool;
+pub(crate) trait AsTierValues: Value {
+    /// Its name.
+    const PRECISION: Precision;
 
+    /// The values as what receivers take.
     fn as_tier_values(values: &[Self]) -> TierValues<'_>;
 }
 
 impl AsTierValues for f32 {
-    const STARTS_IN_F32: bool = false;
+    const PRECISION: Precision = Precision::F32;
 
     fn as_tier_values(values: &[Self]) -> TierValues<'_> {
         TierValues::F32(values)
@@ -292,59 +366,56 @@ impl AsTierValues for f32 {
 }
 
 impl AsTierValues for f64 {
-    const STARTS_IN_F32: bool = true;
+    const PRECISION: Precision = Precision::F64;
 
     fn as_tier_values(values: &[Self]) -> TierValues<'_> {
         TierValues::F64(values)
     }
 }
 
-/// How far the values of a step may be from the true ones.
-struct Allowed {
-    /// What is to be proven.
-    bound: f64,
-    /// The estimated error at which to try.
-    error: f64,
-}
-
 /// The part of what a level may add to the bound that is left to the error of its values: the
 /// smaller it is, the more supersteps, and the fewer interval sweeps.
 const ERROR_OF_LEVEL: f64 = 0.25;
 
-/// How much smaller the estimated error has to be if a proof failed.
-const TRY_HARDER: f64 = 8.0;
+/// A step to be solved.
+#[derive(Clone, Copy)]
+struct Unsolved {
+    /// Its place in [`Plan::steps`].
+    step: usize,
+    tier: Tier,
+}
 
 struct Solver<'a, T> {
     encoding: &'a Encoding,
     settings: &'a Settings,
-    cancelled: &'a Cancelled,
+    surroundings: Surroundings<'a>,
     tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
     tables: Tables,
-    /// For the first supersteps.
-    tables_in_f32: Option<Tables>,
-    /// For proofs, if they are not [`Solver::tables`].
-    tables_in_f64: Option<Tables>,
+    /// For the first supersteps, and for proofs, if they are not [`Solver::tables`].
+    other_tables: Option<Tables>,
     positions_swept: AtomicU64,
-    /// The final values, padded, of the tiers that are still read, and what is proven of them.
-    finals: HashMap<Tier, (Array<T>, f64)>,
+    /// The tiers that are still read.
+    finals: HashMap<Tier, Final<T>>,
 }
 
 impl<'a, T: AsTierValues> Solver<'a, T> {
     fn new(
         encoding: &'a Encoding,
         settings: &'a Settings,
-        cancelled: &'a Cancelled,
+        surroundings: Surroundings<'a>,
         tell: &'a mut (dyn FnMut(Event) + Send),
     ) -> Self {
+        let other_tables = match T::PRECISION {
+            Precision::F64 => Some(Tables::new::<f32>(encoding)),
+            Precision::F32 => settings.certified.then(|| Tables::new::<f64>(encoding)),
+        };
         Self {
             encoding,
             settings,
-            cancelled,
+            surroundings,
             tell: Mutex::new(tell),
             tables: Tables::new::<T>(encoding),
-            tables_in_f32: T::STARTS_IN_F32.then(|| Tables::new::<f32>(encoding)),
-            tables_in_f64: (!T::STARTS_IN_F32 && settings.certified)
-                .then(|| Tables::new::<f64>(encoding)),
+            other_tables,
             positions_swept: AtomicU64::new(0),
             finals: HashMap::new(),
         }
@@ -352,187 +423,219 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
 
     fn run(mut self, store: &mut Store<'_>) -> Result<Summary, SolveError> {
         let mut statistics = Vec::new();
-        let mut first_step = 0;
-        for batch in batches(self.encoding) {
-            // A level reads the one below it, and may take several batches to be solved.
-            let level = batch[0].just_moved + batch[0].to_move;
-            self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 >= level);
-            let solved: Vec<(Vec<Array<T>>, TierStatistics)> = batch
-                .par_iter()
-                .enumerate()
-                .map(|(i, &tier)| self.solve_step(first_step + i, tier))
-                .collect::<Result<_, _>>()?;
-            first_step += batch.len();
-            for (tier, (orientations, stats)) in batch.iter().zip(solved) {
-                for (tier, values) in [*tier, tier.swap()].into_iter().zip(orientations) {
-                    store(tier, stats, T::as_tier_values(values.values()))
-                        .map_err(|source| SolveError::Store { tier, source })?;
-                    statistics.push((tier, stats));
-                    let bound = stats.certificate.map_or(0.0, |certificate| certificate.bound);
-                    self.finals.insert(tier, (values, bound));
+        let mut steps = 0..;
+        let batches = batches(self.encoding);
+        for batch in &batches {
+            let batch: Vec<Unsolved> =
+                steps.by_ref().zip(batch).map(|(step, &tier)| Unsolved { step, tier }).collect();
+            let mut unsolved = Vec::new();
+            for step in batch.iter().copied() {
+                if let Some(found) = self.found_solved(step.tier)? {
+                    self.tell(Event::StepFound { step: step.step, supersteps: found.supersteps });
+                    statistics.push((step.tier, found));
+                } else {
+                    unsolved.push(step);
                 }
             }
+            for solved in self.solve_steps(&unsolved)? {
+                if self.surroundings.journal.is_none() {
+                    self.store(solved, store)?;
+                }
+                statistics.push((solved, self.finals[&solved].statistics));
+            }
         }
+        if self.surroundings.journal.is_some() {
+            for &step in batches.iter().flatten() {
+                self.provide(step)?;
+                self.store(step, store)?;
+                let start = self.encoding.rank(&Position::start()).tier;
+                self.finals.retain(|&tier, _| tier == start);
+            }
+        }
+        let swept = |(tier, made): &(Tier, TierStatistics)| {
+            u64::from(made.supersteps) * self.encoding.step_len(*tier)
+        };
+        let positions_swept = statistics.iter().map(swept).sum();
         let start = self.encoding.rank(&Position::start());
-        statistics.sort_by_key(|(tier, _)| (tier.just_moved + tier.to_move, tier.just_moved));
-        Ok(Summary {
-            first_player_wins: 1.0 - self.finals[&start.tier].0[start.offset as usize].to_f64(),
-            tiers: statistics,
-            positions_swept: self.positions_swept.into_inner(),
-        })
+        let first_player = self.finals[&start.tier].values[start.offset as usize].to_f64();
+        let mut tiers: Vec<_> = statistics
+            .into_iter()
+            .flat_map(|(tier, made)| both(tier).map(move |tier| (tier, made)))
+            .collect();
+        tiers.sort_by_key(|(tier, _)| (tier.just_moved + tier.to_move, tier.just_moved));
+        tiers.dedup();
+        Ok(Summary { first_player_wins: 1.0 - first_player, tiers, positions_swept })
+    }
+
+    /// What the journal knows of the solution of a step.
+    fn found_solved(&self, tier: Tier) -> Result<Option<TierStatistics>, SolveError> {
+        let Some(journal) = self.surroundings.journal else { return Ok(None) };
+        match journal.find(tier) {
+            Ok(Found::Solved(statistics)) => Ok(Some(statistics)),
+            Ok(Found::Begun(_) | Found::Nothing) => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Hands both tiers of a step to `store`.
+    fn store(&self, step: Tier, store: &mut Store<'_>) -> Result<(), SolveError> {
+        for tier in both(step) {
+            let Final { values, statistics } = &self.finals[&tier];
+            store(tier, *statistics, T::as_tier_values(values.values()))
+                .map_err(|source| SolveError::Store { tier, source })?;
+        }
+        Ok(())
+    }
+
+    /// Solves steps of one level at the same time, and returns them.
+    fn solve_steps(&mut self, steps: &[Unsolved]) -> Result<Vec<Tier>, SolveError> {
+        let Some(Unsolved { tier, .. }) = steps.first() else { return Ok(Vec::new()) };
+        let level = tier.just_moved + tier.to_move;
+        for tier in steps.iter().flat_map(|step| read_by(step.tier)) {
+            self.provide(first_of_step(tier))?;
+        }
+        // A level reads the one below it, and may take several batches to be solved.
+        self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 >= level);
+        let solved: Vec<(Tier, Vec<Array<T>>, TierStatistics)> = steps
+            .par_iter()
+            .map(|step| self.solve_step(*step).map(|(values, made)| (step.tier, values, made)))
+            .collect::<Result<_, _>>()?;
+        Ok(solved.into_iter().map(|(tier, values, made)| self.keep(tier, values, made)).collect())
+    }
+
+    fn keep(&mut self, step: Tier, values: Vec<Array<T>>, statistics: TierStatistics) -> Tier {
+        for (tier, values) in both(step).zip(values) {
+            self.finals.insert(tier, Final { values, statistics });
+        }
+        step
+    }
+
+    /// Makes sure that the values of a solved step are at hand: reads them, or if they are damaged,
+    /// solves the step again.
+    fn provide(&mut self, step: Tier) -> Result<(), SolveError> {
+        if self.finals.contains_key(&step) {
+            return Ok(());
+        }
+        let journal = self.surroundings.journal.expect("without a journal, finals are in memory");
+        if let Found::Solved(statistics) = journal.find(step)? {
+            let mut values = self.ground(step).room::<T>()?;
+            let parts = value_parts(&mut values, &self.shards(step));
+            match journal.load(step, parts) {
+                Ok(()) => {
+                    self.keep(step, values, statistics);
+                    return Ok(());
+                }
+                Err(error) if error.is_damage => journal.forget(step, &error)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let all = batches(self.encoding).concat();
+        let place = all.iter().position(|&tier| tier == step).expect("a step is in the plan");
+        self.solve_steps(&[Unsolved { step: place, tier: step }]).map(drop)
+    }
+
+    fn shards(&self, tier: Tier) -> Vec<Shard> {
+        self.encoding.shards(tier, shard_limit(self.encoding, self.settings, tier))
+    }
+
+    /// What the work on a step stands on.
+    fn ground(&self, tier: Tier) -> Ground<'_, T> {
+        let Self { encoding, settings, tables, other_tables, finals, .. } = self;
+        let memory = self.surroundings.memory;
+        let other_tables = other_tables.as_ref().unwrap_or(tables);
+        Ground { encoding, memory, tables, other_tables, tier, finals, simd: settings.simd }
     }
 
     /// The values of both orientations of a step.
     fn solve_step(
         &self,
-        step: usize,
-        tier: Tier,
+        Unsolved { step, tier }: Unsolved,
     ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
-        let limit = shard_limit(self.encoding, self.settings, tier);
-        let shards = self.encoding.shards(tier, limit);
-        self.tell(Event::StepStarted { step });
-        let mut statistics = TierStatistics::default();
-        let rough = self
-            .tables_in_f32
-            .as_ref()
-            .map(|tables| self.solve_roughly(step, tier, tables, shards.clone(), &mut statistics))
-            .transpose()?;
-        let context = Context::new(self.encoding, &self.tables, tier, |tier| &self.finals[&tier].0);
-        let mut values: Vec<Array<T>> = match rough {
-            None => halves(&context),
-            Some(rough) => rough.into_iter().map(|values| values.converted()).collect(),
-        };
-        let allowed = self.allowed(tier);
-        let mut bound = allowed.bound;
-        let mut target = allowed.error;
-        loop {
-            let mut state = StepState::starting_from(values, shards.clone());
-            let convergence = Convergence::new::<T>(target);
-            let error = self.iterate(step, &context, &mut state, convergence, &mut statistics)?;
-            values = state.into_values();
-            if !self.settings.certified {
-                break;
+        let Surroundings { cancelled, journal, .. } = self.surroundings;
+        let positions = self.encoding.step_len(tier);
+        let (mut work, mut saved) = (self.begin(step, tier)?, Instant::now());
+        while !work.is_done() {
+            let started = Instant::now();
+            let supersteps = work.statistics().supersteps;
+            work.advance()?;
+            let TierStatistics { supersteps: superstep, residual, .. } = *work.statistics();
+            if superstep > supersteps {
+                let before = self.positions_swept.fetch_add(positions, Ordering::Relaxed);
+                let positions_swept = before + positions;
+                self.tell(Event::Superstep { step, superstep, residual, positions_swept });
             }
-            self.tell(Event::Certifying { step });
-            statistics.certificate = self.certify(tier, &shards, &values, bound);
-            if statistics.certificate.is_some() || bound >= 1.0 {
-                break;
+            if let Some(sweep) = work.interval_sweeps() {
+                self.tell(Event::Certifying { step, sweep });
             }
-            if error <= target && target > T::EPSILON {
-                target /= TRY_HARDER;
-            } else {
-                // Rounding allows no less: prove what can be proven.
-                bound *= 2.0;
+            let stops = cancelled.load(Ordering::Relaxed);
+            if let Some(journal) = journal.filter(|_| work.can_be_saved()) {
+                if stops || journal.is_due(saved.elapsed(), started.elapsed()) {
+                    work.save(journal)?;
+                    saved = Instant::now();
+                }
+            }
+            if stops && !work.is_done() {
+                return Err(SolveError::Cancelled);
             }
         }
+        let solved = work.finish(journal)?;
         self.tell(Event::StepFinished { step });
-        Ok((values, statistics))
+        Ok(solved)
     }
 
-    /// What the values of the step of a tier may be off. Every level gets as much of the
+    /// Goes on where the journal says that the step is, or starts.
+    fn begin(&self, step: usize, tier: Tier) -> Result<Work<'_, T>, SolveError> {
+        let (ground, shards) = (self.ground(tier), self.shards(tier));
+        if let Some(journal) = self.surroundings.journal
+            && let Found::Begun(course) = journal.find(tier)?
+        {
+            let supersteps = course.statistics().supersteps;
+            match Work::resume(ground, shards.clone(), *course, journal) {
+                Ok(work) => {
+                    self.tell(Event::StepResumed { step, supersteps });
+                    return Ok(work);
+                }
+                Err(SolveError::Journal(error)) if error.is_damage => {
+                    journal.forget(tier, &error)?
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.tell(Event::StepStarted { step });
+        Work::start(ground, shards, Course::new(self.goal(tier)))
+    }
+
+    /// What the values of the step of a tier are to come to. Every level gets as much of the
     /// tolerance beyond the levels below it.
-    fn allowed(&self, tier: Tier) -> Allowed {
-        let Settings { tolerance, certified, .. } = *self.settings;
+    fn goal(&self, tier: Tier) -> Goal {
+        let Settings { tolerance, certified, precision, .. } = *self.settings;
+        let read = read_by(tier).filter_map(|tier| self.finals.get(&tier)).map(Final::bound);
+        let read = read.fold(0.0, f64::max);
         if !certified {
-            return Allowed { bound: 1.0, error: tolerance };
+            return Goal { precision, certified, bound: 1.0, read, error: tolerance };
         }
         let levels = 2 * self.encoding.ruleset().pieces() - 1;
         let level = tier.just_moved + tier.to_move - 1;
         let each = tolerance / f64::from(levels);
-        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-        let read = read.iter().filter_map(|tier| self.finals.get(tier)).map(|(_, bound)| *bound);
-        let bound = (f64::from(level) * each).max(read.fold(0.0, f64::max) + each / 2.0);
-        Allowed { bound, error: each * ERROR_OF_LEVEL }
-    }
-
-    /// Tries to prove that the values of the step of a tier are within `bound` of the true ones.
-    fn certify(
-        &self,
-        tier: Tier,
-        shards: &[Shard],
-        values: &[Array<T>],
-        bound: f64,
-    ) -> Option<Certificate> {
-        let step = UncertifiedStep {
-            encoding: self.encoding,
-            tables: self.tables_in_f64.as_ref().unwrap_or(&self.tables),
-            tier,
-            shards: shards.to_vec(),
-        };
-        let values: Vec<&[T]> = values.iter().map(Array::values).collect();
-        let finals = |tier: Tier| {
-            let (values, bound) = &self.finals[&tier];
-            Certified { values: values.values(), bound: *bound }
-        };
-        step.certify(&values, finals, bound, self.settings.simd)
-    }
-
-    /// Values of a step that are about as good as `f32` makes them.
-    fn solve_roughly(
-        &self,
-        step: usize,
-        tier: Tier,
-        tables: &Tables,
-        shards: Vec<Shard>,
-        statistics: &mut TierStatistics,
-    ) -> Result<Vec<Array<f32>>, SolveError> {
-        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-        let finals: HashMap<Tier, Array<f32>> = read
-            .into_iter()
-            .filter(|tier| tier.just_moved > 0)
-            .map(|tier| (tier, self.finals[&tier].0.converted()))
-            .collect();
-        let context = Context::new(self.encoding, tables, tier, |tier| &finals[&tier]);
-        let mut state = StepState::new(&context, shards);
-        self.iterate(
-            step,
-            &context,
-            &mut state,
-            Convergence::rough(self.allowed(tier).error),
-            statistics,
-        )?;
-        statistics.supersteps_in_f32 = statistics.supersteps;
-        Ok(state.into_values())
-    }
-
-    /// Makes supersteps until there is nothing more to gain, and returns the estimated error.
-    fn iterate<U: Value>(
-        &self,
-        step: usize,
-        context: &Context<'_, U>,
-        state: &mut StepState<U>,
-        mut convergence: Convergence,
-        statistics: &mut TierStatistics,
-    ) -> Result<f64, SolveError> {
-        let positions = self.encoding.step_len(context.tiers[0]);
-        loop {
-            if self.cancelled.load(Ordering::Relaxed) {
-                return Err(SolveError::Cancelled);
-            }
-            let residual = state.superstep(context, self.settings.simd);
-            let next = convergence.after(residual);
-            statistics.supersteps += 1;
-            statistics.residual = residual;
-            statistics.error_estimate = convergence.error;
-            let before = self.positions_swept.fetch_add(positions, Ordering::Relaxed);
-            self.tell(Event::Superstep {
-                step,
-                superstep: statistics.supersteps,
-                residual,
-                positions_swept: before + positions,
-            });
-            match next {
-                Next::Sweep => {}
-                Next::Extrapolate => state.extrapolate(),
-                Next::Done => return Ok(convergence.error),
-            }
-        }
+        let bound = (f64::from(level) * each).max(read + each / 2.0);
+        Goal { precision, certified, bound, read, error: each * ERROR_OF_LEVEL }
     }
 
     fn tell(&self, event: Event) {
         // A display that panicked must not stop the solve.
         (self.tell.lock().unwrap_or_else(PoisonError::into_inner))(event);
     }
+}
+
+/// The tiers of a step: two, or one that is its own swap.
+fn both(step: Tier) -> impl Iterator<Item = Tier> {
+    [step].into_iter().chain((step != step.swap()).then(|| step.swap()))
+}
+
+/// The tiers that a step reads besides its own.
+pub(crate) fn read_by(step: Tier) -> impl Iterator<Item = Tier> {
+    let scored = both(step).map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
+    scored.filter(|tier| tier.just_moved > 0)
 }
 
 /// Sweeps the step of a tier `supersteps` times, starting from one half and with one half for all
@@ -561,24 +664,19 @@ fn time_supersteps_in<T: Value>(
 ) -> Result<Vec<Duration>, SolveError> {
     let pool = thread_pool(settings.threads)?;
     let tables = Tables::new::<T>(encoding);
-    let halves = |tier: Tier| {
-        let len = if tier.just_moved > 0 { encoding.tier_len(tier) as usize } else { 0 };
-        Array::filled(T::from_f64(0.5), len)
-    };
     let first = first_of_step(tier);
-    let finals: HashMap<Tier, Array<T>> = [first, first.swap()]
-        .into_iter()
-        .map(|tier| Tier::new(tier.just_moved - 1, tier.to_move))
-        .map(|tier| (tier, halves(tier)))
+    let finals: HashMap<Tier, Array<T>> = read_by(first)
+        .map(|tier| (tier, Array::filled(T::from_f64(0.5), encoding.tier_len(tier) as usize)))
         .collect();
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
     let shards = encoding.shards(first, shard_limit(encoding, settings, first));
-    let mut state = StepState::new(&context, shards);
+    let memory = Memory::anonymous();
+    let mut state = StepState::new(&memory, halves(&memory, &context)?, shards)?;
     Ok(pool.install(|| {
         (0..supersteps)
-            .map(|_| {
+            .map(|i| {
                 let start = Instant::now();
-                state.superstep(&context, settings.simd);
+                state.superstep(&context, i as usize % DIFFERENCES, settings.simd);
                 start.elapsed()
             })
             .collect()

@@ -18,6 +18,8 @@ use crate::{
     accelerate::{DIFFERENCES, PIECE, Piece, extrapolate},
     array::Array,
     context::Context,
+    journal::{Column, Data, Part},
+    memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
     slab::{Place, Placed, arrays},
@@ -28,16 +30,14 @@ use crate::{
 /// The state of a step between two supersteps.
 pub struct StepState<T: Value> {
     shards: Vec<Shard>,
-    /// The shards' own values: range after range, each padded.
-    live: Array<T>,
     /// The values of each orientation as of the last barrier.
     published: Vec<Array<T>>,
+    /// Room for the own values of the shards of a wave: range after range, each padded.
+    live: Array<T>,
     /// What the last supersteps changed, as bytes, in the order of the published values.
     differences: [Array<i8>; DIFFERENCES],
     /// For each piece what a unit of them is worth.
     units: Vec<[f32; DIFFERENCES]>,
-    /// Supersteps made.
-    supersteps: usize,
     /// Working memory that no thread uses at the moment.
     scratch: Mutex<Vec<Scratch<T>>>,
 }
@@ -105,60 +105,63 @@ impl Placed for Ranges<'_> {
 }
 
 impl<T: Value> StepState<T> {
-    /// The state before the first superstep: every chance one half.
-    pub fn new(context: &Context<'_, T>, shards: Vec<Shard>) -> Self {
-        Self::starting_from(halves(context), shards)
-    }
-
     /// The state before the first superstep, with the values of each orientation.
-    pub fn starting_from(published: Vec<Array<T>>, shards: Vec<Shard>) -> Self {
-        let positions = published.iter().map(|values| values.values().len()).sum();
-        let live = shards.iter().flat_map(padded_lengths).sum();
-        let ranges = shards.iter().flat_map(|shard| ranges(shard, published.len() - 1)).flatten();
-        let pieces = ranges.map(|(_, range)| range.len().div_ceil(PIECE)).sum();
-        let mut state = Self {
-            shards,
-            live: Array::filled(T::default(), live),
-            published,
-            differences: std::array::from_fn(|_| Array::filled(0, positions)),
+    ///
+    /// # Errors
+    /// If there is no room for it.
+    pub fn new(
+        memory: &Memory,
+        values: Vec<Array<T>>,
+        shards: Vec<Shard>,
+    ) -> Result<Self, MemoryError> {
+        let positions = values.iter().map(|values| values.values().len()).sum();
+        let differences = || memory.filled(0, positions);
+        let ranges = in_order(&shards, values.len() - 1).into_iter();
+        let pieces = ranges.map(|range| range.values.len().div_ceil(PIECE)).sum();
+        Ok(Self {
+            published: values,
+            live: memory.filled(T::default(), live_len(&shards))?,
+            differences: [differences()?, differences()?, differences()?, differences()?],
             units: vec![[0.0; DIFFERENCES]; pieces],
-            supersteps: 0,
+            shards,
             scratch: Mutex::default(),
-        };
-        let pieces = state.pieces(0..state.shards.len());
-        pieces.into_par_iter().for_each(|piece| piece.live.copy_from_slice(piece.published));
-        state
+        })
     }
 
-    /// The most bytes a state of `positions` positions in `shards` shards takes.
-    pub fn bytes(positions: u64, shards: usize) -> u64 {
-        let ranges = 2 * shards as u64;
-        let values = (2 * positions + (ranges + 3) * PADDING as u64) * size_of::<T>() as u64;
+    /// The most bytes a state takes.
+    pub fn bytes(shards: &[Shard]) -> u64 {
+        let positions: u64 = shards.iter().map(Shard::len).sum();
+        let live = live_len(shards) as u64;
+        let values = (positions + live + 3 * PADDING as u64) * size_of::<T>() as u64;
         let differences = positions + PADDING as u64;
         let piece = size_of::<[f32; DIFFERENCES]>() + size_of::<Piece<'_, T>>();
-        let pieces = positions / PIECE as u64 + ranges;
+        let pieces = positions / PIECE as u64 + 2 * shards.len() as u64;
         values + DIFFERENCES as u64 * differences + pieces * piece as u64
     }
 
-    /// Sweeps every shard once, wave by wave. Returns the residual: the largest change of any value.
-    pub fn superstep(&mut self, context: &Context<'_, T>, simd: Simd) -> f64 {
+    /// Sweeps every shard once, wave by wave, and keeps the changes as a row of the differences.
+    /// Returns the residual: the largest change of any value.
+    pub fn superstep(&mut self, context: &Context<'_, T>, row: usize, simd: Simd) -> f64 {
         let waves = waves(&self.shards).into_iter();
-        let residual = waves.map(|wave| self.sweep(wave, context, simd)).fold(0.0, f64::max);
-        self.supersteps += 1;
-        residual
+        waves.map(|wave| self.sweep(wave, context, row, simd)).fold(0.0, f64::max)
     }
 
     /// Sweeps the shards of a wave and publishes the result. Returns the largest change.
-    fn sweep(&mut self, wave: Range<usize>, context: &Context<'_, T>, simd: Simd) -> f64 {
+    fn sweep(
+        &mut self,
+        wave: Range<usize>,
+        context: &Context<'_, T>,
+        row: usize,
+        simd: Simd,
+    ) -> f64 {
         let Self { shards, live, published, scratch, .. } = self;
         let scratch = &*scratch;
         let mut rest: &mut [T] = live;
-        let mut take = |length: usize| rest.split_off_mut(..length).expect("the shards fit");
-        let mut parts: Vec<LiveShard<'_, T>> = shards
+        let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
+        let parts: Vec<LiveShard<'_, T>> = shards[wave.clone()]
             .iter()
             .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
             .collect();
-        let parts: Vec<_> = parts.drain(wave.clone()).collect();
         parts.into_par_iter().with_max_len(1).for_each(|shard| {
             let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = free().pop();
@@ -166,18 +169,32 @@ impl<T: Value> StepState<T> {
             shard.sweep(context, published, &mut working, simd);
             free().push(working);
         });
-        let row = self.supersteps % DIFFERENCES;
-        let changes = self.pieces(wave).into_par_iter().map(|mut piece| piece.publish(row));
+        let Self { shards, published, live, differences, units, .. } = self;
+        let mut end = 0;
+        let starts: Vec<[usize; 2]> = shards[wave.clone()]
+            .iter()
+            .map(|shard| {
+                padded_lengths(shard).map(|length| {
+                    end += length;
+                    end - length
+                })
+            })
+            .collect();
+        let own = |place: &OwnPlace, len: usize| {
+            let start = starts[place.shard - wave.start][place.range] + place.start;
+            &live[start..start + len]
+        };
+        let changes = pieces(shards, published, differences, units, &wave)
+            .into_par_iter()
+            .map(|(place, mut piece)| piece.publish(own(&place, piece.published.len()), row));
         changes.reduce(|| 0.0, f64::max)
     }
 
     /// Moves the values to where the last [`DIFFERENCES`] supersteps, a row of them, were heading.
     pub fn extrapolate(&mut self) {
-        assert!(
-            self.supersteps > 0 && self.supersteps.is_multiple_of(DIFFERENCES),
-            "rows are complete"
-        );
-        extrapolate(&mut self.pieces(0..self.shards.len()));
+        let Self { shards, published, differences, units, .. } = self;
+        let pieces = pieces(shards, published, differences, units, &(0..shards.len()));
+        extrapolate(&mut pieces.into_iter().map(|(_, piece)| piece).collect::<Vec<_>>());
     }
 
     /// The values of each orientation, once the step is solved.
@@ -185,52 +202,121 @@ impl<T: Value> StepState<T> {
         self.published
     }
 
-    /// The values of some shards, piece by piece, in the order of the published values.
-    fn pieces(&mut self, wanted: Range<usize>) -> Vec<Piece<'_, T>> {
-        let Self { shards, live, published, differences, units, .. } = self;
-        let mut live: &mut [T] = live;
+    /// All there is to remember between two supersteps, shard by shard: the values, and the differences
+    /// that the last `row` supersteps made.
+    pub fn parts(&mut self, row: usize) -> Vec<Part<'_>> {
+        let Self { shards, published, differences, units, .. } = self;
+        let mut values: Vec<&mut [T]> = published.iter_mut().map(|all| &mut **all).collect();
+        let [first, second, third, fourth] = differences.each_mut().map(|all| &mut **all);
+        let mut differences = [first, second, third, fourth];
+        let mut units: &mut [[f32; DIFFERENCES]] = units;
         let mut parts = Vec::new();
-        for (i, shard) in shards.iter().enumerate() {
-            let ranges = ranges(shard, published.len() - 1);
-            for (length, range) in padded_lengths(shard).into_iter().zip(ranges) {
-                let values = live.split_off_mut(..length).expect("the shards fit");
-                if let Some((orientation, range)) = range {
-                    let live = &mut values[..range.len()];
-                    parts.push((orientation, range.start, wanted.contains(&i), live));
+        for ShardRange { shard, range, orientation, values: own } in
+            in_order(shards, values.len() - 1)
+        {
+            let mut add = |column, data| {
+                parts.push(Part { column, shard: shard as u32, range: range as u8, data });
+            };
+            add(Column::Values, T::data(split_off(&mut values[orientation], own.len())));
+            for (i, differences) in differences.iter_mut().enumerate() {
+                let changes = split_off(differences, own.len());
+                if i < row {
+                    add(Column::Difference(i as u8), Data::I8(changes));
                 }
             }
-        }
-        parts.sort_by_key(|&(orientation, start, ..)| (orientation, start));
-        let mut published: Vec<&mut [T]> = published.iter_mut().map(|all| &mut **all).collect();
-        let mut differences = differences.each_mut().map(|all| &mut **all);
-        let mut units = units.iter_mut();
-        let mut pieces = Vec::new();
-        for (orientation, _, wanted, values) in parts {
-            for live in values.chunks_mut(PIECE) {
-                let piece = Piece {
-                    published: split_off(&mut published[orientation], live.len()),
-                    differences: differences.each_mut().map(|all| split_off(all, live.len())),
-                    units: units.next().expect("the shards fit"),
-                    live,
-                };
-                if wanted {
-                    pieces.push(piece);
-                }
+            let units = split_off(&mut units, own.len().div_ceil(PIECE));
+            if row > 0 {
+                add(Column::Units, Data::F32(units.as_flattened_mut()));
             }
         }
-        pieces
+        parts
     }
 }
 
+/// Where the own values of a piece are: in which range of which shard.
+struct OwnPlace {
+    shard: usize,
+    range: usize,
+    start: usize,
+}
+
+/// The values of some shards, piece by piece, in the order of the published values.
+fn pieces<'a, T: Value>(
+    shards: &[Shard],
+    published: &'a mut [Array<T>],
+    differences: &'a mut [Array<i8>; DIFFERENCES],
+    units: &'a mut [[f32; DIFFERENCES]],
+    wanted: &Range<usize>,
+) -> Vec<(OwnPlace, Piece<'a, T>)> {
+    let mut rest = published.iter_mut().map(|all| &mut **all).collect::<Vec<_>>();
+    let mut differences = differences.each_mut().map(|all| &mut **all);
+    let mut units = units.iter_mut();
+    let mut pieces = Vec::new();
+    for part in in_order(shards, rest.len() - 1) {
+        for start in (0..part.values.len()).step_by(PIECE) {
+            let len = PIECE.min(part.values.len() - start);
+            let piece = Piece {
+                published: split_off(&mut rest[part.orientation], len),
+                differences: differences.each_mut().map(|all| split_off(all, len)),
+                units: units.next().expect("the shards fit"),
+            };
+            if wanted.contains(&part.shard) {
+                pieces.push((OwnPlace { shard: part.shard, range: part.range, start }, piece));
+            }
+        }
+    }
+    pieces
+}
+
+/// A range of a shard.
+pub struct ShardRange {
+    /// The shard's place.
+    pub shard: usize,
+    /// Which of the shard's ranges.
+    pub range: usize,
+    /// The orientation it is in.
+    pub orientation: usize,
+    /// Which values of it.
+    pub values: Range<usize>,
+}
+
+/// The ranges of shards in the order of their values.
+pub fn in_order(shards: &[Shard], last: usize) -> Vec<ShardRange> {
+    let of_shard = |(shard, all)| {
+        let ranges = ranges(all, last).into_iter().flatten().enumerate();
+        ranges.map(move |(range, (orientation, values))| ShardRange {
+            shard,
+            range,
+            orientation,
+            values,
+        })
+    };
+    let mut all: Vec<_> = shards.iter().enumerate().flat_map(of_shard).collect();
+    all.sort_by_key(|part| (part.orientation, part.values.start));
+    all
+}
+
+/// How many values the largest wave has, padded.
+fn live_len(shards: &[Shard]) -> usize {
+    let of_wave = |wave: Range<usize>| shards[wave].iter().flat_map(padded_lengths).sum();
+    waves(shards).into_iter().map(of_wave).max().unwrap_or(0)
+}
+
 /// One half for every position of each orientation.
-pub fn halves<T: Value>(context: &Context<'_, T>) -> Vec<Array<T>> {
+///
+/// # Errors
+/// If there is no room for them.
+pub fn halves<T: Value>(
+    memory: &Memory,
+    context: &Context<'_, T>,
+) -> Result<Vec<Array<T>>, MemoryError> {
     let half = T::from_f64(0.5);
-    let tier = |&tier| Array::filled(half, context.encoding.tier_len(tier) as usize);
+    let tier = |&tier| memory.filled(half, context.encoding.tier_len(tier) as usize);
     context.tiers.iter().map(tier).collect()
 }
 
 /// The first values of a slice, which loses them.
-fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+pub fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     rest.split_off_mut(..len).expect("the shards of a step fill it")
 }
 
@@ -251,6 +337,11 @@ impl<T: Value> LiveShard<'_, T> {
         simd: Simd,
     ) {
         let Self { shard, mut live } = self;
+        for (live, (orientation, range)) in
+            live.iter_mut().zip(ranges(shard, published.len() - 1).into_iter().flatten())
+        {
+            live[..range.len()].copy_from_slice(&published[orientation][range]);
+        }
         let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
         for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
             let live = &mut live;
@@ -272,6 +363,7 @@ mod tests {
 
     use super::*;
     use crate::{
+        Precision,
         context::Tables,
         convergence::{Convergence, Next},
     };
@@ -286,41 +378,38 @@ mod tests {
         let context = Context::new(&encoding, &tables, tier, |_| unreachable!("a score wins"));
         let shards = encoding.shards(tier, 8);
         assert!(waves(&shards).len() > 2);
-        let mut state = StepState::new(&context, shards);
+        let memory = Memory::anonymous();
+        let halves = halves(&memory, &context).unwrap();
+        let mut state = StepState::new(&memory, halves, shards).unwrap();
         iterate(&context, &mut state);
         state.into_values()[0].values().to_vec()
     }
 
-    fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<f64>) {
-        while state.superstep(context, Simd::best()) > 1e-15 {}
+    /// Makes supersteps until little changes, and returns how many.
+    fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
+        (1..).find(|_| state.superstep(context, 0, Simd::best()) <= 1e-15).unwrap()
     }
 
-    fn iterate(context: &Context<'_, f64>, state: &mut StepState<f64>) {
-        let mut convergence = Convergence::new::<f64>(1e-13);
-        loop {
-            match convergence.after(state.superstep(context, Simd::best())) {
+    fn iterate(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
+        let mut convergence = Convergence::new(Precision::F64, 1e-13);
+        for superstep in 0.. {
+            let residual = state.superstep(context, superstep % DIFFERENCES, Simd::best());
+            match convergence.after(residual) {
                 Next::Sweep => {}
                 Next::Extrapolate => state.extrapolate(),
-                Next::Done => return,
+                Next::Done => return superstep + 1,
             }
         }
+        unreachable!("it converges")
     }
 
     #[test]
     fn extrapolation_needs_fewer_supersteps_for_the_same_values() {
         let supersteps = std::sync::atomic::AtomicUsize::new(0);
-        let count = |state: &StepState<f64>| {
-            supersteps.swap(state.supersteps, std::sync::atomic::Ordering::Relaxed)
-        };
-        let plain = solve_skiriuk(|context, state| {
-            iterate_plainly(context, state);
-            count(state);
-        });
+        let count = |made| supersteps.store(made, std::sync::atomic::Ordering::Relaxed);
+        let plain = solve_skiriuk(|context, state| count(iterate_plainly(context, state)));
         let plain_supersteps = supersteps.load(std::sync::atomic::Ordering::Relaxed);
-        let ours = solve_skiriuk(|context, state| {
-            iterate(context, state);
-            count(state);
-        });
+        let ours = solve_skiriuk(|context, state| count(iterate(context, state)));
         let differences = plain.iter().zip(&ours).map(|(a, b)| (a - b).abs());
         assert!(differences.fold(0.0, f64::max) <= 2e-13);
         assert!(supersteps.into_inner() * 10 < plain_supersteps * 8);
@@ -330,7 +419,11 @@ mod tests {
     fn threads_do_not_matter_to_an_extrapolated_step() {
         let bits = |threads| {
             let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-            let values = pool.install(|| solve_skiriuk(iterate));
+            let values = pool.install(|| {
+                solve_skiriuk(|context, state| {
+                    iterate(context, state);
+                })
+            });
             values.into_iter().map(f64::to_bits).collect::<Vec<_>>()
         };
         let one = bits(1);

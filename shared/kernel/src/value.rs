@@ -2,7 +2,10 @@
 
 use std::fmt::Debug;
 
-use crate::vector::{Instructions, Vector};
+use crate::{
+    journal::Data,
+    vector::{Instructions, Vector},
+};
 
 /// A floating-point type for values. Multiplications and additions are separate on every
 /// processor, so that results are the same everywhere.
@@ -20,6 +23,8 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     /// A group in a register.
     type Vector<I: Instructions>: Vector<Self>;
 
+    /// Values as [`Data`].
+    fn data(values: &mut [Self]) -> Data<'_>;
     /// The nearest value to a number.
     fn from_f64(x: f64) -> Self;
     /// The value as a number.
@@ -47,7 +52,7 @@ pub trait Group<T>: Copy + Debug + Send + Sync {
 }
 
 macro_rules! value {
-    ($float:ty, $lanes:literal, $group:ident, $vector:ident) => {
+    ($float:ty, $lanes:literal, $group:ident, $vector:ident, $data:ident) => {
         impl Value for $float {
             const NONE: Self = <$float>::NEG_INFINITY;
             const ONE: Self = 1.0;
@@ -56,6 +61,9 @@ macro_rules! value {
             type Group = $group;
             type Vector<I: Instructions> = I::$vector;
 
+            fn data(values: &mut [Self]) -> Data<'_> {
+                Data::$data(values)
+            }
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
                 x as $float
@@ -99,8 +107,8 @@ macro_rules! value {
     };
 }
 
-value!(f32, 16, GroupF32, F32);
-value!(f64, 8, GroupF64, F64);
+value!(f32, 16, GroupF32, F32, F32);
+value!(f64, 8, GroupF64, F64, F64);
 
 /// How many groups a row of `len` values takes.
 #[inline(always)]

@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 
 use common::{Solved, builtin, builtins, settings};
 use ziggurat_encoding::{Encoding, Tier};
-use ziggurat_kernel::{Cancelled, Event, Precision, Settings, SolveError, plan, solve};
+use ziggurat_kernel::{
+    Cancelled, Event, Precision, Settings, SolveError, Surroundings, plan, solve,
+};
 
 /// The published chance of the first player in percent, and its digits, see
 /// `tests/data/README.md`.
@@ -97,7 +99,14 @@ fn events_tell_what_a_solve_does() {
     let mut events = Vec::new();
     let store = &mut |_: Tier, _: _, _: ziggurat_kernel::TierValues<'_>| Ok(());
     let never = Cancelled::new(false);
-    let summary = solve(&encoding, &job, &never, &mut |event| events.push(event), store).unwrap();
+    let summary = solve(
+        &encoding,
+        &job,
+        Surroundings::in_memory(&never),
+        &mut |event| events.push(event),
+        store,
+    )
+    .unwrap();
     let steps = plan(&encoding, &job).steps.len();
     for at in 0..steps {
         let count = |wanted: &dyn Fn(&Event) -> bool| events.iter().filter(|e| wanted(e)).count();
@@ -117,6 +126,7 @@ fn a_cancelled_solve_says_so() {
     let encoding = Encoding::new(&builtin("finkel", 2)).unwrap();
     let store = &mut |_: Tier, _: _, _: ziggurat_kernel::TierValues<'_>| Ok(());
     let job = settings(Precision::F64);
-    let result = solve(&encoding, &job, &Cancelled::new(true), &mut |_| {}, store);
+    let result =
+        solve(&encoding, &job, Surroundings::in_memory(&Cancelled::new(true)), &mut |_| {}, store);
     assert!(matches!(result, Err(SolveError::Cancelled)));
 }

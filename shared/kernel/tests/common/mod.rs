@@ -10,7 +10,9 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{
     Board, Captures, Dice, Overrides, Path, Position, Ruleset, RulesetParts, Square,
 };
-use ziggurat_kernel::{Cancelled, Precision, Settings, Summary, TierStatistics, TierValues, solve};
+use ziggurat_kernel::{
+    Cancelled, Precision, Settings, Summary, Surroundings, TierStatistics, TierValues, solve,
+};
 
 /// A built-in ruleset with `pieces` pieces.
 pub fn builtin(name: &str, pieces: u8) -> Ruleset {
@@ -137,8 +139,14 @@ impl Solved {
             assert!(twice.is_none(), "tier {tier} is stored once");
             Ok(())
         };
-        let summary =
-            solve(&encoding, settings, &Cancelled::new(false), &mut |_| {}, &mut keep).unwrap();
+        let summary = solve(
+            &encoding,
+            settings,
+            Surroundings::in_memory(&Cancelled::new(false)),
+            &mut |_| {},
+            &mut keep,
+        )
+        .unwrap();
         Self { encoding, summary, tiers }
     }
 
