@@ -1,7 +1,7 @@
 //! The store: values of shards on disk, by epoch, and the small state that says which of them count.
 //!
-//! It knows nothing of games. A *shard epoch* is an array of `f32` or `f64`, written once, in
-//! order; read in any part, any number of times; dropped as a whole.
+//! It knows nothing of games. A *shard epoch* is an array of numbers (`f32`, `f64`, `i8` or `u16`),
+//! written once, in order; read in any part, any number of times; dropped as a whole.
 //!
 //! ```
 //! use ziggurat_store::{Epoch, Reads, ShardKey, StateBatch, Store, StoreOptions};
@@ -10,7 +10,7 @@
 //! # let dir = dir.path();
 //! let options = StoreOptions { owner: 17, memory_budget_bytes: 16 << 20, reads: Reads::Direct };
 //! let store = Store::create(dir, &options)?;
-//! let shard = ShardKey { job: 17, tier: (3, 2), orientation: 0, shard: 5 };
+//! let shard = ShardKey { job: 17, tier: (3, 2), orientation: 0, shard: 5, column: 0 };
 //!
 //! let mut writer = store.begin_epoch::<f64>(shard.at(Epoch(1)))?;
 //! writer.append(&[0.25, 0.5])?;

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   format version      u8
-//! 1   value type          u8    bytes of a value
+//! 1   value type          u8    bytes of a value: every type has its own width
 //! 2   reserved, zero      u16
 //! 4   values              u32
 //! 8   checksum            u64   xxh3 of what follows, seeded by the key and the bytes before it
@@ -152,6 +152,16 @@ mod tests {
 
         #[test]
         fn f32_values_come_back(values in vec(prop_oneof![any::<f32>(), 0.0_f32..1.0], 0..3000)) {
+            comes_back(&values);
+        }
+
+        #[test]
+        fn i8_values_come_back(values in vec(any::<i8>(), 0..3000)) {
+            comes_back(&values);
+        }
+
+        #[test]
+        fn u16_values_come_back(values in vec(prop_oneof![any::<u16>(), 0..9_u16], 0..3000)) {
             comes_back(&values);
         }
 

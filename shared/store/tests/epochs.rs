@@ -53,6 +53,16 @@ fn f32_values_come_back_whatever_the_slices() {
 }
 
 #[test]
+fn i8_values_come_back_whatever_the_slices() {
+    come_back(|value| (value * 1e4) as i64 as i8);
+}
+
+#[test]
+fn u16_values_come_back_whatever_the_slices() {
+    come_back(|value| (value * 1e6) as u64 as u16);
+}
+
+#[test]
 fn what_is_not_there_cannot_be_read() {
     let (_dir, store) = new_store();
     let epoch = write(&store, shard(0).at(Epoch(1)), 100).unwrap();
