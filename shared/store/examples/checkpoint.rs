@@ -20,9 +20,7 @@ use std::{
     time::Instant,
 };
 
-use ziggurat_store::{
-    Epoch, Reads, SealedEpoch, ShardEpoch, ShardKey, StateBatch, Store, StoreOptions,
-};
+use ziggurat_store::{Epoch, Reads, SealedEpoch, ShardKey, StateBatch, Store, StoreOptions};
 
 const SHARDS: u32 = 800;
 const SHARD_VALUES: usize = 1_500_000 / size_of::<f64>();
@@ -52,8 +50,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         };
         let sealed = seal(&store, &shards, epoch, &values);
         let sealing = lap();
-        let epochs = written(&shards, epoch, SHARD_VALUES);
-        store.ingest(sealed)?;
+        let epochs = store.ingest(sealed)?;
         let ingesting = lap();
         store.commit(&epochs, StateBatch::new())?;
         let committing = lap();
@@ -70,8 +67,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("write amplification {:.4}", statistics.write_amplification());
 
     let many: Vec<_> = (0..MANY - SHARDS).map(|number| shard(1, number)).collect();
-    store.ingest(seal(&store, &many, Epoch(1), &values[..1000]))?;
-    store.commit(&written(&many, Epoch(1), 1000), StateBatch::new())?;
+    store.checkpoint(seal(&store, &many, Epoch(1), &values[..1000]), StateBatch::new())?;
     drop(store);
     let start = Instant::now();
     let store = Store::open(dir.path(), &options)?;
@@ -88,20 +84,15 @@ fn seal(store: &Store, shards: &[ShardKey], epoch: Epoch, values: &[f64]) -> Vec
         while let Some(shard) = shards.get(next.fetch_add(1, Relaxed)) {
             let count = SHARD_VALUES.min(values.len());
             let start = shard.shard as usize * 7919 % (values.len() - count + 1);
-            let mut writer = store.begin_epoch(shard.at(epoch)).expect("a new epoch");
-            writer.append(&values[start..start + count]).expect("space");
-            all.lock().expect("no panic").push(writer.seal().expect("space"));
+            let values = &values[start..start + count];
+            let sealed = store.write_epoch(shard.at(epoch), values).expect("space");
+            all.lock().expect("no panic").push(sealed);
         }
     };
     std::thread::scope(|scope| {
         (0..THREADS).for_each(|_| drop(scope.spawn(work)));
     });
     all.into_inner().expect("no panic")
-}
-
-fn written(shards: &[ShardKey], epoch: Epoch, values: usize) -> Vec<ShardEpoch> {
-    let (value_type, values) = (ziggurat_store::ValueType::F64, values as u64);
-    shards.iter().map(|shard| ShardEpoch { key: shard.at(epoch), value_type, values }).collect()
 }
 
 fn shard(tier: u8, shard: u32) -> ShardKey {

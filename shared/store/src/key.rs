@@ -4,6 +4,10 @@
 //! big-endian, so that the pages of a shard epoch are neighbours, in order. The key range of one shard
 //! epoch touches no other's. The epoch comes before the shard, so that all that a checkpoint wrote are
 //! neighbours, too, and can be dropped at once.
+//!
+//! Pages are numbered from 1 on. The keys right before the first page and right after the last have no
+//! values: taking a file in, RocksDB reads what is under its first key and its last, which
+//! should not be pages.
 
 use std::{cmp::Ordering, fmt};
 
@@ -97,13 +101,31 @@ impl EpochKey {
         Some(shard.at(Epoch(u32::from_be_bytes(*epoch))))
     }
 
+    /// The first key of a shard epoch that has pages.
+    pub(crate) fn head(self) -> [u8; PAGE_KEY_BYTES] {
+        self.with_number(0)
+    }
+
+    /// The key of a page, counted from 0 on.
     pub(crate) fn page(self, page: u32) -> [u8; PAGE_KEY_BYTES] {
+        self.with_number(page + 1)
+    }
+
+    /// The last key of a shard epoch that has so many pages.
+    pub(crate) fn tail(self, pages: u32) -> [u8; PAGE_KEY_BYTES] {
+        self.with_number(pages + 1)
+    }
+
+    fn with_number(self, number: u32) -> [u8; PAGE_KEY_BYTES] {
         let mut bytes = [0; PAGE_KEY_BYTES];
         bytes[..EPOCH_BYTES].copy_from_slice(&self.to_bytes());
-        bytes[EPOCH_BYTES..].copy_from_slice(&page.to_be_bytes());
+        bytes[EPOCH_BYTES..].copy_from_slice(&number.to_be_bytes());
         bytes
     }
 }
+
+/// More pages than this are not numbered.
+pub(crate) const MOST_PAGES: u32 = u32::MAX - 1;
 
 impl Ord for EpochKey {
     fn cmp(&self, other: &Self) -> Ordering {
@@ -117,9 +139,10 @@ impl PartialOrd for EpochKey {
     }
 }
 
-/// The number of the page at the end of its key.
-pub(crate) fn page_number(key: &[u8]) -> Option<u32> {
-    key.get(EPOCH_BYTES..)?.try_into().ok().map(u32::from_be_bytes)
+/// How many pages a shard epoch has whose last key this is.
+pub(crate) fn pages_before(tail: &[u8]) -> Option<u32> {
+    let number = tail.get(EPOCH_BYTES..)?.try_into().ok().map(u32::from_be_bytes)?;
+    number.checked_sub(1)
 }
 
 impl fmt::Display for ShardKey {
@@ -166,16 +189,22 @@ mod tests {
 
     proptest! {
         #[test]
-        fn keys_sort_as_what_they_name(a in key(), b in key(), pages in any::<(u32, u32)>()) {
+        fn keys_sort_as_what_they_name(
+            a in key(),
+            b in key(),
+            pages in (0..MOST_PAGES, 0..MOST_PAGES),
+        ) {
             let (x, y) = (a.page(pages.0), b.page(pages.1));
             prop_assert_eq!(x.cmp(&y), (named(a), pages.0).cmp(&(named(b), pages.1)));
             prop_assert_eq!(a.cmp(&b), named(a).cmp(&named(b)));
         }
 
         #[test]
-        fn a_key_gives_back_its_shard_epoch(key in key(), page: u32) {
+        fn a_key_gives_back_its_shard_epoch(key in key(), page in 0..MOST_PAGES) {
             prop_assert_eq!(EpochKey::from_bytes(&key.page(page)), Some(key));
-            prop_assert_eq!(page_number(&key.page(page)), Some(page));
+            prop_assert_eq!(pages_before(&key.tail(page)), Some(page));
+            prop_assert!(key.head() < key.page(0));
+            prop_assert!(key.page(page) < key.tail(page + 1));
         }
     }
 }

@@ -3,13 +3,14 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{Mutex, PoisonError},
 };
 
 use rocksdb::{DB, DBPinnableSlice, Options, SstFileWriter, properties, statistics::Ticker};
 
 use crate::{
     EpochKey, StoreError,
-    key::{PAGE_KEY_BYTES, page_number},
+    key::{MOST_PAGES, PAGE_KEY_BYTES, pages_before},
     settings,
 };
 
@@ -18,6 +19,8 @@ pub(crate) struct Values {
     db: DB,
     settings: Options,
     dir: PathBuf,
+    /// Held while files come or go, since those that go are first listed.
+    changing: Mutex<()>,
 }
 
 /// A file of the database.
@@ -35,7 +38,8 @@ impl Values {
     pub(crate) fn open(dir: &Path, settings: Options) -> Result<Self, rocksdb::Error> {
         let mut opening = settings.clone();
         opening.create_if_missing(true);
-        Ok(Self { db: DB::open(&opening, dir)?, settings, dir: dir.to_owned() })
+        let db = DB::open(&opening, dir)?;
+        Ok(Self { db, settings, dir: dir.to_owned(), changing: Mutex::default() })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -62,8 +66,10 @@ impl Values {
         SstFileWriter::create(&self.settings)
     }
 
-    /// Moves files of pages in: all of them or none, synced.
+    /// Moves files of pages in: all of them or none, synced. There is one write of RocksDB's manifest
+    /// for all of them.
     pub(crate) fn ingest(&self, files: Vec<&Path>) -> Result<(), rocksdb::Error> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
         self.db.ingest_external_file_opts(&settings::ingestion(), files)
     }
 
@@ -75,12 +81,30 @@ impl Values {
         self.db.get_pinned_opt(key, &settings::page_reads())
     }
 
-    /// Deletes the files of a shard's epochs from the first to the last.
-    pub(crate) fn drop_epochs(&self, first: EpochKey, last: EpochKey) -> Result<(), StoreError> {
-        debug_assert_eq!(first.shard, last.shard);
-        self.db
-            .delete_file_in_range(first.page(0), last.page(u32::MAX))
-            .map_err(StoreError::rocksdb(&self.dir, "drop values in"))
+    /// Whether there is a file of a shard epoch; cheap if there is none. One that cannot be read is
+    /// there.
+    pub(crate) fn has(&self, epoch: EpochKey) -> bool {
+        !matches!(self.page(&epoch.head()), Ok(None))
+    }
+
+    /// Deletes the files of these shard epochs. Neighbours go at once, with one synced write of
+    /// RocksDB's manifest, and so do all that a checkpoint wrote.
+    pub(crate) fn drop_files(
+        &self,
+        is_dropped: impl Fn(EpochKey) -> bool,
+    ) -> Result<(), StoreError> {
+        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut epochs: Vec<_> = self.files()?.into_iter().map(|file| file.epoch).collect();
+        epochs.sort_unstable();
+        for run in epochs.chunk_by(|&one, &next| is_dropped(one) == is_dropped(next)) {
+            let (first, last) = (run[0], run[run.len() - 1]);
+            if is_dropped(first) {
+                self.db
+                    .delete_file_in_range(first.head(), last.tail(MOST_PAGES))
+                    .map_err(StoreError::rocksdb(&self.dir, "drop values in"))?;
+            }
+        }
+        Ok(())
     }
 
     /// All files.
@@ -93,7 +117,7 @@ impl Values {
             Some(File {
                 epoch: EpochKey::from_bytes(file.start_key.as_deref()?)?,
                 // RocksDB remembers the last key; how many there are, only while it is open.
-                pages: u64::from(page_number(file.end_key.as_deref()?)?) + 1,
+                pages: u64::from(pages_before(file.end_key.as_deref()?)?),
                 bytes: file.size as u64,
                 path: self.dir.join(file.name.trim_start_matches('/')),
             })

@@ -11,7 +11,9 @@ use std::{
 
 use rocksdb::SstFileWriter;
 
-use crate::{EpochKey, ShardEpoch, Store, StoreError, Value, failpoint::failpoint, page};
+use crate::{
+    EpochKey, ShardEpoch, Store, StoreError, Value, failpoint::failpoint, key::MOST_PAGES, page,
+};
 
 /// The values of a shard at an epoch, being written.
 pub struct EpochWriter<'s, V: Value> {
@@ -24,12 +26,20 @@ pub struct EpochWriter<'s, V: Value> {
     page: Vec<u8>,
 }
 
-/// The values of a shard at an epoch, complete and on disk, but not in the store yet.
+/// The values of a shard at an epoch, complete and on disk, but not in the store yet. Its file is
+/// removed if it is forgotten.
 pub struct SealedEpoch {
     pub(crate) epoch: ShardEpoch,
     /// `None` as long as there are no values.
     pub(crate) file: Option<StagedFile>,
     pub(crate) page_bytes: u64,
+}
+
+impl SealedEpoch {
+    /// What it will be read by once it is in the store.
+    pub fn epoch(&self) -> ShardEpoch {
+        self.epoch
+    }
 }
 
 /// A file in the staging directory, removed unless it was moved elsewhere.
@@ -73,8 +83,10 @@ impl<'s, V: Value> EpochWriter<'s, V> {
             self.pending.extend_from_slice(&values[..missing]);
             values = &values[missing..];
             if self.pending.len() == per_page {
-                let pending = std::mem::take(&mut self.pending);
+                let mut pending = std::mem::take(&mut self.pending);
                 self.write_page(&pending)?;
+                pending.clear();
+                self.pending = pending;
             }
         }
         let (pages, rest) = values.split_at(values.len() - values.len() % per_page);
@@ -85,14 +97,15 @@ impl<'s, V: Value> EpochWriter<'s, V> {
 
     fn write_page(&mut self, values: &[V]) -> Result<(), StoreError> {
         let epoch = self.sealed.epoch.key;
-        let number = self.sealed.epoch.pages();
-        let number = u32::try_from(number).map_err(|_| StoreError::TooLarge { epoch })?;
+        let number = self.pages().filter(|&pages| pages < MOST_PAGES);
+        let number = number.ok_or(StoreError::TooLarge { epoch })?;
         let file = match &mut self.sealed.file {
             Some(file) => file,
             none => {
                 let file = StagedFile(self.store.staging_file());
                 self.file
                     .open(file.path())
+                    .and_then(|()| self.file.put(epoch.head(), []))
                     .map_err(StoreError::rocksdb(self.store.dir(), "begin a file in"))?;
                 none.insert(file)
             }
@@ -108,7 +121,12 @@ impl<'s, V: Value> EpochWriter<'s, V> {
         Ok(())
     }
 
-    /// Completes the file and makes it durable. [`Store::ingest`] takes many at a time.
+    /// Pages written, if that many can be numbered.
+    fn pages(&self) -> Option<u32> {
+        u32::try_from(self.sealed.epoch.pages()).ok()
+    }
+
+    /// Completes the file and makes it durable. [`Store::checkpoint`] takes many at a time.
     ///
     /// # Errors
     /// If the disk is full.
@@ -119,8 +137,10 @@ impl<'s, V: Value> EpochWriter<'s, V> {
         }
         failpoint!("store::before-seal", self.store.dir());
         if self.sealed.file.is_some() {
+            let pages = self.pages().expect("pages that were numbered");
             self.file
-                .finish()
+                .put(self.sealed.epoch.key.tail(pages), [])
+                .and_then(|()| self.file.finish())
                 .map_err(StoreError::rocksdb(self.store.dir(), "complete a file in"))?;
         }
         failpoint!("store::after-seal", self.store.dir());
@@ -128,14 +148,15 @@ impl<'s, V: Value> EpochWriter<'s, V> {
     }
 
     /// Completes the values and takes them into the store, where they can be read from now on.
-    /// They are kept beyond the end of the process once they are [committed](Store::commit).
+    /// They are kept beyond the end of the process once they are [committed](Store::commit). Where
+    /// there are many, sealing each and taking all in at once is cheaper.
     ///
     /// # Errors
     /// If the disk is full, or the epoch is committed already.
     pub fn finish(self) -> Result<ShardEpoch, StoreError> {
         let store = self.store;
         let sealed = self.seal()?;
-        let epoch = sealed.epoch;
+        let epoch = sealed.epoch();
         store.ingest(vec![sealed])?;
         Ok(epoch)
     }

@@ -33,6 +33,9 @@ fn come_back<V: Value + PartialEq + std::fmt::Debug>(convert: impl Fn(f64) -> V)
         let epoch = writer.finish().unwrap();
         assert_eq!(epoch.values, count as u64);
         assert!(store.read_all::<V>(&epoch).unwrap() == expected, "{count} values");
+        let mut whole = vec![V::zeroed(); count];
+        store.read_into(&epoch, &mut whole).unwrap();
+        assert!(whole == expected, "{count} values");
         store.verify(&epoch).unwrap();
         for (start, end) in [(0, count / 2), (count / 3, count), (count / 2, count / 2)] {
             let mut some = vec![V::zeroed(); end - start];
@@ -68,6 +71,10 @@ fn what_is_not_there_cannot_be_read() {
     let epoch = write(&store, shard(0).at(Epoch(1)), 100).unwrap();
     let read = store.read(&epoch, 90, &mut [0.0_f64; 11]);
     assert!(matches!(read, Err(StoreError::OutOfRange { start: 90, end: 101, values: 100, .. })));
+    for count in [99, 101] {
+        let read = store.read_into(&epoch, &mut vec![0.0_f64; count]);
+        assert!(matches!(read, Err(StoreError::OutOfRange { values: 100, .. })), "{count}");
+    }
     let read = store.read(&epoch, 0, &mut [0.0_f32; 10]);
     assert!(matches!(read, Err(StoreError::OtherValueType { stored: ValueType::F64, .. })));
 }
@@ -172,21 +179,11 @@ fn values_are_written_once() {
     let (dir, store) = new_store();
     let shards: Vec<_> = (0..16).map(shard).collect();
     for epoch in 1..=20 {
-        let write = |shard| {
-            let mut writer = store.begin_epoch(shard).unwrap();
-            writer.append(&values(shard, 40_000)).unwrap();
-            writer.seal().unwrap()
-        };
+        let write = |shard| store.write_epoch(shard, &values(shard, 40_000)).unwrap();
         let sealed: Vec<_> = shards.iter().map(|shard| write(shard.at(Epoch(epoch)))).collect();
-        store.ingest(sealed).unwrap();
-        let epochs = shards.iter().map(|shard| ziggurat_store::ShardEpoch {
-            key: shard.at(Epoch(epoch)),
-            value_type: ValueType::F64,
-            values: 40_000,
-        });
         let mut progress = StateBatch::new();
         progress.put("epoch", &epoch).unwrap();
-        store.commit(&epochs.collect::<Vec<_>>(), progress).unwrap();
+        store.checkpoint(sealed, progress).unwrap();
         store.drop_epochs(&shards, ..Epoch(epoch)).unwrap();
     }
     let statistics = store.statistics().unwrap();
