@@ -34,10 +34,20 @@ thread_local! {
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
     /// Shuffled values on their way in or out.
     static SHUFFLED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// A page on its way to its file.
+    static PAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes `page` the page of these values, to be stored under `key`.
-pub(crate) fn encode<V: Value>(
+/// Hands the page of these values, to be stored under `key`, to `take`.
+pub(crate) fn encoded<V: Value, R>(
+    key: &[u8; PAGE_KEY_BYTES],
+    values: &[V],
+    take: impl FnOnce(&[u8]) -> R,
+) -> std::io::Result<R> {
+    PAGE.with_borrow_mut(|page| encode(key, values, page).map(|()| take(page)))
+}
+
+fn encode<V: Value>(
     key: &[u8; PAGE_KEY_BYTES],
     values: &[V],
     page: &mut Vec<u8>,

@@ -22,8 +22,6 @@ pub struct EpochWriter<'s, V: Value> {
     sealed: SealedEpoch,
     /// Values that do not fill a page yet.
     pending: Vec<V>,
-    /// The page on its way to the file.
-    page: Vec<u8>,
 }
 
 /// The values of a shard at an epoch, complete and on disk, but not in the store yet. Its file is
@@ -62,13 +60,7 @@ impl<'s, V: Value> EpochWriter<'s, V> {
     pub(crate) fn new(store: &'s Store, key: EpochKey) -> Self {
         let epoch = ShardEpoch { key, value_type: V::TYPE, values: 0 };
         let sealed = SealedEpoch { epoch, file: None, page_bytes: 0 };
-        Self {
-            store,
-            file: store.values().file_writer(),
-            sealed,
-            pending: Vec::new(),
-            page: Vec::new(),
-        }
+        Self { store, file: store.values().file_writer(), sealed, pending: Vec::new() }
     }
 
     /// Appends values, in index order. Compresses on the calling thread: to use many, write many
@@ -111,13 +103,12 @@ impl<'s, V: Value> EpochWriter<'s, V> {
             }
         };
         let key = epoch.page(number);
-        page::encode(&key, values, &mut self.page)
-            .map_err(StoreError::io(file.path(), "compress"))?;
-        self.file
-            .put(key, &self.page)
+        let put = |page: &[u8]| self.file.put(key, page).map(|()| page.len());
+        let bytes = page::encoded(&key, values, put)
+            .map_err(StoreError::io(file.path(), "compress"))?
             .map_err(StoreError::rocksdb(self.store.dir(), "write values to"))?;
         self.sealed.epoch.values += values.len() as u64;
-        self.sealed.page_bytes += self.page.len() as u64;
+        self.sealed.page_bytes += bytes as u64;
         Ok(())
     }
 
