@@ -62,11 +62,12 @@ impl Store {
         }
     }
 
-    /// Takes sealed epochs into the store, all or none. From now on they can be read. Best called
-    /// with many: RocksDB writes and syncs its manifest once per call.
+    /// Takes sealed epochs into the store. From now on they can be read. Best called with many:
+    /// RocksDB writes and syncs its manifest only a few times per call.
     ///
     /// # Errors
-    /// If one is committed already, or the disk is full.
+    /// If one is committed already, or the disk is full. Then some may have been taken in; they are
+    /// replaced when they are written again, and gone when the store is opened again.
     pub fn ingest(&self, sealed: Vec<SealedEpoch>) -> Result<Vec<ShardEpoch>, StoreError> {
         failpoint!("store::before-ingest", self.dir());
         let epochs: Vec<_> = sealed.iter().map(SealedEpoch::epoch).collect();
@@ -90,7 +91,7 @@ impl Store {
             file_bytes += metadata.len();
         }
         self.values()
-            .ingest(files)
+            .ingest_many(&files)
             .map_err(StoreError::rocksdb(self.values().dir(), "take values into"))?;
         self.counters().wrote(&sealed, file_bytes);
         Ok(epochs)

@@ -58,9 +58,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! RocksDB's manifest is then written and synced once to take files in and once to drop them, however many
-//! there are; what a file costs beyond its bytes is well below a millisecond each for syncing, taking in and
-//! deleting it. Taking files in one by one ([`EpochWriter::finish`]) costs a write of the manifest each.
+//! However many files there are, RocksDB's manifest is then written and synced a few times to take them
+//! in, and once to drop them, since all that a checkpoint wrote are neighbours among the keys. Taking files
+//! in one by one ([`EpochWriter::finish`]) costs a synced write of the manifest each.
 //!
 //! # How it stays right
 //!

@@ -91,8 +91,9 @@ fn ingest_all(
             .map_err(StoreError::io(&link, "link"))?;
         staged.push(link);
     }
+    let files: Vec<_> = staged.iter().map(PathBuf::as_path).collect();
     let mut lost = Vec::new();
-    ingest_readable(&new, &staged, &mut lost).map_err(StoreError::rocksdb(values, "recover"))?;
+    ingest_readable(&new, &files, &mut lost).map_err(StoreError::rocksdb(values, "recover"))?;
     Ok((new, staged.len() - lost.len(), lost))
 }
 
@@ -100,13 +101,13 @@ fn ingest_all(
 /// from being ingested, halves are tried in turn until it is alone.
 fn ingest_readable(
     values: &Values,
-    files: &[PathBuf],
+    files: &[&Path],
     lost: &mut Vec<String>,
 ) -> Result<(), rocksdb::Error> {
     if files.is_empty() {
         return Ok(());
     }
-    match values.ingest(files.iter().map(PathBuf::as_path).collect()) {
+    match values.ingest(files) {
         Ok(()) => {}
         // An I/O error may pass: the next try starts over, and nothing is lost.
         Err(error) if error.kind() == ErrorKind::IOError => return Err(error),

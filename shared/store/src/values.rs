@@ -3,7 +3,8 @@
 use std::{
     fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
+    sync::{PoisonError, RwLock},
+    thread,
 };
 
 use rocksdb::{DB, DBPinnableSlice, Options, SstFileWriter, properties, statistics::Ticker};
@@ -19,9 +20,17 @@ pub(crate) struct Values {
     db: DB,
     settings: Options,
     dir: PathBuf,
-    /// Held while files come or go, since those that go are first listed.
-    changing: Mutex<()>,
+    /// Keeps files from coming while others go: those that go are listed first, and all between two of
+    /// them goes along.
+    changing: RwLock<()>,
 }
+
+/// Parts in which many files are ingested at a time. RocksDB syncs each file once more and reads its
+/// ends, one after the other, and that is waiting for the disk, not work: measured on 800 files, four
+/// parts take 0.4 of the time of one, and eight no less.
+const PARTS: usize = 4;
+/// Fewer files than this are not worth a part, and a write of RocksDB's manifest.
+const LEAST_PART: usize = 16;
 
 /// A file of the database.
 pub(crate) struct File {
@@ -39,7 +48,7 @@ impl Values {
         let mut opening = settings.clone();
         opening.create_if_missing(true);
         let db = DB::open(&opening, dir)?;
-        Ok(Self { db, settings, dir: dir.to_owned(), changing: Mutex::default() })
+        Ok(Self { db, settings, dir: dir.to_owned(), changing: RwLock::default() })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -66,11 +75,19 @@ impl Values {
         SstFileWriter::create(&self.settings)
     }
 
-    /// Moves files of pages in: all of them or none, synced. There is one write of RocksDB's manifest
-    /// for all of them.
-    pub(crate) fn ingest(&self, files: Vec<&Path>) -> Result<(), rocksdb::Error> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
-        self.db.ingest_external_file_opts(&settings::ingestion(), files)
+    /// Moves files of pages in: all of them or none, synced, with one write of RocksDB's manifest.
+    pub(crate) fn ingest(&self, files: &[&Path]) -> Result<(), rocksdb::Error> {
+        let _changing = self.changing.read().unwrap_or_else(PoisonError::into_inner);
+        self.db.ingest_external_file_opts(&settings::ingestion(), files.to_vec())
+    }
+
+    /// Moves files of pages in, synced, in a few parts at a time. After an error, some may be in.
+    pub(crate) fn ingest_many(&self, files: &[&Path]) -> Result<(), rocksdb::Error> {
+        thread::scope(|scope| {
+            let parts = files.chunks(files.len().div_ceil(PARTS).max(LEAST_PART));
+            let parts: Vec<_> = parts.map(|part| scope.spawn(|| self.ingest(part))).collect();
+            parts.into_iter().try_for_each(|part| part.join().expect("no panic while ingesting"))
+        })
     }
 
     /// The bytes of a page, if it is there.
@@ -93,7 +110,7 @@ impl Values {
         &self,
         is_dropped: impl Fn(EpochKey) -> bool,
     ) -> Result<(), StoreError> {
-        let _changing = self.changing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _changing = self.changing.write().unwrap_or_else(PoisonError::into_inner);
         let mut epochs: Vec<_> = self.files()?.into_iter().map(|file| file.epoch).collect();
         epochs.sort_unstable();
         for run in epochs.chunk_by(|&one, &next| is_dropped(one) == is_dropped(next)) {

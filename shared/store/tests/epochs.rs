@@ -245,3 +245,39 @@ fn no_values_take_more_space_than_announced() {
     let error = store.require_space(u64::MAX).unwrap_err();
     assert!(error.to_string().contains("18446744073709551615 are needed"), "{error}");
 }
+
+/// As many files as are taken in in parts, in several columns and tiers, some of which stay.
+#[test]
+fn many_epochs_are_committed_and_dropped_at_once() {
+    let (dir, store) = new_store();
+    let key = |number: u32| ziggurat_store::ShardKey {
+        orientation: (number % 2) as u8,
+        column: (number % 3) as u8,
+        tier: if number.is_multiple_of(5) { (3, 4) } else { (4, 3) },
+        ..shard(number)
+    };
+    let shards: Vec<_> = (0..100).map(key).collect();
+    let checkpoint = |epoch| {
+        let write = |shard: &ziggurat_store::ShardKey| {
+            let key = shard.at(Epoch(epoch));
+            store.write_epoch(key, &values(key, 50)).unwrap()
+        };
+        store.checkpoint(shards.iter().map(write).collect(), StateBatch::new()).unwrap()
+    };
+    let first = checkpoint(1);
+    let second = checkpoint(2);
+    // All but one of ten go, so that what goes is no range of keys.
+    let dropped: Vec<_> = shards.iter().copied().filter(|shard| shard.shard % 10 != 7).collect();
+    store.drop_epochs(&dropped, ..Epoch(2)).unwrap();
+    assert_eq!(value_files(dir.path()).len(), 110);
+    assert_eq!(store.missing_epochs().unwrap(), []);
+    let kept = first.iter().filter(|epoch| epoch.key.shard.shard % 10 == 7);
+    let mut left: Vec<_> = kept.chain(&second).copied().collect();
+    left.sort_unstable_by_key(|epoch| epoch.key);
+    assert_eq!(store.epochs().unwrap(), left);
+    left.iter().for_each(|epoch| assert_intact(&store, epoch));
+    drop(store);
+    let store = open(dir.path()).unwrap();
+    assert_eq!(store.epochs().unwrap(), left);
+    left.iter().for_each(|epoch| assert_intact(&store, epoch));
+}
