@@ -43,16 +43,19 @@
 //! # let (residual, values) = (1e-9, [0.5_f32; 3000]);
 //! # let shards = [0, 1, 2, 3].map(|shard| ShardKey { job: 17, tier: (3, 2), orientation: 0, shard, column: 0 });
 //! let epoch = Epoch(8);
-//! let sealed = thread::scope(|scope| {
-//!     let write = &|some: &[ShardKey]| -> Result<Vec<_>, StoreError> {
-//!         some.iter().map(|shard| store.write_epoch(shard.at(epoch), &values)).collect()
-//!     };
-//!     let threads: Vec<_> = shards.chunks(2).map(|some| scope.spawn(move || write(some))).collect();
-//!     threads.into_iter().map(|thread| thread.join().unwrap()).collect::<Result<Vec<_>, _>>()
-//! })?;
+//! let write = |some: &[ShardKey]| -> Result<Vec<_>, StoreError> {
+//!     some.iter().map(|shard| store.write_epoch(shard.at(epoch), &values)).collect()
+//! };
+//! let (one, other) = shards.split_at(2);
+//! let (sealed, more) = thread::scope(|scope| {
+//!     let more = scope.spawn(|| write(other));
+//!     (write(one), more.join().unwrap())
+//! });
+//! let sealed = sealed?.into_iter().chain(more?).collect();
+//!
 //! let mut progress = StateBatch::new();
 //! progress.put("residual", &residual)?;
-//! store.checkpoint(sealed.into_iter().flatten().collect(), progress)?;
+//! store.checkpoint(sealed, progress)?;
 //! store.drop_epochs(&shards, ..epoch)?;
 //! # assert_eq!(store.epochs()?.len(), 4);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
