@@ -48,16 +48,13 @@ fn measure<V: Value + PartialEq>(
     let (before, start) = (written_bytes(), Instant::now());
     let mut epochs = Vec::new();
     for epoch in (1..=EPOCHS).map(Epoch) {
-        epochs = at_once(shards.chunks(per_thread), |shards| {
+        let sealed = at_once(shards.chunks(per_thread), |shards| {
             let write = |&(key, values): &(ShardKey, &[V])| {
-                let mut writer = store.begin_epoch(key.at(epoch)).expect("a new epoch");
-                writer.append(values).expect("space");
-                writer.finish().expect("space")
+                store.write_epoch(key.at(epoch), values).expect("space")
             };
             shards.iter().map(write).collect::<Vec<_>>()
-        })
-        .concat();
-        store.commit(&epochs, StateBatch::new())?;
+        });
+        epochs = store.checkpoint(sealed.into_iter().flatten().collect(), StateBatch::new())?;
         store.drop_epochs(&keys, ..epoch)?;
     }
     let writing = start.elapsed().as_secs_f64() / f64::from(EPOCHS);
@@ -73,7 +70,9 @@ fn measure<V: Value + PartialEq>(
         let all: Vec<_> = epochs.iter().zip(values.chunks(SHARD_VALUES)).collect();
         at_once(all.chunks(per_thread), |epochs: &[(&ShardEpoch, &[V])]| {
             for (epoch, values) in epochs {
-                assert!(store.read_all::<V>(epoch).expect("good values") == *values);
+                let mut read = vec![V::zeroed(); values.len()];
+                store.read_into(epoch, &mut read).expect("good values");
+                assert!(read == *values);
             }
         });
         reading.push(start.elapsed().as_secs_f64());
@@ -108,7 +107,7 @@ fn report<V: Value>(
 }
 
 fn shard(shard: u32) -> ShardKey {
-    ShardKey { job: 1, tier: (4, 4), orientation: 0, shard }
+    ShardKey { job: 1, tier: (4, 4), orientation: 0, shard, column: 0 }
 }
 
 /// Works on many parts at once.

@@ -1,7 +1,7 @@
 //! Which epochs count: taking them into the store, committing and dropping them.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fs,
     ops::{Bound, RangeBounds},
     path::Path,
@@ -23,6 +23,38 @@ impl Store {
         Ok(EpochWriter::new(self, epoch))
     }
 
+    /// Writes all values of a shard at an epoch, for [`Store::checkpoint`] or [`Store::ingest`] to
+    /// take in. Compresses on the calling thread and waits for the disk: to be called from many
+    /// threads at a time.
+    ///
+    /// # Errors
+    /// If the epoch is committed, or the disk is full.
+    pub fn write_epoch<V: Value>(
+        &self,
+        epoch: EpochKey,
+        values: &[V],
+    ) -> Result<SealedEpoch, StoreError> {
+        let mut writer = self.begin_epoch(epoch)?;
+        writer.append(values)?;
+        writer.seal()
+    }
+
+    /// Takes sealed epochs into the store, commits them, and makes the changes of `batch`:
+    /// [`Store::ingest`] and [`Store::commit`]. However many there are, the disk is waited for a few
+    /// times only.
+    ///
+    /// # Errors
+    /// If one is committed already, or the disk is full.
+    pub fn checkpoint(
+        &self,
+        sealed: Vec<SealedEpoch>,
+        batch: StateBatch,
+    ) -> Result<Vec<ShardEpoch>, StoreError> {
+        let epochs = self.ingest(sealed)?;
+        self.commit(&epochs, batch)?;
+        Ok(epochs)
+    }
+
     fn refuse_committed(&self, epoch: EpochKey) -> Result<(), StoreError> {
         match self.state().epoch(epoch)? {
             Some(_) => Err(StoreError::Committed { epoch }),
@@ -30,15 +62,20 @@ impl Store {
         }
     }
 
-    /// Takes sealed epochs into the store, all or none. From now on they can be read.
+    /// Takes sealed epochs into the store. From now on they can be read. Best called with many:
+    /// RocksDB writes and syncs its manifest only a few times per call.
     ///
     /// # Errors
-    /// If one is committed already, or the disk is full.
-    pub fn ingest(&self, sealed: Vec<SealedEpoch>) -> Result<(), StoreError> {
+    /// If one is committed already, or the disk is full. Then some may have been taken in; they are
+    /// replaced when they are written again, and gone when the store is opened again.
+    pub fn ingest(&self, sealed: Vec<SealedEpoch>) -> Result<Vec<ShardEpoch>, StoreError> {
         failpoint!("store::before-ingest", self.dir());
-        for SealedEpoch { epoch: ShardEpoch { key, .. }, .. } in &sealed {
-            self.refuse_committed(*key)?;
-            self.values().drop_epochs(*key, *key)?;
+        let epochs: Vec<_> = sealed.iter().map(SealedEpoch::epoch).collect();
+        epochs.iter().try_for_each(|epoch| self.refuse_committed(epoch.key))?;
+        let keys = epochs.iter().map(|epoch| epoch.key);
+        let replaced: HashSet<_> = keys.filter(|&key| self.values().has(key)).collect();
+        if !replaced.is_empty() {
+            self.values().drop_files(|key| replaced.contains(&key))?;
         }
         let files: Vec<&Path> = sealed
             .iter()
@@ -46,7 +83,7 @@ impl Store {
             .map(|file| file.path())
             .collect();
         if files.is_empty() {
-            return Ok(());
+            return Ok(epochs);
         }
         let mut file_bytes = 0;
         for file in &files {
@@ -54,10 +91,10 @@ impl Store {
             file_bytes += metadata.len();
         }
         self.values()
-            .ingest(files)
+            .ingest_many(&files)
             .map_err(StoreError::rocksdb(self.values().dir(), "take values into"))?;
         self.counters().wrote(&sealed, file_bytes);
-        Ok(())
+        Ok(epochs)
     }
 
     /// Commits epochs that were ingested, and makes the changes of `batch`: all of it or nothing,
@@ -76,7 +113,8 @@ impl Store {
     }
 
     /// Drops epochs of shards, committed or not, and gives back their disk space: `..epoch` all
-    /// before one, `..` all, `epoch..=epoch` one that is damaged.
+    /// before one, `..` all, `epoch..=epoch` one that is damaged. Best called with many shards; the
+    /// disk is waited for once for all epochs of a tier that are dropped whole.
     ///
     /// # Errors
     /// If the state cannot be written.
@@ -100,32 +138,31 @@ impl Store {
         if first > last {
             return Ok(());
         }
+        let shards: HashSet<_> = shards.iter().copied().collect();
+        let is_dropped =
+            |key: EpochKey| (first..=last).contains(&key.epoch) && shards.contains(&key.shard);
         // First they no longer count, then their files go: never the other way round.
         let mut batch = StateBatch::new();
-        for &shard in shards {
-            for epoch in self.state().epochs_of(shard)? {
-                if (first..=last).contains(&epoch.key.epoch) {
-                    batch.uncommit(epoch.key);
-                }
-            }
+        for epoch in self.epochs()?.iter().filter(|epoch| is_dropped(epoch.key)) {
+            batch.uncommit(epoch.key);
         }
         self.state().write(batch)?;
         failpoint!("store::before-drop", self.dir());
-        for &shard in shards {
-            self.values().drop_epochs(shard.at(first), shard.at(last))?;
-        }
-        Ok(())
+        self.values().drop_files(is_dropped)
     }
 
-    /// The committed epochs of a shard, earliest first.
+    /// The committed epochs of a shard, earliest first. Goes through [all](Store::epochs), which is
+    /// what to ask for where there are many shards.
     ///
     /// # Errors
     /// If the state cannot be read.
     pub fn epochs_of(&self, shard: ShardKey) -> Result<Vec<ShardEpoch>, StoreError> {
-        self.state().epochs_of(shard)
+        let mut epochs = self.epochs()?;
+        epochs.retain(|epoch| epoch.key.shard == shard);
+        Ok(epochs)
     }
 
-    /// All committed epochs, by shard, earliest first.
+    /// All committed epochs, by job, tier, epoch and then shard.
     ///
     /// # Errors
     /// If the state cannot be read.

@@ -1,7 +1,7 @@
 //! The store: values of shards on disk, by epoch, and the small state that says which of them count.
 //!
-//! It knows nothing of games. A *shard epoch* is an array of `f32` or `f64`, written once, in
-//! order; read in any part, any number of times; dropped as a whole.
+//! It knows nothing of games. A *shard epoch* is an array of numbers (`f32`, `f64`, `i8` or `u16`),
+//! written once, in order; read in any part, any number of times; dropped as a whole.
 //!
 //! ```
 //! use ziggurat_store::{Epoch, Reads, ShardKey, StateBatch, Store, StoreOptions};
@@ -10,25 +10,60 @@
 //! # let dir = dir.path();
 //! let options = StoreOptions { owner: 17, memory_budget_bytes: 16 << 20, reads: Reads::Direct };
 //! let store = Store::create(dir, &options)?;
-//! let shard = ShardKey { job: 17, tier: (3, 2), orientation: 0, shard: 5 };
+//! let shard = ShardKey { job: 17, tier: (3, 2), orientation: 0, shard: 5, column: 0 };
 //!
-//! let mut writer = store.begin_epoch::<f64>(shard.at(Epoch(1)))?;
-//! writer.append(&[0.25, 0.5])?;
-//! writer.append(&[0.75])?;
-//! let epoch = writer.finish()?; // from here on it can be read,
-//!
+//! let sealed = store.write_epoch(shard.at(Epoch(1)), &[0.25, 0.5, 0.75])?; // on disk
 //! let mut progress = StateBatch::new();
 //! progress.put("residual", &1e-9)?;
-//! store.commit(&[epoch], progress)?; // and from here on it survives a power loss.
+//! let epochs = store.checkpoint(vec![sealed], progress)?; // and from here on it survives a power loss.
 //! store.drop_epochs(&[shard], ..Epoch(1))?;
 //!
 //! # drop(store);
 //! let store = Store::open(dir, &options)?;
-//! assert_eq!(store.epochs_of(shard)?, [epoch]);
-//! assert_eq!(store.read_all::<f64>(&epoch)?, [0.25, 0.5, 0.75]);
+//! assert_eq!(store.epochs()?, epochs);
+//! assert_eq!(store.read_all::<f64>(&epochs[0])?, [0.25, 0.5, 0.75]);
 //! assert_eq!(store.get_state::<f64>("residual")?, Some(1e-9));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
+//!
+//! # Checkpoints
+//!
+//! A checkpoint has hundreds of shard epochs. Each is written whole by one thread
+//! ([`Store::write_epoch`], or [`Store::begin_epoch`] for values that come in parts), which compresses it
+//! and waits until it is on disk; many threads write different ones at a time. Then one call of
+//! [`Store::checkpoint`] takes all of them in and commits them, and one call of [`Store::drop_epochs`]
+//! gives back the space of those before:
+//!
+//! ```
+//! # use std::thread;
+//! # use ziggurat_store::{Epoch, Reads, ShardKey, StateBatch, Store, StoreError, StoreOptions};
+//! # let dir = tempfile::tempdir()?;
+//! # let options = StoreOptions { owner: 17, memory_budget_bytes: 16 << 20, reads: Reads::Direct };
+//! # let store = Store::create(dir.path(), &options)?;
+//! # let (residual, values) = (1e-9, [0.5_f32; 3000]);
+//! # let shards = [0, 1, 2, 3].map(|shard| ShardKey { job: 17, tier: (3, 2), orientation: 0, shard, column: 0 });
+//! let epoch = Epoch(8);
+//! let write = |some: &[ShardKey]| -> Result<Vec<_>, StoreError> {
+//!     some.iter().map(|shard| store.write_epoch(shard.at(epoch), &values)).collect()
+//! };
+//! let (one, other) = shards.split_at(2);
+//! let (sealed, more) = thread::scope(|scope| {
+//!     let more = scope.spawn(|| write(other));
+//!     (write(one), more.join().unwrap())
+//! });
+//! let sealed = sealed?.into_iter().chain(more?).collect();
+//!
+//! let mut progress = StateBatch::new();
+//! progress.put("residual", &residual)?;
+//! store.checkpoint(sealed, progress)?;
+//! store.drop_epochs(&shards, ..epoch)?;
+//! # assert_eq!(store.epochs()?.len(), 4);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! However many files there are, RocksDB's manifest is then written and synced a few times to take them
+//! in, and once to drop them, since all that a checkpoint wrote are neighbours among the keys. Taking files
+//! in one by one ([`EpochWriter::finish`]) costs a synced write of the manifest each.
 //!
 //! # How it stays right
 //!

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! 0   format version      u8
-//! 1   value type          u8    bytes of a value
+//! 1   value type          u8    bytes of a value: every type has its own width
 //! 2   reserved, zero      u16
 //! 4   values              u32
 //! 8   checksum            u64   xxh3 of what follows, seeded by the key and the bytes before it
@@ -34,10 +34,20 @@ thread_local! {
     static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
     /// Shuffled values on their way in or out.
     static SHUFFLED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
+    /// A page on its way to its file.
+    static PAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Makes `page` the page of these values, to be stored under `key`.
-pub(crate) fn encode<V: Value>(
+/// Hands the page of these values, to be stored under `key`, to `take`.
+pub(crate) fn encoded<V: Value, R>(
+    key: &[u8; PAGE_KEY_BYTES],
+    values: &[V],
+    take: impl FnOnce(&[u8]) -> R,
+) -> std::io::Result<R> {
+    PAGE.with_borrow_mut(|page| encode(key, values, page).map(|()| take(page)))
+}
+
+fn encode<V: Value>(
     key: &[u8; PAGE_KEY_BYTES],
     values: &[V],
     page: &mut Vec<u8>,
@@ -152,6 +162,16 @@ mod tests {
 
         #[test]
         fn f32_values_come_back(values in vec(prop_oneof![any::<f32>(), 0.0_f32..1.0], 0..3000)) {
+            comes_back(&values);
+        }
+
+        #[test]
+        fn i8_values_come_back(values in vec(any::<i8>(), 0..3000)) {
+            comes_back(&values);
+        }
+
+        #[test]
+        fn u16_values_come_back(values in vec(prop_oneof![any::<u16>(), 0..9_u16], 0..3000)) {
             comes_back(&values);
         }
 

@@ -2,7 +2,12 @@
 
 use rocksdb::ErrorKind;
 
-use crate::{ShardEpoch, Store, StoreError, Value, error::is_damage, key::PAGE_KEY_BYTES, page};
+use crate::{
+    ShardEpoch, Store, StoreError, Value,
+    error::is_damage,
+    key::{MOST_PAGES, PAGE_KEY_BYTES},
+    page,
+};
 
 impl Store {
     /// Reads values of a shard epoch from index `start` on, as many as `values` takes. Works on the
@@ -46,6 +51,29 @@ impl Store {
         Ok(())
     }
 
+    /// Reads all values of a shard epoch into `values`, which takes exactly as many. Works on the
+    /// calling thread, straight to where the values belong: many shards, or with [`Store::read`]
+    /// whole pages of one, can be read at a time by as many threads.
+    ///
+    /// # Errors
+    /// As [`Store::read`]; and if `values` takes more or less than there are.
+    pub fn read_into<V: Value>(
+        &self,
+        epoch: &ShardEpoch,
+        values: &mut [V],
+    ) -> Result<(), StoreError> {
+        if values.len() as u64 != epoch.values {
+            let (start, end) = (0, values.len() as u64);
+            return Err(StoreError::OutOfRange {
+                epoch: epoch.key,
+                values: epoch.values,
+                start,
+                end,
+            });
+        }
+        self.read(epoch, 0, values)
+    }
+
     /// Reads all values of a shard epoch.
     ///
     /// # Errors
@@ -80,9 +108,8 @@ impl Store {
             what: format!("page {page} of {}: {what}", epoch.pages()),
         };
         // A writer numbers no more pages than that.
-        let Ok(number) = u32::try_from(page) else {
-            return Err(StoreError::TooLarge { epoch: epoch.key });
-        };
+        let number = u32::try_from(page).ok().filter(|&number| number < MOST_PAGES);
+        let number = number.ok_or(StoreError::TooLarge { epoch: epoch.key })?;
         let key = epoch.key.page(number);
         match self.values().page(&key) {
             Ok(Some(bytes)) => {

@@ -83,24 +83,44 @@ fn ingest_all(
 ) -> Result<(Values, usize, Vec<String>), StoreError> {
     let new = Values::open(values, settings.clone())
         .map_err(StoreError::rocksdb(values, "make a new database in"))?;
-    let (mut kept, mut lost) = (0, Vec::new());
+    let mut staged = Vec::new();
     for file in ingestible(damaged)? {
-        let staged = staging.join(file.file_name().unwrap_or_default());
-        fs::hard_link(&file, &staged)
-            .or_else(|_| fs::copy(&file, &staged).map(drop))
-            .map_err(StoreError::io(&staged, "link"))?;
-        match new.ingest(vec![&staged]) {
-            Ok(()) => kept += 1,
-            // An I/O error may pass: the next try starts over, and nothing is lost.
-            Err(error) if error.kind() == ErrorKind::IOError => {
-                return Err(StoreError::rocksdb(values, "recover")(error));
-            }
-            Err(_) => {
-                lost.push(file.file_name().unwrap_or_default().to_string_lossy().into_owned());
-            }
+        let link = staging.join(file.file_name().unwrap_or_default());
+        fs::hard_link(&file, &link)
+            .or_else(|_| fs::copy(&file, &link).map(drop))
+            .map_err(StoreError::io(&link, "link"))?;
+        staged.push(link);
+    }
+    let files: Vec<_> = staged.iter().map(PathBuf::as_path).collect();
+    let mut lost = Vec::new();
+    ingest_readable(&new, &files, &mut lost).map_err(StoreError::rocksdb(values, "recover"))?;
+    Ok((new, staged.len() - lost.len(), lost))
+}
+
+/// Ingests the files that can be read, and names the others. Since one that cannot be read keeps all
+/// from being ingested, halves are tried in turn until it is alone.
+fn ingest_readable(
+    values: &Values,
+    files: &[&Path],
+    lost: &mut Vec<String>,
+) -> Result<(), rocksdb::Error> {
+    if files.is_empty() {
+        return Ok(());
+    }
+    match values.ingest(files) {
+        Ok(()) => {}
+        // An I/O error may pass: the next try starts over, and nothing is lost.
+        Err(error) if error.kind() == ErrorKind::IOError => return Err(error),
+        Err(_) if files.len() == 1 => {
+            lost.push(files[0].file_name().unwrap_or_default().to_string_lossy().into_owned());
+        }
+        Err(_) => {
+            let (first, second) = files.split_at(files.len() / 2);
+            ingest_readable(values, first, lost)?;
+            ingest_readable(values, second, lost)?;
         }
     }
-    Ok((new, kept, lost))
+    Ok(())
 }
 
 /// The files of values in a directory, oldest first.

@@ -60,8 +60,9 @@ fn common() -> Options {
 /// For the database of values.
 pub(crate) fn values(options: &StoreOptions) -> Result<Options, StoreError> {
     let mut table = BlockBasedOptions::default();
-    // A page is larger than a block, so that it is a block of its own, read in one go and alone.
-    table.set_block_size(4 * KIB);
+    // Whatever there is in a block, it is full, so that every page is a block of its own, read in one
+    // go and alone.
+    table.set_block_size(1);
     // A sweep reads everything once per superstep: whatever fits a cache is gone when it is wanted
     // again. What is worth keeping, the caller keeps decoded.
     table.disable_cache();

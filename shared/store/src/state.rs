@@ -8,8 +8,7 @@ use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    Epoch, EpochKey, ShardEpoch, ShardKey, StoreError, ValueType, error::is_damage,
-    failpoint::failpoint, settings,
+    EpochKey, ShardEpoch, StoreError, ValueType, error::is_damage, failpoint::failpoint, settings,
 };
 
 /// Version of the layout of a store.
@@ -139,25 +138,13 @@ impl State {
         }))
     }
 
-    /// The committed epochs of a shard, earliest first.
-    pub(crate) fn epochs_of(&self, shard: ShardKey) -> Result<Vec<ShardEpoch>, StoreError> {
-        let (first, last) = (shard.at(Epoch(0)), shard.at(Epoch(u32::MAX)));
-        self.epochs_between(&epoch_key(&first.to_bytes()), &epoch_key(&last.to_bytes()))
-    }
-
     /// All committed epochs, in the order of their keys.
     pub(crate) fn epochs(&self) -> Result<Vec<ShardEpoch>, StoreError> {
-        self.epochs_between(EPOCH, &epoch_key(&[u8::MAX; crate::key::EPOCH_BYTES]))
-    }
-
-    fn epochs_between(&self, first: &[u8], last: &[u8]) -> Result<Vec<ShardEpoch>, StoreError> {
         let mut epochs = Vec::new();
-        for item in self.db.iterator(IteratorMode::From(first, Direction::Forward)) {
+        for item in self.db.iterator(IteratorMode::From(EPOCH, Direction::Forward)) {
             let (key, value) = item.map_err(|error| self.unreadable(error))?;
-            if *key > *last {
-                break;
-            }
-            let Some(key) = key.strip_prefix(EPOCH).and_then(EpochKey::from_bytes) else {
+            let Some(key) = key.strip_prefix(EPOCH) else { break };
+            let Some(key) = EpochKey::from_bytes(key) else {
                 let what = "a key is not one of this program's".to_owned();
                 return Err(StoreError::StateDamaged { dir: self.root.clone(), what });
             };

@@ -101,12 +101,7 @@ impl Store {
     fn drop_uncommitted(&self) -> Result<(), StoreError> {
         let committed: HashSet<_> =
             self.state.epochs()?.into_iter().map(|epoch| epoch.key).collect();
-        for file in self.values.files()? {
-            if !committed.contains(&file.epoch) {
-                self.values.drop_epochs(file.epoch, file.epoch)?;
-            }
-        }
-        Ok(())
+        self.values.drop_files(|epoch| !committed.contains(&epoch))
     }
 
     /// The directory.

@@ -14,6 +14,10 @@ pub const PAGE_BYTES: usize = 1 << 20;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ValueType {
+    /// 8-bit signed integer.
+    I8,
+    /// 16-bit unsigned integer.
+    U16,
     /// 32-bit floating point.
     F32,
     /// 64-bit floating point.
@@ -24,6 +28,8 @@ impl ValueType {
     /// Bytes of a value.
     pub fn bytes(self) -> usize {
         match self {
+            Self::I8 => 1,
+            Self::U16 => 2,
             Self::F32 => 4,
             Self::F64 => 8,
         }
@@ -38,16 +44,26 @@ impl ValueType {
 impl fmt::Display for ValueType {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
+            Self::I8 => "i8",
+            Self::U16 => "u16",
             Self::F32 => "f32",
             Self::F64 => "f64",
         })
     }
 }
 
-/// A value that can be stored: `f32` or `f64`.
+/// A value that can be stored: `f32`, `f64`, `i8` or `u16`.
 pub trait Value: bytemuck::Pod + Send + Sync + sealed::Sealed {
     /// Its type.
     const TYPE: ValueType;
+}
+
+impl Value for i8 {
+    const TYPE: ValueType = ValueType::I8;
+}
+
+impl Value for u16 {
+    const TYPE: ValueType = ValueType::U16;
 }
 
 impl Value for f32 {
@@ -60,6 +76,8 @@ impl Value for f64 {
 
 mod sealed {
     pub trait Sealed {}
+    impl Sealed for i8 {}
+    impl Sealed for u16 {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
 }

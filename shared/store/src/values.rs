@@ -3,13 +3,15 @@
 use std::{
     fs,
     path::{Path, PathBuf},
+    sync::{PoisonError, RwLock},
+    thread,
 };
 
 use rocksdb::{DB, DBPinnableSlice, Options, SstFileWriter, properties, statistics::Ticker};
 
 use crate::{
     EpochKey, StoreError,
-    key::{PAGE_KEY_BYTES, page_number},
+    key::{MOST_PAGES, PAGE_KEY_BYTES, pages_before},
     settings,
 };
 
@@ -18,7 +20,17 @@ pub(crate) struct Values {
     db: DB,
     settings: Options,
     dir: PathBuf,
+    /// Keeps files from coming while others go: those that go are listed first, and all between two of
+    /// them goes along.
+    changing: RwLock<()>,
 }
+
+/// Parts in which many files are ingested at a time. RocksDB syncs each file once more and reads its
+/// ends, one after the other, and that is waiting for the disk, not work: measured on 800 files, four
+/// parts take 0.4 of the time of one, and eight no less.
+const PARTS: usize = 4;
+/// Fewer files than this are not worth a part, and a write of RocksDB's manifest.
+const LEAST_PART: usize = 16;
 
 /// A file of the database.
 pub(crate) struct File {
@@ -35,7 +47,8 @@ impl Values {
     pub(crate) fn open(dir: &Path, settings: Options) -> Result<Self, rocksdb::Error> {
         let mut opening = settings.clone();
         opening.create_if_missing(true);
-        Ok(Self { db: DB::open(&opening, dir)?, settings, dir: dir.to_owned() })
+        let db = DB::open(&opening, dir)?;
+        Ok(Self { db, settings, dir: dir.to_owned(), changing: RwLock::default() })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -62,9 +75,19 @@ impl Values {
         SstFileWriter::create(&self.settings)
     }
 
-    /// Moves files of pages in: all of them or none, synced.
-    pub(crate) fn ingest(&self, files: Vec<&Path>) -> Result<(), rocksdb::Error> {
-        self.db.ingest_external_file_opts(&settings::ingestion(), files)
+    /// Moves files of pages in: all of them or none, synced, with one write of RocksDB's manifest.
+    pub(crate) fn ingest(&self, files: &[&Path]) -> Result<(), rocksdb::Error> {
+        let _changing = self.changing.read().unwrap_or_else(PoisonError::into_inner);
+        self.db.ingest_external_file_opts(&settings::ingestion(), files.to_vec())
+    }
+
+    /// Moves files of pages in, synced, in a few parts at a time. After an error, some may be in.
+    pub(crate) fn ingest_many(&self, files: &[&Path]) -> Result<(), rocksdb::Error> {
+        thread::scope(|scope| {
+            let parts = files.chunks(files.len().div_ceil(PARTS).max(LEAST_PART));
+            let parts: Vec<_> = parts.map(|part| scope.spawn(|| self.ingest(part))).collect();
+            parts.into_iter().try_for_each(|part| part.join().expect("no panic while ingesting"))
+        })
     }
 
     /// The bytes of a page, if it is there.
@@ -75,12 +98,30 @@ impl Values {
         self.db.get_pinned_opt(key, &settings::page_reads())
     }
 
-    /// Deletes the files of a shard's epochs from the first to the last.
-    pub(crate) fn drop_epochs(&self, first: EpochKey, last: EpochKey) -> Result<(), StoreError> {
-        debug_assert_eq!(first.shard, last.shard);
-        self.db
-            .delete_file_in_range(first.page(0), last.page(u32::MAX))
-            .map_err(StoreError::rocksdb(&self.dir, "drop values in"))
+    /// Whether there is a file of a shard epoch; cheap if there is none. One that cannot be read is
+    /// there.
+    pub(crate) fn has(&self, epoch: EpochKey) -> bool {
+        !matches!(self.page(&epoch.head()), Ok(None))
+    }
+
+    /// Deletes the files of these shard epochs. Neighbours go at once, with one synced write of
+    /// RocksDB's manifest, and so do all that a checkpoint wrote.
+    pub(crate) fn drop_files(
+        &self,
+        is_dropped: impl Fn(EpochKey) -> bool,
+    ) -> Result<(), StoreError> {
+        let _changing = self.changing.write().unwrap_or_else(PoisonError::into_inner);
+        let mut epochs: Vec<_> = self.files()?.into_iter().map(|file| file.epoch).collect();
+        epochs.sort_unstable();
+        for run in epochs.chunk_by(|&one, &next| is_dropped(one) == is_dropped(next)) {
+            let (first, last) = (run[0], run[run.len() - 1]);
+            if is_dropped(first) {
+                self.db
+                    .delete_file_in_range(first.head(), last.tail(MOST_PAGES))
+                    .map_err(StoreError::rocksdb(&self.dir, "drop values in"))?;
+            }
+        }
+        Ok(())
     }
 
     /// All files.
@@ -93,7 +134,7 @@ impl Values {
             Some(File {
                 epoch: EpochKey::from_bytes(file.start_key.as_deref()?)?,
                 // RocksDB remembers the last key; how many there are, only while it is open.
-                pages: u64::from(page_number(file.end_key.as_deref()?)?) + 1,
+                pages: u64::from(pages_before(file.end_key.as_deref()?)?),
                 bytes: file.size as u64,
                 path: self.dir.join(file.name.trim_start_matches('/')),
             })

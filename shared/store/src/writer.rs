@@ -11,7 +11,9 @@ use std::{
 
 use rocksdb::SstFileWriter;
 
-use crate::{EpochKey, ShardEpoch, Store, StoreError, Value, failpoint::failpoint, page};
+use crate::{
+    EpochKey, ShardEpoch, Store, StoreError, Value, failpoint::failpoint, key::MOST_PAGES, page,
+};
 
 /// The values of a shard at an epoch, being written.
 pub struct EpochWriter<'s, V: Value> {
@@ -20,16 +22,22 @@ pub struct EpochWriter<'s, V: Value> {
     sealed: SealedEpoch,
     /// Values that do not fill a page yet.
     pending: Vec<V>,
-    /// The page on its way to the file.
-    page: Vec<u8>,
 }
 
-/// The values of a shard at an epoch, complete and on disk, but not in the store yet.
+/// The values of a shard at an epoch, complete and on disk, but not in the store yet. Its file is
+/// removed if it is forgotten.
 pub struct SealedEpoch {
     pub(crate) epoch: ShardEpoch,
     /// `None` as long as there are no values.
     pub(crate) file: Option<StagedFile>,
     pub(crate) page_bytes: u64,
+}
+
+impl SealedEpoch {
+    /// What it will be read by once it is in the store.
+    pub fn epoch(&self) -> ShardEpoch {
+        self.epoch
+    }
 }
 
 /// A file in the staging directory, removed unless it was moved elsewhere.
@@ -52,13 +60,7 @@ impl<'s, V: Value> EpochWriter<'s, V> {
     pub(crate) fn new(store: &'s Store, key: EpochKey) -> Self {
         let epoch = ShardEpoch { key, value_type: V::TYPE, values: 0 };
         let sealed = SealedEpoch { epoch, file: None, page_bytes: 0 };
-        Self {
-            store,
-            file: store.values().file_writer(),
-            sealed,
-            pending: Vec::new(),
-            page: Vec::new(),
-        }
+        Self { store, file: store.values().file_writer(), sealed, pending: Vec::new() }
     }
 
     /// Appends values, in index order. Compresses on the calling thread: to use many, write many
@@ -73,8 +75,10 @@ impl<'s, V: Value> EpochWriter<'s, V> {
             self.pending.extend_from_slice(&values[..missing]);
             values = &values[missing..];
             if self.pending.len() == per_page {
-                let pending = std::mem::take(&mut self.pending);
+                let mut pending = std::mem::take(&mut self.pending);
                 self.write_page(&pending)?;
+                pending.clear();
+                self.pending = pending;
             }
         }
         let (pages, rest) = values.split_at(values.len() - values.len() % per_page);
@@ -85,30 +89,35 @@ impl<'s, V: Value> EpochWriter<'s, V> {
 
     fn write_page(&mut self, values: &[V]) -> Result<(), StoreError> {
         let epoch = self.sealed.epoch.key;
-        let number = self.sealed.epoch.pages();
-        let number = u32::try_from(number).map_err(|_| StoreError::TooLarge { epoch })?;
+        let number = self.pages().filter(|&pages| pages < MOST_PAGES);
+        let number = number.ok_or(StoreError::TooLarge { epoch })?;
         let file = match &mut self.sealed.file {
             Some(file) => file,
             none => {
                 let file = StagedFile(self.store.staging_file());
                 self.file
                     .open(file.path())
+                    .and_then(|()| self.file.put(epoch.head(), []))
                     .map_err(StoreError::rocksdb(self.store.dir(), "begin a file in"))?;
                 none.insert(file)
             }
         };
         let key = epoch.page(number);
-        page::encode(&key, values, &mut self.page)
-            .map_err(StoreError::io(file.path(), "compress"))?;
-        self.file
-            .put(key, &self.page)
+        let put = |page: &[u8]| self.file.put(key, page).map(|()| page.len());
+        let bytes = page::encoded(&key, values, put)
+            .map_err(StoreError::io(file.path(), "compress"))?
             .map_err(StoreError::rocksdb(self.store.dir(), "write values to"))?;
         self.sealed.epoch.values += values.len() as u64;
-        self.sealed.page_bytes += self.page.len() as u64;
+        self.sealed.page_bytes += bytes as u64;
         Ok(())
     }
 
-    /// Completes the file and makes it durable. [`Store::ingest`] takes many at a time.
+    /// Pages written, if that many can be numbered.
+    fn pages(&self) -> Option<u32> {
+        u32::try_from(self.sealed.epoch.pages()).ok()
+    }
+
+    /// Completes the file and makes it durable. [`Store::checkpoint`] takes many at a time.
     ///
     /// # Errors
     /// If the disk is full.
@@ -119,8 +128,10 @@ impl<'s, V: Value> EpochWriter<'s, V> {
         }
         failpoint!("store::before-seal", self.store.dir());
         if self.sealed.file.is_some() {
+            let pages = self.pages().expect("pages that were numbered");
             self.file
-                .finish()
+                .put(self.sealed.epoch.key.tail(pages), [])
+                .and_then(|()| self.file.finish())
                 .map_err(StoreError::rocksdb(self.store.dir(), "complete a file in"))?;
         }
         failpoint!("store::after-seal", self.store.dir());
@@ -128,14 +139,15 @@ impl<'s, V: Value> EpochWriter<'s, V> {
     }
 
     /// Completes the values and takes them into the store, where they can be read from now on.
-    /// They are kept beyond the end of the process once they are [committed](Store::commit).
+    /// They are kept beyond the end of the process once they are [committed](Store::commit). Where
+    /// there are many, sealing each and taking all in at once is cheaper.
     ///
     /// # Errors
     /// If the disk is full, or the epoch is committed already.
     pub fn finish(self) -> Result<ShardEpoch, StoreError> {
         let store = self.store;
         let sealed = self.seal()?;
-        let epoch = sealed.epoch;
+        let epoch = sealed.epoch();
         store.ingest(vec![sealed])?;
         Ok(epoch)
     }

@@ -33,6 +33,9 @@ fn come_back<V: Value + PartialEq + std::fmt::Debug>(convert: impl Fn(f64) -> V)
         let epoch = writer.finish().unwrap();
         assert_eq!(epoch.values, count as u64);
         assert!(store.read_all::<V>(&epoch).unwrap() == expected, "{count} values");
+        let mut whole = vec![V::zeroed(); count];
+        store.read_into(&epoch, &mut whole).unwrap();
+        assert!(whole == expected, "{count} values");
         store.verify(&epoch).unwrap();
         for (start, end) in [(0, count / 2), (count / 3, count), (count / 2, count / 2)] {
             let mut some = vec![V::zeroed(); end - start];
@@ -53,11 +56,25 @@ fn f32_values_come_back_whatever_the_slices() {
 }
 
 #[test]
+fn i8_values_come_back_whatever_the_slices() {
+    come_back(|value| (value * 1e4) as i64 as i8);
+}
+
+#[test]
+fn u16_values_come_back_whatever_the_slices() {
+    come_back(|value| (value * 1e6) as u64 as u16);
+}
+
+#[test]
 fn what_is_not_there_cannot_be_read() {
     let (_dir, store) = new_store();
     let epoch = write(&store, shard(0).at(Epoch(1)), 100).unwrap();
     let read = store.read(&epoch, 90, &mut [0.0_f64; 11]);
     assert!(matches!(read, Err(StoreError::OutOfRange { start: 90, end: 101, values: 100, .. })));
+    for count in [99, 101] {
+        let read = store.read_into(&epoch, &mut vec![0.0_f64; count]);
+        assert!(matches!(read, Err(StoreError::OutOfRange { values: 100, .. })), "{count}");
+    }
     let read = store.read(&epoch, 0, &mut [0.0_f32; 10]);
     assert!(matches!(read, Err(StoreError::OtherValueType { stored: ValueType::F64, .. })));
 }
@@ -162,21 +179,11 @@ fn values_are_written_once() {
     let (dir, store) = new_store();
     let shards: Vec<_> = (0..16).map(shard).collect();
     for epoch in 1..=20 {
-        let write = |shard| {
-            let mut writer = store.begin_epoch(shard).unwrap();
-            writer.append(&values(shard, 40_000)).unwrap();
-            writer.seal().unwrap()
-        };
+        let write = |shard| store.write_epoch(shard, &values(shard, 40_000)).unwrap();
         let sealed: Vec<_> = shards.iter().map(|shard| write(shard.at(Epoch(epoch)))).collect();
-        store.ingest(sealed).unwrap();
-        let epochs = shards.iter().map(|shard| ziggurat_store::ShardEpoch {
-            key: shard.at(Epoch(epoch)),
-            value_type: ValueType::F64,
-            values: 40_000,
-        });
         let mut progress = StateBatch::new();
         progress.put("epoch", &epoch).unwrap();
-        store.commit(&epochs.collect::<Vec<_>>(), progress).unwrap();
+        store.checkpoint(sealed, progress).unwrap();
         store.drop_epochs(&shards, ..Epoch(epoch)).unwrap();
     }
     let statistics = store.statistics().unwrap();
@@ -237,4 +244,40 @@ fn no_values_take_more_space_than_announced() {
     store.require_space(1 << 10).unwrap();
     let error = store.require_space(u64::MAX).unwrap_err();
     assert!(error.to_string().contains("18446744073709551615 are needed"), "{error}");
+}
+
+/// As many files as are taken in in parts, in several columns and tiers, some of which stay.
+#[test]
+fn many_epochs_are_committed_and_dropped_at_once() {
+    let (dir, store) = new_store();
+    let key = |number: u32| ziggurat_store::ShardKey {
+        orientation: (number % 2) as u8,
+        column: (number % 3) as u8,
+        tier: if number.is_multiple_of(5) { (3, 4) } else { (4, 3) },
+        ..shard(number)
+    };
+    let shards: Vec<_> = (0..100).map(key).collect();
+    let checkpoint = |epoch| {
+        let write = |shard: &ziggurat_store::ShardKey| {
+            let key = shard.at(Epoch(epoch));
+            store.write_epoch(key, &values(key, 50)).unwrap()
+        };
+        store.checkpoint(shards.iter().map(write).collect(), StateBatch::new()).unwrap()
+    };
+    let first = checkpoint(1);
+    let second = checkpoint(2);
+    // All but one of ten go, so that what goes is no range of keys.
+    let dropped: Vec<_> = shards.iter().copied().filter(|shard| shard.shard % 10 != 7).collect();
+    store.drop_epochs(&dropped, ..Epoch(2)).unwrap();
+    assert_eq!(value_files(dir.path()).len(), 110);
+    assert_eq!(store.missing_epochs().unwrap(), []);
+    let kept = first.iter().filter(|epoch| epoch.key.shard.shard % 10 == 7);
+    let mut left: Vec<_> = kept.chain(&second).copied().collect();
+    left.sort_unstable_by_key(|epoch| epoch.key);
+    assert_eq!(store.epochs().unwrap(), left);
+    left.iter().for_each(|epoch| assert_intact(&store, epoch));
+    drop(store);
+    let store = open(dir.path()).unwrap();
+    assert_eq!(store.epochs().unwrap(), left);
+    left.iter().for_each(|epoch| assert_intact(&store, epoch));
 }
