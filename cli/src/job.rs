@@ -3,13 +3,10 @@
 
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Plan, Precision, Settings, Simd};
+use ziggurat_kernel::{Precision, Settings, Simd};
 use ziggurat_table::{Compression, ValueType};
 
-use crate::{failure::Failure, selection::Selection};
-
-/// Memory for packing values on their way to the file, beyond that of the solver.
-const WRITER_MEMORY_BYTES: u64 = 256 << 20;
+use crate::{failure::Failure, needs::Needs, selection::Selection};
 
 /// The ruleset, how it is solved, and how the values are stored.
 #[derive(Args, Debug)]
@@ -103,28 +100,14 @@ impl JobArgs {
         if self.raw { Compression::Raw } else { Compression::default() }
     }
 
-    /// The most memory a solve takes, in bytes.
-    pub fn memory_bytes(&self, plan: &Plan) -> u64 {
-        let stored = plan.positions.saturating_mul(self.value_type().bytes() as u64);
-        plan.peak_memory_bytes.saturating_add(stored.saturating_mul(2).min(WRITER_MEMORY_BYTES))
-    }
-
-    /// About how many bytes the table will have. Compressed values take as much as measured on
-    /// solved games, rounded up: see `docs/TABLES.md`.
-    pub fn table_bytes(&self, encoding: &Encoding) -> u64 {
-        let positions = u128::from(encoding.undecided());
-        let hundredths = match (self.compression(), self.value_type()) {
-            (Compression::Raw, stored) => 100 * stored.bytes() as u128,
-            (_, ValueType::Percent16) => 200,
-            (_, ValueType::F32) => 330,
-            (_, ValueType::F64) => 680,
-        };
-        u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
+    /// What the solve will take.
+    pub fn needs(&self, encoding: &Encoding) -> Needs {
+        Needs::of(encoding, &self.settings(), self.value_type(), self.compression())
     }
 }
 
 /// Up to so many threads as no machine has cores: starting many more takes for ever.
-fn threads() -> RangedU64ValueParser<usize> {
+pub fn threads() -> RangedU64ValueParser<usize> {
     RangedU64ValueParser::new().range(..=4096)
 }
 

@@ -9,11 +9,13 @@ mod commands;
 mod failure;
 mod interrupt;
 mod job;
+mod needs;
 mod output;
 mod progress;
 mod resources;
 mod selection;
 mod showcase;
+mod solving;
 mod target;
 
 use std::{ffi::OsString, process::ExitCode};
@@ -40,6 +42,8 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Solve(commands::solve::Args),
+    Resume(commands::resume::Args),
+    Status(commands::status::Args),
     Best(commands::best::Args),
     #[command(subcommand)]
     Table(commands::table::Command),
@@ -59,6 +63,8 @@ fn main() -> ExitCode {
     }));
     let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
         Command::Solve(args) => commands::solve::run(&args),
+        Command::Resume(args) => commands::resume::run(&args),
+        Command::Status(args) => commands::status::run(&args),
         Command::Best(args) => commands::best::run(&args),
         Command::Table(command) => commands::table::run(&command),
         Command::Export(args) => commands::export::run(&args),

@@ -14,10 +14,29 @@ pub fn available_memory_bytes() -> Option<u64> {
     [system, group].into_iter().flatten().min()
 }
 
-/// Bytes of disk that an ordinary user can still write where `file` is to be.
-pub fn free_disk_bytes(file: &Path) -> io::Result<u64> {
-    let stat = rustix::fs::statvfs(directory_of(file))?;
+/// The most memory this process has held, `VmHWM` of `/proc/self/status`, in bytes.
+pub fn peak_memory_bytes() -> Option<u64> {
+    let status = fs::read_to_string("/proc/self/status").ok()?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
+    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+}
+
+/// Bytes of disk that an ordinary user can still write in a directory.
+pub fn free_bytes(directory: &Path) -> io::Result<u64> {
+    let stat = rustix::fs::statvfs(directory)?;
     Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
+}
+
+/// The nearest directory there is on the way to one that may have to be made.
+pub fn existing_directory(directory: &Path) -> &Path {
+    let there = directory.ancestors().find(|at| at.is_dir());
+    there.filter(|at| *at != Path::new("")).unwrap_or(Path::new("."))
+}
+
+/// Whether two directories are on the same disk.
+pub fn same_disk(one: &Path, other: &Path) -> bool {
+    let device = |path| rustix::fs::stat(path).map(|stat| stat.st_dev).ok();
+    device(one) == device(other)
 }
 
 /// The directory a file is in or will be in.
@@ -162,6 +181,6 @@ mod tests {
     fn the_disk_of_a_plain_file_name_is_that_of_the_current_directory() {
         assert_eq!(directory_of(Path::new("a.zgt")), Path::new("."));
         assert_eq!(directory_of(Path::new("/tmp/a.zgt")), Path::new("/tmp"));
-        assert!(free_disk_bytes(Path::new("a.zgt")).unwrap() > 0);
+        assert!(free_bytes(directory_of(Path::new("a.zgt"))).unwrap() > 0);
     }
 }

@@ -26,7 +26,18 @@ impl TargetArgs {
     /// # Errors
     /// If it is there already and is not to be replaced: before any work is done.
     pub fn file(&self, default: impl FnOnce() -> PathBuf) -> Result<PathBuf, Failure> {
-        let file = self.out.clone().unwrap_or_else(default);
+        self.checked(self.out.clone().unwrap_or_else(default), self.existing())
+    }
+
+    /// Likewise, where `existing` says what to do with a file of that name.
+    ///
+    /// # Errors
+    /// As for [`TargetArgs::file`].
+    pub fn file_or(&self, default: PathBuf, existing: Existing) -> Result<PathBuf, Failure> {
+        self.checked(self.out.clone().unwrap_or(default), existing)
+    }
+
+    fn checked(&self, file: PathBuf, existing: Existing) -> Result<PathBuf, Failure> {
         let directory = directory_of(&file);
         if !directory.is_dir() {
             return Err(Failure::bad_input(format!(
@@ -39,7 +50,7 @@ impl TargetArgs {
             return Err(Failure::bad_input(format!("{} is a directory", file.display()))
                 .help("give the name of a file: --out FILE"));
         }
-        if self.existing() == Existing::Keep && file.symlink_metadata().is_ok() {
+        if existing == Existing::Keep && file.symlink_metadata().is_ok() {
             return Err(Failure::bad_input(format!("{} exists already", file.display()))
                 .help("choose another name (--out FILE), or replace it (--force)"));
         }

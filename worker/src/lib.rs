@@ -1,5 +1,20 @@
-//! The room of the worker, which will keep shards of a tier in its memory or on its disk, sweep
-//! them on a pool of threads and exchange halos with other workers.
+//! A job in a directory: what a solve writes down on disk, so that it can be killed at any moment and
+//! goes on from there, and ends in the same bytes.
 //!
-//! Nothing lives here yet: `ziggurat solve` does all of it in one process, see the crate
-//! `ziggurat-kernel`.
+//! ```text
+//! DIR/store          shard epochs and small state, in RocksDB (see `ziggurat-store`); its lock is the job's
+//! DIR/scratch        where the arrays of a solve beyond memory are, in files without a name
+//! DIR/progress.json  where the job is, for people and scripts; nothing reads it back
+//! ```
+//!
+//! The store's state holds the [`Manifest`]: what is solved, how, and into which file. A step that is under
+//! way is written down as a checkpoint: its course and the parts of its arrays, shard by shard, all
+//! or nothing. A solved step is its values. Both are columns of shard epochs, under the name of the step's first
+//! tier.
+
+mod job;
+mod journal;
+mod progress;
+
+pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, STORE_MEMORY_BYTES};
+pub use progress::{Progress, StepProgress, progress_of};

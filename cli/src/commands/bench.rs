@@ -166,7 +166,7 @@ fn measure(
         other => other?,
     };
     let wall = begin.elapsed();
-    let peak_memory_bytes = peak_memory_bytes();
+    let peak_memory_bytes = resources::peak_memory_bytes();
     let mut rivals = Vec::new();
     if with_rivals {
         let lower = |position: &Position| {
@@ -232,13 +232,6 @@ fn check_memory(encoding: &Encoding, plan: &Plan, step: Option<&Step>) -> Result
         .help("try fewer pieces (--pieces N), or without --baseline")),
         _ => Ok(()),
     }
-}
-
-/// `VmHWM` of `/proc/self/status`, in bytes.
-fn peak_memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
 /// Makes the peak that of now. Where the system does not allow it, the peak is that of all games

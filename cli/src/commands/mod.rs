@@ -6,6 +6,8 @@ pub mod count;
 pub mod exact;
 pub mod export;
 pub mod plan;
+pub mod resume;
 pub mod rulesets;
 pub mod solve;
+pub mod status;
 pub mod table;

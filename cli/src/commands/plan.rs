@@ -2,63 +2,159 @@
 
 use serde_json::json;
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Plan, plan};
+use ziggurat_kernel::{Precision, Settings, Step};
 
 use crate::{
     failure::{Exit, Failure},
     job::JobArgs,
-    output::{bytes, columns, grouped, print, print_json},
+    needs::{Arrays, Needs},
+    output::{bytes, columns, duration, grouped, print, print_json},
+    resources,
 };
 
 /// Print the steps of a solve, and the memory and disk it would take
+///
+/// With --memory, print what moves between memory and disk, too, and refuse what cannot fit.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
     job: JobArgs,
+
+    /// Memory the whole process may use, such as 2GiB: what does not fit would be on disk
+    #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
+    memory: Option<u64>,
 
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
 
+/// What a solve takes per position, superstep and thread, in seconds: as measured, see
+/// `docs/BENCHMARKS.md`, for rulesets with private squares.
+const SWEEP_SECONDS: f64 = 11e-9;
+
+/// Supersteps a position takes, proof included, on average: likewise.
+const SUPERSTEPS: f64 = 50.0;
+
+/// How much longer it takes with arrays in files: likewise.
+const IN_FILES: f64 = 2.0;
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let encoding = args.job.encoding()?;
-    let plan = plan(&encoding, &args.job.settings());
-    let (memory, disk) = (args.job.memory_bytes(&plan), args.job.table_bytes(&encoding));
+    let settings = args.job.settings();
+    let needs = args.job.needs(&encoding);
+    let arrays = args.memory.map_or(Ok(Arrays::InMemory), |_| needs.arrange(args.memory, true))?;
+    let traffic = Traffic { settings: &settings, arrays };
+    let seconds = traffic.seconds(&needs);
     if args.json {
         print_json(&json!({
             "ruleset": encoding.ruleset().name(),
             "pieces": encoding.ruleset().pieces(),
-            "positions": plan.positions,
-            "memory_bytes": memory,
-            "disk_bytes": disk,
-            "steps": plan.steps.iter().map(|step| json!({
+            "positions": needs.plan.positions,
+            "memory_bytes": needs.memory_bytes,
+            "least_memory_bytes": needs.least_memory_bytes,
+            "disk_bytes": needs.table_bytes,
+            "store_bytes": needs.store_bytes,
+            "scratch_bytes": needs.scratch_bytes,
+            "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
+            "seconds": seconds,
+            "steps": needs.plan.steps.iter().map(|step| json!({
                 "tier": step.tier.to_string(), "positions": step.positions, "shards": step.shards,
+                "read_bytes": traffic.read(step), "written_bytes": traffic.written(step),
             })).collect::<Vec<_>>(),
         }))?;
     } else {
-        print(&text(&encoding, &plan, memory, disk))?;
+        print(&text(&encoding, &needs, &traffic, seconds))?;
     }
     Ok(Exit::Success)
 }
 
-fn text(encoding: &Encoding, plan: &Plan, memory: u64, disk: u64) -> String {
-    let mut rows = vec![["  step", "tiers", "positions", "shards"].map(str::to_owned).to_vec()];
-    rows.extend(plan.steps.iter().enumerate().map(|(i, step)| {
+/// What goes between memory and disk.
+struct Traffic<'a> {
+    settings: &'a Settings,
+    arrays: Arrays,
+}
+
+impl Traffic<'_> {
+    fn value_bytes(&self) -> u64 {
+        match self.settings.precision {
+            Precision::F32 => 4,
+            Precision::F64 => 8,
+        }
+    }
+
+    /// Bytes that a superstep reads if nothing stays in memory: the values of the step, and of the
+    /// tiers it reads, which are about as many.
+    fn read(&self, step: &Step) -> u64 {
+        match self.arrays {
+            Arrays::InMemory => 0,
+            Arrays::InFiles { .. } => 2 * step.positions * self.value_bytes(),
+        }
+    }
+
+    /// Bytes that a superstep changes: the values, and a byte for each difference.
+    fn written(&self, step: &Step) -> u64 {
+        match self.arrays {
+            Arrays::InMemory => 0,
+            Arrays::InFiles { .. } => step.positions * (self.value_bytes() + 1),
+        }
+    }
+
+    /// About how long the solve takes.
+    fn seconds(&self, needs: &Needs) -> f64 {
+        let in_files = if self.arrays == Arrays::InMemory { 1.0 } else { IN_FILES };
+        needs.plan.positions as f64 * SUPERSTEPS * SWEEP_SECONDS / needs.threads as f64 * in_files
+    }
+}
+
+fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64) -> String {
+    let in_files = traffic.arrays != Arrays::InMemory;
+    let mut header = vec!["  step", "tiers", "positions", "shards"];
+    if in_files {
+        header.extend(["read", "written"]);
+    }
+    let mut rows = vec![header.into_iter().map(str::to_owned).collect::<Vec<_>>()];
+    rows.extend(needs.plan.steps.iter().enumerate().map(|(i, step)| {
         let (tier, swap) = (step.tier, step.tier.swap());
         let tiers = if tier == swap { tier.to_string() } else { format!("{tier}, {swap}") };
-        vec![format!("  {}", i + 1), tiers, grouped(step.positions), grouped(step.shards as u128)]
+        let shards = grouped(step.shards as u128);
+        let mut row = vec![format!("  {}", i + 1), tiers, grouped(step.positions), shards];
+        if in_files {
+            row.extend([bytes(traffic.read(step)), bytes(traffic.written(step))]);
+        }
+        row
     }));
+    let explained = if in_files { "\nread, written: at most, per superstep\n" } else { "" };
+    let memory = match traffic.arrays {
+        Arrays::InMemory => format!(
+            "At most {} of memory, about {} on disk; in a directory (--dir) about {} more,\n\
+             and then as little as {} of memory (--memory)",
+            bytes(needs.memory_bytes),
+            bytes(needs.table_bytes),
+            bytes(needs.store_bytes),
+            bytes(needs.least_memory_bytes),
+        ),
+        Arrays::InFiles { budget } => format!(
+            "{} of memory, and {} on disk: {} for the table, {} written down, {} for arrays that\n\
+             would take {} of memory",
+            bytes(budget),
+            bytes(needs.table_bytes + needs.store_bytes + needs.scratch_bytes),
+            bytes(needs.table_bytes),
+            bytes(needs.store_bytes),
+            bytes(needs.scratch_bytes),
+            bytes(needs.memory_bytes),
+        ),
+    };
     format!(
-        "{} with {} pieces: {} undecided positions in {} steps\n\n{}\n\
-         At most {} of memory, about {} on disk\n",
+        "{} with {} pieces: {} undecided positions in {} steps\n\n{}{explained}\n{memory}\n\
+         Very roughly {} with {} threads\n",
         encoding.ruleset().name(),
         encoding.ruleset().pieces(),
-        grouped(plan.positions),
-        plan.steps.len(),
+        grouped(needs.plan.positions),
+        needs.plan.steps.len(),
         columns(&rows),
-        bytes(memory),
-        bytes(disk),
+        duration(seconds),
+        needs.threads,
     )
 }

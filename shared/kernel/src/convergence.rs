@@ -72,11 +72,11 @@ impl Convergence {
             is_rough: false,
             residual: 1.0,
             error: 1.0,
-            best: f64::INFINITY,
+            best: f64::MAX,
             since_best: 0,
             rates: VecDeque::new(),
             since_extrapolation: 0,
-            before_extrapolation: f64::INFINITY,
+            before_extrapolation: f64::MAX,
             pause: 0,
             next_pause: 1,
         }
@@ -136,7 +136,7 @@ impl Convergence {
 
     fn end_of_row(&mut self) -> Next {
         self.since_extrapolation = 0;
-        self.before_extrapolation = f64::INFINITY;
+        self.before_extrapolation = f64::MAX;
         if self.pause > 0 {
             self.pause -= 1;
             Next::Sweep

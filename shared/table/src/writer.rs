@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Frames packed at a time; bounds the memory a large tier needs on the way to the file.
-const FRAMES_AT_A_TIME: usize = 64;
+const FRAMES_AT_A_TIME: usize = 16;
 
 /// A `.zgt` table being written. Until [`TableWriter::finish`] there is no file of that name, and
 /// a writer that is dropped leaves nothing behind.

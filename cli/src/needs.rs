@@ -1,0 +1,193 @@
+//! What a solve needs of memory and disk, and where its arrays go: in memory if they fit what it may
+//! take, else in files in the directory of the job.
+
+use std::path::Path;
+
+use ziggurat_encoding::Encoding;
+use ziggurat_kernel::{Memory, Plan, Precision, Settings, plan};
+use ziggurat_table::{Compression, ValueType};
+use ziggurat_worker::STORE_MEMORY_BYTES;
+
+use crate::{
+    failure::{Explain, Failure},
+    output::bytes,
+    resources,
+};
+
+/// The program itself, and what packing values for a file takes.
+const BASE_BYTES: u64 = 96 << 20;
+
+/// What a thread takes to pack or unpack pages of the store.
+const PAGES_BYTES: u64 = 3 << 20;
+
+/// What is mapped at a time at the least, if arrays are in files.
+const LEAST_MAPPED_BYTES: u64 = 64 << 20;
+
+/// Bytes of a position in the store, in hundredths: as measured on solved games, rounded up.
+fn stored_hundredths(precision: Precision) -> u128 {
+    match precision {
+        Precision::F32 => 330,
+        Precision::F64 => 680,
+    }
+}
+
+/// What a solve needs.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Needs {
+    /// Its steps.
+    pub plan: Plan,
+    /// Threads it runs on.
+    pub threads: usize,
+    /// Memory, if all its arrays are in memory.
+    pub memory_bytes: u64,
+    /// Memory, if they are in files.
+    pub least_memory_bytes: u64,
+    /// Disk for the table.
+    pub table_bytes: u64,
+    /// Disk for what a job writes down.
+    pub store_bytes: u64,
+    /// Disk for arrays in files.
+    pub scratch_bytes: u64,
+}
+
+/// Where the arrays of a solve are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrays {
+    /// In memory.
+    InMemory,
+    /// In files of the job's directory, with at most so much in memory.
+    InFiles {
+        /// The memory of the whole process, in bytes.
+        budget: u64,
+    },
+}
+
+impl Needs {
+    /// What solving `encoding`'s ruleset takes.
+    pub fn of(
+        encoding: &Encoding,
+        settings: &Settings,
+        value_type: ValueType,
+        compression: Compression,
+    ) -> Self {
+        let plan = plan(encoding, settings);
+        let threads = match settings.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        };
+        let base = BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES;
+        let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
+        let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);
+        let hundredths = stored_hundredths(settings.precision);
+        // The step under way is there twice for a moment, with its differences.
+        let stored =
+            u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 400);
+        Self {
+            threads,
+            memory_bytes: plan.peak_memory_bytes + base,
+            least_memory_bytes: plan.scratch_bytes + base + LEAST_MAPPED_BYTES,
+            table_bytes: table_bytes(encoding, value_type, compression),
+            store_bytes: u64::try_from(stored / 100).unwrap_or(u64::MAX),
+            scratch_bytes: arrays,
+            plan,
+        }
+    }
+
+    /// Where the arrays go if the process may take `budget` bytes of memory (what the system has
+    /// available unless it is given) and the job has a directory or not.
+    ///
+    /// # Errors
+    /// If it does not fit.
+    pub fn arrange(&self, budget: Option<u64>, has_directory: bool) -> Result<Arrays, Failure> {
+        let available = resources::available_memory_bytes();
+        let Some(allowed) = budget.or(available) else { return Ok(Arrays::InMemory) };
+        if self.memory_bytes <= allowed {
+            return Ok(Arrays::InMemory);
+        }
+        let refuse = |needed: u64| {
+            Failure::refused(format!(
+                "this takes {} of memory; {}",
+                bytes(needed),
+                match budget {
+                    Some(budget) => format!("--memory allows {}", bytes(budget)),
+                    None => format!("{} is available", bytes(allowed)),
+                }
+            ))
+        };
+        let least = self.least_memory_bytes;
+        if allowed < least {
+            return Err(refuse(least).help(format!(
+                "allow {} (--memory {}MiB), fewer threads (--threads N), or try fewer pieces (--pieces N)",
+                bytes(least),
+                least.div_ceil(1 << 20)
+            )));
+        }
+        if !has_directory {
+            return Err(refuse(self.memory_bytes).help(format!(
+                "give the solve a directory (--dir DIR): what does not fit will be there, about {}; \
+                 or try fewer pieces (--pieces N) or half the digits (--precision f32)",
+                bytes(self.store_bytes + self.scratch_bytes)
+            )));
+        }
+        Ok(Arrays::InFiles { budget: allowed })
+    }
+
+    /// Refuses what the disks have no room for.
+    ///
+    /// # Errors
+    /// If there is too little.
+    pub fn check_disk(
+        &self,
+        arrays: Arrays,
+        dir: Option<&Path>,
+        out: &Path,
+    ) -> Result<(), Failure> {
+        let scratch = if arrays == Arrays::InMemory { 0 } else { self.scratch_bytes };
+        let in_dir = self.store_bytes + scratch;
+        let mut wanted = vec![(resources::directory_of(out), self.table_bytes)];
+        match dir.map(resources::existing_directory) {
+            Some(dir) if resources::same_disk(dir, wanted[0].0) => wanted[0].1 += in_dir,
+            Some(dir) => wanted.push((dir, in_dir)),
+            None => {}
+        }
+        for (directory, needed) in wanted {
+            let free = resources::free_bytes(directory)
+                .context(format!("cannot tell how much disk is free in {}", directory.display()))?;
+            if free < needed {
+                return Err(Failure::refused(format!(
+                    "this takes about {} of disk; {} is free in {}",
+                    bytes(needed),
+                    bytes(free),
+                    directory.display()
+                ))
+                .help("try a smaller type of values (--value-type percent16), or another place (--out FILE, --dir DIR)"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Memory for the arrays of a solve on so many threads; files are in `scratch`.
+///
+/// # Errors
+/// If files cannot be made there.
+pub fn memory(arrays: Arrays, threads: usize, scratch: &Path) -> Result<Memory, Failure> {
+    match arrays {
+        Arrays::InMemory => Ok(Memory::anonymous()),
+        Arrays::InFiles { budget } => Memory::in_files(scratch, budget, threads)
+            .context(format!("cannot keep arrays in {}", scratch.display())),
+    }
+}
+
+/// About how many bytes a table will have. Compressed values take as much as measured on solved
+/// games, rounded up: see `docs/TABLES.md`.
+fn table_bytes(encoding: &Encoding, value_type: ValueType, compression: Compression) -> u64 {
+    let positions = u128::from(encoding.undecided());
+    let hundredths = match (compression, value_type) {
+        (Compression::Raw, stored) => 100 * stored.bytes() as u128,
+        (_, ValueType::Percent16) => 200,
+        (_, ValueType::F32) => 330,
+        (_, ValueType::F64) => 680,
+    };
+    u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
+}

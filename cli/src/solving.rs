@@ -1,0 +1,271 @@
+//! Solving from beginning to end: what is announced, the progress, the table and the report. `solve` and
+//! `resume` share it.
+
+use std::{fs, path::Path, time::Instant};
+
+use serde_json::json;
+use ziggurat_encoding::Encoding;
+use ziggurat_kernel::{
+    Event, Journal, Settings, SolveError, Summary, Surroundings, TierValues, solve,
+};
+use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType};
+use ziggurat_worker::Job;
+
+use crate::{
+    failure::{Exit, Explain, Failure},
+    interrupt,
+    needs::{Arrays, Needs, memory},
+    output::{bytes, duration, grouped, percent, print, print_json, short},
+    program_name,
+    progress::Progress,
+    resources, showcase,
+};
+
+/// A solve about to begin, or to go on.
+pub struct Solving<'a> {
+    /// The ranking of the ruleset.
+    pub encoding: &'a Encoding,
+    /// How it is solved.
+    pub settings: &'a Settings,
+    /// What that takes.
+    pub needs: &'a Needs,
+    /// Where its arrays go.
+    pub arrays: Arrays,
+    /// Where it is written down.
+    pub job: Option<&'a Job>,
+    /// The table to write.
+    pub out: &'a Path,
+    /// Whether it may replace a file.
+    pub existing: Existing,
+    /// The type of its values.
+    pub value_type: ValueType,
+    /// How they are packed.
+    pub compression: Compression,
+    /// Whether machines read what is printed.
+    pub json: bool,
+}
+
+/// Solves, writes the table, and says what came of it.
+///
+/// # Errors
+/// If anything goes wrong, or the values cannot be proven to be as good as asked for.
+pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
+    let Solving { encoding, settings, out, json, .. } = *solving;
+    announce(solving)?;
+    let started = Instant::now();
+    let (summary, swept) = solve_into(solving)?;
+    let seconds = started.elapsed().as_secs_f64();
+    let table = AnyTable::open(out)?;
+    if json {
+        print_json(&result_json(encoding, &summary, out, seconds)?)?;
+    } else {
+        print(&report(&table, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)?;
+    }
+    match table_bound(&summary).filter(|bound| *bound > settings.tolerance * (1.0 + 1e-9)) {
+        None => Ok(Exit::Success),
+        Some(bound) => Err(Failure::of(
+            Exit::Failed,
+            format!(
+                "the table is complete, but its values are proven to {bound:.1e} only, not to {:e}",
+                settings.tolerance
+            ),
+        )
+        .help("rounding allows no less; ask for a larger --tolerance, or for --precision f64")),
+    }
+}
+
+/// What is proven of all values; `None` if nothing is.
+fn table_bound(summary: &Summary) -> Option<f64> {
+    let bounds = summary.tiers.iter().map(|(_, made)| Some(made.certificate?.bound));
+    bounds.reduce(|largest, bound| Some(largest?.max(bound?))).flatten()
+}
+
+/// Says what is going to happen and what it takes, before it begins.
+fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
+    let Solving { encoding, needs, arrays, job, out, json, .. } = *solving;
+    let ruleset = encoding.ruleset();
+    let available = resources::available_memory_bytes();
+    let memory_bytes = match arrays {
+        Arrays::InMemory => needs.memory_bytes,
+        Arrays::InFiles { budget } => budget,
+    };
+    let scratch = if arrays == Arrays::InMemory { 0 } else { needs.scratch_bytes };
+    let disk_bytes = needs.table_bytes + job.map_or(0, |_| needs.store_bytes) + scratch;
+    if json {
+        return print_json(&json!({
+            "event": "planned",
+            "ruleset": ruleset.name(),
+            "pieces": ruleset.pieces(),
+            "positions": needs.plan.positions,
+            "steps": needs.plan.steps.len(),
+            "memory_bytes": memory_bytes,
+            "memory_available_bytes": available,
+            "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
+            "disk_bytes": disk_bytes,
+            "disk_free_bytes": resources::free_bytes(resources::directory_of(out)).ok(),
+            "file": out,
+            "dir": job.map(Job::dir),
+        }));
+    }
+    let of = |amount: Option<u64>, what: &str| {
+        amount.map_or(String::new(), |amount| format!(" of {} {what}", bytes(amount)))
+    };
+    eprintln!(
+        "Solving {} with {} pieces: {} undecided positions in {} steps.\n\
+         Memory: at most {}{}. Disk: about {}, for {}{}.",
+        ruleset.name(),
+        ruleset.pieces(),
+        grouped(needs.plan.positions),
+        needs.plan.steps.len(),
+        bytes(memory_bytes),
+        of(available, "available"),
+        bytes(disk_bytes),
+        out.display(),
+        job.map_or(String::new(), |job| format!(" and {}", job.dir().display())),
+    );
+    if arrays != Arrays::InMemory {
+        eprintln!(
+            "In memory alone it would take {}: what does not fit is in {} while it is swept.",
+            bytes(needs.memory_bytes),
+            job.map_or_else(String::new, |job| job.scratch().display().to_string()),
+        );
+    }
+    Ok(())
+}
+
+/// Solves into a table that gets its name when it is complete. Whatever goes wrong before leaves no
+/// file behind but those of the job. Returns how many positions this process has swept, too.
+fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
+    let Solving { encoding, settings, needs, arrays, job, out, existing, .. } = *solving;
+    let interrupted = interrupt::flag_on_interrupt()?;
+    let (value_type, compression) = (solving.value_type, solving.compression);
+    let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
+    let title = format!("{}, {} pieces", encoding.ruleset().name(), encoding.ruleset().pieces());
+    let mut progress = Progress::new(&needs.plan, title, settings.tolerance, solving.json);
+    let scratch = job.map(Job::scratch).unwrap_or_default();
+    let memory = memory(arrays, needs.threads, &scratch)?;
+    let journal = job.map(|job| job as &dyn Journal);
+    let mut swept = 0;
+    let result = solve(
+        encoding,
+        settings,
+        Surroundings { cancelled: &interrupted, memory: &memory, journal },
+        &mut |event| {
+            if let Event::Superstep { positions_swept, .. } = event {
+                swept = positions_swept;
+            }
+            progress.tell(event);
+        },
+        &mut |tier, made, values| {
+            let statistics = TierStatistics {
+                supersteps: made.supersteps,
+                residual: Some(made.residual),
+                certificate: made.certificate.map(|certificate| certificate.bound),
+            };
+            match values {
+                TierValues::F32(values) => writer.write_tier(tier, statistics, values),
+                TierValues::F64(values) => writer.write_tier(tier, statistics, values),
+            }
+            .map_err(Into::into)
+        },
+    );
+    drop(progress); // clears the drawing
+    for damage in job.map(Job::take_forgotten).unwrap_or_default() {
+        eprintln!("Damaged: {damage}");
+    }
+    let summary = match (result, job) {
+        (Err(SolveError::Cancelled), Some(job)) => {
+            let message = "interrupted; what was solved is written down";
+            return Err(Failure::of(Exit::Interrupted, message).help(resume_with(job)));
+        }
+        (Err(SolveError::Cancelled), None) => {
+            return Err(Failure::of(Exit::Interrupted, interrupt::INTERRUPTED));
+        }
+        (other, Some(job)) => other.or_help(resume_with(job))?,
+        (other, None) => other?,
+    };
+    writer.finish()?;
+    Ok((summary, swept))
+}
+
+fn resume_with(job: &Job) -> String {
+    format!("when that is put right, go on: {} resume {}", program_name(), job.dir().display())
+}
+
+/// The end of a solve for a person: the chance, some positions, what to try next.
+fn report(
+    table: &AnyTable,
+    summary: &Summary,
+    solving: &Solving<'_>,
+    rate: f64,
+    seconds: f64,
+) -> Result<String, Failure> {
+    let Solving { out, job, .. } = *solving;
+    let ruleset = table.ruleset();
+    let size = fs::metadata(out).map_or(0, |file| file.len());
+    let mut text = format!(
+        "\nSolved {} with {} pieces in {}, {} positions per second{}.\n\n\
+         The first player wins {}\n",
+        ruleset.name(),
+        ruleset.pieces(),
+        duration(seconds),
+        short(rate),
+        resources::peak_memory_bytes()
+            .map_or(String::new(), |peak| format!(", peak memory {}", bytes(peak))),
+        percent(summary.first_player_wins),
+    );
+    if let Some(bound) = table_bound(summary) {
+        text += &format!("Proven: no chance is further than {bound:.1e} from the true one\n");
+    }
+    let decisions = showcase::decisions(table)?;
+    if !decisions.is_empty() {
+        text += "\nFrom a game between two perfect players:\n";
+    }
+    for decision in &decisions {
+        text += &format!(
+            "\n{}\n{}\n\n{}\n{}",
+            decision.title,
+            ruleset.format_position(&decision.position),
+            ruleset.draw_position(&decision.position),
+            decision.advice.text(ruleset),
+        );
+    }
+    let position = decisions.last().map(|last| &last.position);
+    let position = position.map_or_else(|| "start".to_owned(), |at| ruleset.format_position(at));
+    text += &format!(
+        "\nThe table is in {} ({}). Try next:\n\n  {} best {} {position}\n",
+        out.display(),
+        bytes(size),
+        program_name(),
+        out.display(),
+    );
+    if let Some(job) = job {
+        text += &format!("\n{} is no longer needed.\n", job.dir().display());
+    }
+    Ok(text)
+}
+
+/// The end of a solve for machines.
+fn result_json(
+    encoding: &Encoding,
+    summary: &Summary,
+    out: &Path,
+    seconds: f64,
+) -> Result<serde_json::Value, Failure> {
+    Ok(json!({
+        "event": "solved",
+        "ruleset": encoding.ruleset().name(),
+        "pieces": encoding.ruleset().pieces(),
+        "first_player_percent": summary.first_player_wins * 100.0,
+        "certificate": table_bound(summary),
+        "positions_swept": summary.positions_swept,
+        "seconds": seconds,
+        "peak_memory_bytes": resources::peak_memory_bytes(),
+        "file": out,
+        "bytes": fs::metadata(out)?.len(),
+        "tiers": summary.tiers.iter().map(|(tier, made)| json!({
+            "tier": tier.to_string(), "supersteps": made.supersteps, "residual": made.residual,
+            "certificate": made.certificate.map(|certificate| certificate.bound),
+        })).collect::<Vec<_>>(),
+    }))
+}

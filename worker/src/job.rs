@@ -1,0 +1,271 @@
+//! The directory of a job, and what it says of itself.
+
+use std::{
+    collections::HashMap,
+    fs, io,
+    path::{Path, PathBuf},
+    sync::Mutex,
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use ziggurat_encoding::{Encoding, EncodingError, Tier};
+use ziggurat_game::{Ruleset, RulesetFileError};
+use ziggurat_kernel::{Plan, Precision, Settings, plan};
+use ziggurat_store::{
+    LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
+};
+
+use crate::journal::StepRecord;
+
+/// The version of what a job writes down.
+pub const MANIFEST_FORMAT: u32 = 1;
+
+/// What the store of a job may hold in memory, beside three mebibytes per thread.
+pub const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;
+
+/// Whose stores they are: those of jobs in one process.
+const OWNER: u64 = 0x5a49_4747_5552_4154;
+
+/// The key of the manifest in the store's state.
+const MANIFEST: &str = "manifest";
+
+/// What a job is: all that its result depends on, and what is to become of it.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Manifest {
+    /// [`MANIFEST_FORMAT`] of the program that made it.
+    pub format: u32,
+    /// The version of that program.
+    pub program: String,
+    /// The version of the ranking of positions.
+    pub encoder: u32,
+    /// The ruleset, as a ruleset file.
+    pub ruleset: String,
+    /// The type of the values.
+    pub precision: Precision,
+    /// See `Settings::tolerance` of the kernel.
+    pub tolerance: f64,
+    /// See `Settings::certified`.
+    pub certified: bool,
+    /// See `Settings::shard_positions`.
+    pub shard_positions: Option<u64>,
+    /// The table to write in the end.
+    pub out: PathBuf,
+    /// Whether the table may replace a file of that name.
+    pub replace: bool,
+    /// The type of the table's values.
+    pub value_type: String,
+    /// Whether the table is not compressed.
+    pub raw: bool,
+}
+
+/// How a process works on a job.
+#[derive(Clone, Copy, Debug)]
+pub struct JobOptions {
+    /// At most so much work is lost if the process is killed, or a superstep if that takes longer.
+    pub checkpoint_every: Duration,
+}
+
+/// Why a job cannot be started or resumed.
+#[derive(Debug, Error)]
+pub enum JobError {
+    /// The store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The operating system said no.
+    #[error("cannot {action} {}", .path.display())]
+    Io {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The directory was made by another version.
+    #[error(
+        "{} holds a job of format {found}, this program knows {MANIFEST_FORMAT}; \
+         resume it with ziggurat {program}, or solve again in another directory", .dir.display()
+    )]
+    OtherFormat {
+        /// The directory.
+        dir: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The program that made it.
+        program: String,
+    },
+    /// The positions are ranked by another version.
+    #[error(
+        "{} holds values in the order of encoder {found}, this program has {}; \
+         resume it with ziggurat {program}, or solve again in another directory",
+        .dir.display(), Encoding::VERSION
+    )]
+    OtherEncoder {
+        /// The directory.
+        dir: PathBuf,
+        /// Its encoder's version.
+        found: u32,
+        /// The program that made it.
+        program: String,
+    },
+    /// The ruleset that was written down is not one.
+    #[error(transparent)]
+    Ruleset(#[from] RulesetFileError),
+    /// The ruleset has too many positions.
+    #[error(transparent)]
+    Encoding(#[from] EncodingError),
+    /// There is a store, but nothing of a job in it.
+    #[error(
+        "{} holds no job: it was given up before it began; delete it and solve again", .dir.display()
+    )]
+    NoManifest {
+        /// The directory.
+        dir: PathBuf,
+    },
+}
+
+/// A job in a directory, which nobody else can open at the same time.
+pub struct Job {
+    pub(crate) store: Store,
+    pub(crate) dir: PathBuf,
+    pub(crate) options: JobOptions,
+    pub(crate) manifest: Manifest,
+    pub(crate) encoding: Encoding,
+    pub(crate) plan: Plan,
+    /// What is written down of each step.
+    pub(crate) steps: Mutex<HashMap<Tier, StepRecord>>,
+    /// What was given up because it was damaged.
+    pub(crate) forgotten: Mutex<Vec<String>>,
+}
+
+impl Manifest {
+    /// How the ruleset is solved, on all cores.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            tolerance: self.tolerance,
+            certified: self.certified,
+            shard_positions: self.shard_positions,
+            ..Settings::new(self.precision)
+        }
+    }
+}
+
+impl Job {
+    /// Whether there is a job in a directory, or what looks like it.
+    pub fn exists(dir: &Path) -> bool {
+        dir.join("store").exists()
+    }
+
+    /// Starts a job in a directory, which is made if there is none.
+    ///
+    /// # Errors
+    /// If there is a job already, or the directory cannot be written to.
+    pub fn create(dir: &Path, manifest: Manifest, options: JobOptions) -> Result<Self, JobError> {
+        fs::create_dir_all(dir).map_err(io_error(dir, "create"))?;
+        let store = Store::create(&dir.join("store"), &store_options())?;
+        let mut batch = StateBatch::new();
+        put(&mut batch, MANIFEST, &manifest);
+        store.put_state(batch)?;
+        Self::with(store, dir, manifest, options)
+    }
+
+    /// Opens the job in a directory, to go on.
+    ///
+    /// # Errors
+    /// If there is none, another process has it open, another version made it, or it is damaged beyond
+    /// what can be computed again.
+    pub fn open(dir: &Path, options: JobOptions) -> Result<Self, JobError> {
+        let store = Store::open(&dir.join("store"), &store_options())?;
+        /// What all formats have.
+        #[derive(Deserialize)]
+        struct AnyManifest {
+            format: u32,
+            program: String,
+        }
+        let dir_of = || dir.to_owned();
+        let Some(AnyManifest { format, program }) = store.get_state(MANIFEST)? else {
+            return Err(JobError::NoManifest { dir: dir_of() });
+        };
+        if format != MANIFEST_FORMAT {
+            return Err(JobError::OtherFormat { dir: dir_of(), found: format, program });
+        }
+        let manifest: Manifest = store.get_state(MANIFEST)?.expect("it was just there");
+        if manifest.encoder != Encoding::VERSION {
+            return Err(JobError::OtherEncoder { dir: dir_of(), found: manifest.encoder, program });
+        }
+        Self::with(store, dir, manifest, options)
+    }
+
+    fn with(
+        store: Store,
+        dir: &Path,
+        manifest: Manifest,
+        options: JobOptions,
+    ) -> Result<Self, JobError> {
+        let scratch = dir.join("scratch");
+        fs::create_dir_all(&scratch).map_err(io_error(&scratch, "create"))?;
+        let dir = dir.to_owned();
+        let ruleset = Ruleset::from_toml(&manifest.ruleset, &dir.display().to_string())?;
+        let encoding = Encoding::new(&ruleset)?;
+        let plan = plan(&encoding, &manifest.settings());
+        let (steps, forgotten) = Default::default();
+        let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten };
+        job.write_progress();
+        Ok(job)
+    }
+
+    /// The ranking of the ruleset's positions.
+    pub fn encoding(&self) -> &Encoding {
+        &self.encoding
+    }
+
+    /// What the job is.
+    pub fn manifest(&self) -> &Manifest {
+        &self.manifest
+    }
+
+    /// The directory.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Where arrays can be that do not fit memory.
+    pub fn scratch(&self) -> PathBuf {
+        self.dir.join("scratch")
+    }
+
+    /// What the store did since it was opened.
+    ///
+    /// # Errors
+    /// If it does not tell.
+    pub fn statistics(&self) -> Result<Statistics, StoreError> {
+        self.store.statistics()
+    }
+
+    /// What was found damaged and is computed again, since the last call.
+    pub fn take_forgotten(&self) -> Vec<String> {
+        std::mem::take(&mut *lock(&self.forgotten))
+    }
+}
+
+/// The contents of a mutex; a thread that panicked does not make them worse.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+/// Sets an entry that JSON can express.
+pub(crate) fn put<T: Serialize>(batch: &mut StateBatch, key: &str, value: &T) {
+    batch.put(key, value).expect("records have texts for keys");
+}
+
+pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> JobError {
+    let path = path.to_owned();
+    move |source| JobError::Io { path, action, source }
+}
+
+fn store_options() -> StoreOptions {
+    // What is read back is read once.
+    StoreOptions { owner: OWNER, memory_budget_bytes: STORE_MEMORY_BYTES, reads: Reads::Direct }
+}

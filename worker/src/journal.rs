@@ -1,0 +1,215 @@
+//! A job's directory as the journal of its solve.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Column, Course, Data, Found, Journal, JournalError, Part, TierStatistics};
+use ziggurat_store::{
+    Epoch, SealedEpoch, ShardEpoch, ShardKey, StateBatch, Store, StoreError, Value, ValueType,
+};
+
+use crate::{
+    Job,
+    job::{lock, put},
+};
+
+/// Every store of a job holds one job.
+const JOB: u64 = 0;
+
+/// What is written down of a step.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// The number of its latest checkpoint.
+    epoch: u32,
+    /// Where it is, if it is under way.
+    course: Option<Course>,
+    /// How its solution came about, if it is solved.
+    solved: Option<TierStatistics>,
+    /// The parts there are: ranges of shards, by column, with the checkpoint they are from.
+    columns: Vec<(Column, u32)>,
+    /// Ranges of shards a column has.
+    ranges: Vec<(u32, u8)>,
+}
+
+impl StepRecord {
+    fn epoch_of(&self, column: Column) -> Option<Epoch> {
+        let found = self.columns.iter().find(|(other, _)| *other == column);
+        found.map(|&(_, epoch)| Epoch(epoch))
+    }
+
+    /// Where the step is.
+    pub(crate) fn found(&self) -> Found {
+        match (&self.solved, &self.course) {
+            (Some(statistics), _) => Found::Solved(*statistics),
+            (None, Some(course)) => Found::Begun(Box::new(course.clone())),
+            (None, None) => Found::Nothing,
+        }
+    }
+
+    /// The shards of a column.
+    fn keys(&self, step: Tier, column: Column) -> Vec<ShardKey> {
+        self.ranges.iter().map(|&(shard, range)| key(step, shard, range, column)).collect()
+    }
+}
+
+fn key(step: Tier, shard: u32, range: u8, column: Column) -> ShardKey {
+    let column = match column {
+        Column::Values => 0,
+        Column::Units => 1,
+        Column::Lower => 2,
+        Column::Upper => 3,
+        Column::Difference(i) => 4 + i,
+    };
+    let tier = (step.just_moved, step.to_move);
+    ShardKey { job: JOB, tier, orientation: range, shard, column }
+}
+
+/// The entry of a step in the store's state.
+fn entry(step: Tier) -> String {
+    format!("step/{},{}", step.just_moved, step.to_move)
+}
+
+impl Journal for Job {
+    fn find(&self, step: Tier) -> Result<Found, JournalError> {
+        self.record(step).map(|record| record.found()).map_err(failed)
+    }
+
+    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+        let record = self.record(step).map_err(failed)?;
+        let load = |Part { column, shard, range, data }: Part<'_>| {
+            let Some(epoch) = record.epoch_of(column) else {
+                let what = format!("{column:?} of step {step} was not written down");
+                return Err(JournalError { is_damage: true, source: what.into() });
+            };
+            let key = key(step, shard, range, column);
+            match data {
+                Data::F32(values) => read(&self.store, key, epoch, values),
+                Data::F64(values) => read(&self.store, key, epoch, values),
+                Data::I8(values) => read(&self.store, key, epoch, values),
+                Data::U16(values) => read(&self.store, key, epoch, values),
+            }
+            .map_err(failed)
+        };
+        parts.into_par_iter().map(load).collect()
+    }
+
+    fn is_due(&self, unwritten: Duration, last: Duration) -> bool {
+        unwritten + last > self.options.checkpoint_every
+    }
+
+    fn save(
+        &self,
+        step: Tier,
+        course: &Course,
+        parts: Vec<Part<'_>>,
+        kept: &[Column],
+    ) -> Result<(), JournalError> {
+        self.write(step, parts, kept, |record| record.course = Some(course.clone()))
+    }
+
+    fn finish(
+        &self,
+        step: Tier,
+        statistics: &TierStatistics,
+        parts: Vec<Part<'_>>,
+        kept: &[Column],
+    ) -> Result<(), JournalError> {
+        self.write(step, parts, kept, |record| {
+            (record.course, record.solved) = (None, Some(*statistics));
+        })
+    }
+
+    fn forget(&self, step: Tier, error: &JournalError) -> Result<(), JournalError> {
+        lock(&self.forgotten).push(format!("step {step} is computed again: {error}"));
+        self.write(step, Vec::new(), &[], |record| (record.course, record.solved) = (None, None))
+    }
+}
+
+impl Job {
+    /// What is written down of a step.
+    pub(crate) fn record(&self, step: Tier) -> Result<StepRecord, StoreError> {
+        if let Some(record) = lock(&self.steps).get(&step) {
+            return Ok(record.clone());
+        }
+        let record: StepRecord = self.store.get_state(&entry(step))?.unwrap_or_default();
+        lock(&self.steps).insert(step, record.clone());
+        Ok(record)
+    }
+
+    /// Writes down parts of a step in place of all but the `kept` ones.
+    fn write(
+        &self,
+        step: Tier,
+        parts: Vec<Part<'_>>,
+        kept: &[Column],
+        change: impl FnOnce(&mut StepRecord),
+    ) -> Result<(), JournalError> {
+        let before = self.record(step).map_err(failed)?;
+        let mut record = before.clone();
+        record.epoch += 1;
+        let epoch = Epoch(record.epoch);
+        record.columns.retain(|(column, _)| kept.contains(column));
+        let mut columns: BTreeMap<Column, u32> = record.columns.iter().copied().collect();
+        for part in &parts {
+            columns.insert(part.column, record.epoch);
+            if !record.ranges.contains(&(part.shard, part.range)) {
+                record.ranges.push((part.shard, part.range));
+            }
+        }
+        record.columns = columns.into_iter().collect();
+        change(&mut record);
+        let bytes: u64 = parts.iter().map(|part| bytes_of(&part.data)).sum();
+        self.store.require_space(bytes).map_err(failed)?;
+        let sealed: Vec<SealedEpoch> = parts
+            .into_par_iter()
+            .map(|Part { column, shard, range, data }| {
+                let key = key(step, shard, range, column).at(epoch);
+                match data {
+                    Data::F32(values) => self.store.write_epoch(key, values),
+                    Data::F64(values) => self.store.write_epoch(key, values),
+                    Data::I8(values) => self.store.write_epoch(key, values),
+                    Data::U16(values) => self.store.write_epoch(key, values),
+                }
+            })
+            .collect::<Result<_, _>>()
+            .map_err(failed)?;
+        let mut batch = StateBatch::new();
+        put(&mut batch, &entry(step), &record);
+        self.store.checkpoint(sealed, batch).map_err(failed)?;
+        lock(&self.steps).insert(step, record.clone());
+        for &(column, old) in &before.columns {
+            if !record.columns.contains(&(column, old)) {
+                let old = Epoch(old);
+                self.store.drop_epochs(&before.keys(step, column), old..=old).map_err(failed)?;
+            }
+        }
+        self.write_progress();
+        Ok(())
+    }
+}
+
+fn bytes_of(data: &Data<'_>) -> u64 {
+    let (values, value_type) = match data {
+        Data::F32(values) => (values.len(), ValueType::F32),
+        Data::F64(values) => (values.len(), ValueType::F64),
+        Data::I8(values) => (values.len(), ValueType::I8),
+        Data::U16(values) => (values.len(), ValueType::U16),
+    };
+    ziggurat_store::largest_bytes(values as u64, value_type)
+}
+
+fn read<V: Value>(
+    store: &Store,
+    key: ShardKey,
+    epoch: Epoch,
+    values: &mut [V],
+) -> Result<(), StoreError> {
+    let epoch = ShardEpoch { key: key.at(epoch), value_type: V::TYPE, values: values.len() as u64 };
+    store.read_into(&epoch, values)
+}
+
+fn failed(error: StoreError) -> JournalError {
+    JournalError { is_damage: error.damaged().is_some(), source: error.into() }
+}

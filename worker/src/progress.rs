@@ -1,0 +1,110 @@
+//! Where a job is, for people and scripts: a file beside the store, since nobody else can look into a
+//! store that is in use.
+
+use std::{
+    fs, io,
+    io::Write,
+    path::Path,
+    time::{SystemTime, UNIX_EPOCH},
+};
+
+use serde::{Deserialize, Serialize};
+use ziggurat_kernel::{Found, Step, TierStatistics};
+
+use crate::{Job, Manifest};
+
+/// The file's name.
+const FILE: &str = "progress.json";
+
+/// Where a job is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Progress {
+    /// What the job is.
+    pub job: Manifest,
+    /// The process that wrote this.
+    pub process: u32,
+    /// When it was written, in seconds since 1970.
+    pub written: u64,
+    /// Undecided positions of the ruleset.
+    pub positions: u64,
+    /// Those of solved steps.
+    pub positions_solved: u64,
+    /// Bytes of values in the store.
+    pub disk_bytes: u64,
+    /// What these take per value.
+    pub bytes_per_value: f64,
+    /// Bytes written per byte of values, since the process began.
+    pub write_amplification: f64,
+    /// The steps in the order they are solved.
+    pub steps: Vec<StepProgress>,
+}
+
+/// Where a step is.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepProgress {
+    /// The step's first tier.
+    pub tier: String,
+    /// Positions of the step.
+    pub positions: u64,
+    /// Shards it is cut into.
+    pub shards: usize,
+    /// Whether it is solved.
+    pub solved: bool,
+    /// What is known of it at the last checkpoint, if it was begun.
+    pub statistics: Option<TierStatistics>,
+}
+
+/// Where the job in a directory was when it was written down last; `None` if nothing was.
+///
+/// # Errors
+/// If that cannot be read.
+pub fn progress_of(dir: &Path) -> io::Result<Option<Progress>> {
+    match fs::read(dir.join(FILE)) {
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+impl Job {
+    /// Writes down where the job is. That it cannot be written is no reason to stop.
+    pub(crate) fn write_progress(&self) {
+        let write = || -> Option<()> {
+            let text = serde_json::to_vec_pretty(&self.progress()?).ok()?;
+            let mut file = tempfile::NamedTempFile::new_in(&self.dir).ok()?;
+            file.write_all(&text).ok()?;
+            file.persist(self.dir.join(FILE)).ok().map(drop)
+        };
+        let _ = write();
+    }
+
+    /// Where the job is.
+    pub fn progress(&self) -> Option<Progress> {
+        let job = self.manifest.clone();
+        let of = |step: &Step| {
+            let found = self.record(step.tier).ok()?.found();
+            let (solved, statistics) = match found {
+                Found::Nothing => (false, None),
+                Found::Begun(course) => (false, Some(*course.statistics())),
+                Found::Solved(statistics) => (true, Some(statistics)),
+            };
+            let tier = step.tier.to_string();
+            let (positions, shards) = (step.positions, step.shards);
+            Some(StepProgress { tier, positions, shards, solved, statistics })
+        };
+        let steps: Vec<StepProgress> = self.plan.steps.iter().map(of).collect::<Option<_>>()?;
+        let statistics = self.statistics().ok()?;
+        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+        Some(Progress {
+            job,
+            process: std::process::id(),
+            written: now.map_or(0, |now| now.as_secs()),
+            positions: self.plan.positions,
+            positions_solved: steps.iter().filter(|s| s.solved).map(|s| s.positions).sum(),
+            disk_bytes: statistics.disk_bytes,
+            bytes_per_value: statistics.bytes_per_value(),
+            write_amplification: statistics.write_amplification(),
+            steps,
+        })
+    }
+}
