@@ -50,6 +50,10 @@ pub fn gather<T: Value, I: Instructions>(
             if let Some(list) = route.plain {
                 rows::raise::<T, I>(scratch, routes.list(list), sources.at(*place));
             }
+            if let Some(list) = route.picked {
+                let list = routes.values(list);
+                rows::raise_values::<T, false>(scratch, list, sources.at(*place));
+            }
         }
         match next {
             Some(next) if roll + 1 == slab.offers.len() => {
@@ -59,7 +63,8 @@ pub fn gather<T: Value, I: Instructions>(
         }
         for (place, route) in again {
             if let Some(list) = route.single {
-                rows::raise_singles::<T, I>(scratch, routes.list(list), sources.at(*place));
+                let list = routes.values(list);
+                rows::raise_values::<T, true>(scratch, list, sources.at(*place));
             }
         }
         for (i, (place, route)) in again.iter().enumerate() {
@@ -89,6 +94,9 @@ pub fn gather<T: Value, I: Instructions>(
             if let Some(list) = route.plain {
                 rows::fill(scratch, routes.list(list), T::ONE);
             }
+            if let Some(list) = route.picked {
+                rows::fill_values(scratch, routes.values(list), T::ONE);
+            }
         }
     }
 }
@@ -105,8 +113,15 @@ pub fn ask<T: Value, I: Instructions>(
     let Some(Offers { complete, plain, .. }) = slab.offers.get(roll) else { return };
     let routes = &context.tables.routes;
     for (place, route) in complete.iter().chain(plain) {
+        let source = sources.at(*place);
         if let Some(list) = route.plain {
-            rows::ask(instructions, routes.list(list), sources.at(*place));
+            match routes.dense(slab.budgets) {
+                Some(_) => rows::ask_all(instructions, source, routes.list(list).source_reach()),
+                None => rows::ask(instructions, routes.list(list), source),
+            }
+        }
+        if let Some(list) = route.picked {
+            rows::ask_values(instructions, routes.values(list), source);
         }
     }
 }
@@ -124,7 +139,7 @@ fn ask_again<T: Value, I: Instructions>(
     for (place, route) in &slab.offers[roll].again {
         let source = sources.at(*place);
         if let Some(list) = route.single {
-            rows::ask(instructions, routes.list(list), source);
+            rows::ask_values(instructions, routes.values(list), source);
         }
         for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {
             if block.block.stride <= rows::LONG_ROW {

@@ -6,6 +6,7 @@ mod block;
 mod certificate;
 mod context;
 mod convergence;
+mod dense;
 mod gather;
 mod inner;
 mod layout;

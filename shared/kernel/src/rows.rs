@@ -9,7 +9,7 @@
 #![expect(unsafe_code)]
 
 use crate::{
-    lists::{RowList, RowMove},
+    lists::{RowList, RowMove, ValueList},
     value::{Group, Value},
     vector::{Instructions, Vector},
 };
@@ -44,6 +44,14 @@ pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &
                 instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
             }
         }
+    }
+}
+
+/// Asks for the memory of a source's single values.
+#[inline(always)]
+pub fn ask_values<T: Value, I: Instructions>(instructions: I, list: &ValueList, source: &[T]) {
+    for &at in list.touched() {
+        instructions.prefetch(source.as_ptr().wrapping_add(at as usize).cast());
     }
 }
 
@@ -145,22 +153,38 @@ unsafe fn raise_group<T: Value, I: Instructions>(group: *mut T::Group, offered: 
     unsafe { T::Vector::<I>::read(group).larger(offered).write(group) }
 }
 
-/// Takes the larger of the single values of a list and the complements of a source's.
+/// The values of groups, one after the other.
 #[inline(always)]
-pub fn raise_singles<T: Value, I: Instructions>(
+pub fn values_of<T: Value>(groups: &mut [T::Group]) -> &mut [T] {
+    let len = groups.len() * T::LANES;
+    // SAFETY: a group is an array of `LANES` values and nothing else.
+    unsafe { std::slice::from_raw_parts_mut(groups.as_mut_ptr().cast(), len) }
+}
+
+/// Sets the single values of a list to a value.
+#[inline(always)]
+pub fn fill_values<T: Value>(slab: &mut [T::Group], list: &ValueList, value: T) {
+    let slab = values_of::<T>(slab);
+    list.values().iter().for_each(|row| slab[row.to as usize] = value);
+}
+
+/// Takes the larger of the single values of a list and a source's, or if they are `COMPLEMENTED`, the
+/// complements of the source's.
+#[inline(always)]
+pub fn raise_values<T: Value, const COMPLEMENTED: bool>(
     slab: &mut [T::Group],
-    list: &RowList,
+    list: &ValueList,
     source: &[T],
 ) {
+    let slab = values_of::<T>(slab);
     assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
-    let to: *mut T::Group = slab.as_mut_ptr();
-    for (_, rows) in list.runs() {
-        for row in rows {
-            // SAFETY: what the list reaches, checked above, is beyond all its rows.
-            unsafe {
-                let offered = T::Vector::<I>::read(source.as_ptr().add(row.from as usize));
-                raise_group::<T, I>(to.add(row.to as usize), offered.complement());
-            }
+    for row in list.values() {
+        // SAFETY: what the list reaches, checked above, is beyond all its values.
+        unsafe {
+            let offered = *source.get_unchecked(row.from as usize);
+            let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
+            let to = slab.get_unchecked_mut(row.to as usize);
+            *to = to.larger(offered);
         }
     }
 }
