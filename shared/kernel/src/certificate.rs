@@ -529,7 +529,13 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             let plain = [first, first.other()];
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
                 decoded.decode_own(ends, slab, plain);
-                load::<f64, I>(context, &decoded.sources(), &decoded.slab, &mut scratch[start..]);
+                load::<f64, I>(
+                    instructions,
+                    context,
+                    &decoded.sources(),
+                    &decoded.slab,
+                    &mut scratch[start..],
+                );
             }
             if routes.rolls_again_within {
                 for (view, swapped) in views(context, slabs, starts) {

@@ -37,18 +37,22 @@ pub fn gather<T: Value, I: Instructions>(
         };
         match complete.len() {
             0 => rows::fill(scratch, all, T::NONE),
-            1 => rows::set::<T, I, 1>(scratch, [source(0)]),
-            2 => rows::set::<T, I, 2>(scratch, [source(0), source(1)]),
-            3 => rows::set::<T, I, 3>(scratch, [source(0), source(1), source(2)]),
-            _ => rows::set::<T, I, 4>(scratch, [source(0), source(1), source(2), source(3)]),
+            1 => rows::set::<T, I, 1>(instructions, scratch, [source(0)]),
+            2 => rows::set::<T, I, 2>(instructions, scratch, [source(0), source(1)]),
+            3 => rows::set::<T, I, 3>(instructions, scratch, [source(0), source(1), source(2)]),
+            _ => rows::set::<T, I, 4>(
+                instructions,
+                scratch,
+                [source(0), source(1), source(2), source(3)],
+            ),
         }
         for i in 4..complete.len() {
             let (list, source) = source(i);
-            rows::raise::<T, I>(scratch, list, source);
+            rows::raise::<T, I>(instructions, scratch, list, source);
         }
         for (place, route) in plain {
             if let Some(list) = route.plain {
-                rows::raise::<T, I>(scratch, routes.list(list), sources.at(*place));
+                rows::raise::<T, I>(instructions, scratch, routes.list(list), sources.at(*place));
             }
             if let Some(list) = route.picked {
                 let list = routes.values(list);
@@ -78,14 +82,22 @@ pub fn gather<T: Value, I: Instructions>(
             let blocks = routes.blocks(list);
             let first = sources.at(*place);
             match (others.next(), others.next()) {
-                (None, _) => raise_turned::<T, I, 1>(blocks, [first], scratch, turned),
+                (None, _) => {
+                    raise_turned::<T, I, 1>(instructions, blocks, [first], scratch, turned)
+                }
                 (Some(second), None) => {
-                    raise_turned::<T, I, 2>(blocks, [first, second], scratch, turned);
+                    raise_turned::<T, I, 2>(instructions, blocks, [first, second], scratch, turned);
                 }
                 (Some(second), Some(third)) => {
-                    raise_turned::<T, I, 3>(blocks, [first, second, third], scratch, turned);
+                    raise_turned::<T, I, 3>(
+                        instructions,
+                        blocks,
+                        [first, second, third],
+                        scratch,
+                        turned,
+                    );
                     for other in others {
-                        raise_turned::<T, I, 1>(blocks, [other], scratch, turned);
+                        raise_turned::<T, I, 1>(instructions, blocks, [other], scratch, turned);
                     }
                 }
             }
@@ -154,6 +166,7 @@ fn ask_again<T: Value, I: Instructions>(
 /// the sources, turned.
 #[inline(always)]
 fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
+    instructions: I,
     blocks: &[TurnedBlock],
     sources: [&[T]; SOURCES],
     scratch: &mut [T::Group],
@@ -164,10 +177,16 @@ fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
         let (rows, columns) = (block.block.rows, block.block.columns);
         let best = &mut scratch[block.to..];
         if block.pairs.is_empty() {
-            turn::raise::<T, I, SOURCES>(sources, block.source_rows, best, (rows, columns));
+            turn::raise::<T, I, SOURCES>(
+                instructions,
+                sources,
+                block.source_rows,
+                best,
+                (rows, columns),
+            );
         } else {
             let size = (block.source_rows, columns);
-            turn::set::<T, I, SOURCES>(sources, block.source_rows, turned, size);
+            turn::set::<T, I, SOURCES>(instructions, sources, block.source_rows, turned, size);
             turn::raise_pairs::<T, I>(best, block.block.stride, &block.pairs, turned);
         }
     }

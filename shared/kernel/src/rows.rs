@@ -33,8 +33,8 @@ pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: us
     }
 }
 
-/// Asks for the memory of a source's rows, unless they are long: what follows the start of a long row
-/// comes by itself once it is read.
+/// Asks for the memory of a source's rows, unless they are long: long rows are asked for while others
+/// are taken, so that the cache holds them until then.
 #[inline(always)]
 pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &[T]) {
     for (stride, rows) in list.runs().filter(|&(stride, _)| stride <= LONG_ROW) {
@@ -43,6 +43,27 @@ pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &
                 let at = row.from as usize + g * T::LANES;
                 instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
             }
+        }
+    }
+}
+
+/// While a long row is taken, the memory of the row so many further down the list is asked for.
+const ROWS_AHEAD: usize = 4;
+
+/// Asks for the memory of the row that follows [`ROWS_AHEAD`] rows later, if rows are long.
+#[inline(always)]
+fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
+    instructions: I,
+    stride: usize,
+    (rows, i): (&[RowMove], usize),
+    source: &[T],
+) {
+    if STRIDE == 0
+        && let Some(row) = rows.get(i + ROWS_AHEAD)
+    {
+        for g in 0..stride {
+            let at = row.from as usize + g * T::LANES;
+            instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
         }
     }
 }
@@ -72,6 +93,7 @@ pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
 /// Sets the rows of lists that all have the same ones to the largest of their sources' rows.
 #[inline(always)]
 pub fn set<T: Value, I: Instructions, const N: usize>(
+    instructions: I,
     slab: &mut [T::Group],
     sources: [(&RowList, &[T]); N],
 ) {
@@ -79,12 +101,13 @@ pub fn set<T: Value, I: Instructions, const N: usize>(
     assert!(slab.len() >= sources[0].0.reach());
     for (stride, rows) in RowList::runs_together(sources.map(|(list, _)| list)) {
         let sources = sources.map(|(_, source)| source);
-        with_constant_stride!(stride, set_rows::<_, N>(slab, stride, rows, sources));
+        with_constant_stride!(stride, set_rows::<_, N>(instructions, slab, stride, rows, sources));
     }
 }
 
 #[inline(always)]
 fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
+    instructions: I,
     slab: &mut [T::Group],
     stride: usize,
     rows: [&[RowMove]; N],
@@ -95,6 +118,9 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
     let rows = rows.map(|of_source| &of_source[..rows[0].len()]);
     for (i, row) in rows[0].iter().enumerate() {
         let to_row = row.to as usize;
+        for k in 0..N {
+            ask_ahead::<T, I, STRIDE>(instructions, stride, (rows[k], i), sources[k]);
+        }
         let from: [*const T; N] =
             std::array::from_fn(|k| sources[k].as_ptr().wrapping_add(rows[k][i].from as usize));
         for g in 0..stride {
@@ -114,15 +140,21 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
 
 /// Takes the larger of the rows of a list and a source's.
 #[inline(always)]
-pub fn raise<T: Value, I: Instructions>(slab: &mut [T::Group], list: &RowList, source: &[T]) {
+pub fn raise<T: Value, I: Instructions>(
+    instructions: I,
+    slab: &mut [T::Group],
+    list: &RowList,
+    source: &[T],
+) {
     assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
     for (stride, rows) in list.runs() {
-        with_constant_stride!(stride, raise_rows::<_>(slab, stride, rows, source));
+        with_constant_stride!(stride, raise_rows::<_>(instructions, slab, stride, rows, source));
     }
 }
 
 #[inline(always)]
 fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
+    instructions: I,
     slab: &mut [T::Group],
     stride: usize,
     rows: &[RowMove],
@@ -130,7 +162,8 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
-    for row in rows {
+    for (i, row) in rows.iter().enumerate() {
+        ask_ahead::<T, I, STRIDE>(instructions, stride, (rows, i), source);
         for g in 0..stride {
             // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
             unsafe {
