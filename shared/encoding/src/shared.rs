@@ -34,6 +34,13 @@ const INNER_CONFIGURATIONS: usize = 4096;
 /// positions, unless a single block has more.
 const SLAB_POSITIONS: u64 = 24 << 10;
 
+/// Slabs of the largest tier with fewer positions on average are small: what is worked out per slab then costs
+/// more than its values.
+const SMALL_SLAB: f64 = 100.0;
+
+/// The inner squares have at most this many configurations, however small slabs are.
+const MOST_INNER_CONFIGURATIONS: usize = 32 << 10;
+
 /// How many pieces are left for the squares that follow, (own, opponent).
 pub type Budgets = (u8, u8);
 
@@ -80,7 +87,7 @@ impl SharedRanking {
         pieces: u8,
     ) -> Result<Self, EncodingError> {
         let bases: Vec<usize> = geometry.shared.iter().map(|square| square.base()).collect();
-        let inner = first_inner_square(geometry, &bases, private.count(pieces.div_ceil(2)));
+        let inner = first_inner_square(geometry, private, &bases, pieces);
         let mut ranges = cut_into_chunks(&bases[..inner]);
         ranges.push(inner..bases.len());
         if ranges.len() > MAX_CHUNKS {
@@ -319,6 +326,11 @@ impl SharedRanking {
         &inner.offsets[row * inner.configurations..][..inner.configurations]
     }
 
+    /// How many positions a slab has, for the pieces that the outer squares leave.
+    pub fn slab_len(&self, (own, opponent): Budgets) -> u64 {
+        self.sizes[self.inner_chunk()][own as usize * self.budgets + opponent as usize]
+    }
+
     /// The range of a tier's indices whose configurations begin with `prefix`; empty if the prefix
     /// has more pieces than the tier.
     pub fn prefix_range(&self, tier: Tier, prefix: &[u8]) -> std::ops::Range<u64> {
@@ -364,16 +376,58 @@ impl SharedRanking {
 }
 
 /// The first of the inner squares: the longest end of the order that is closed under exchanging
-/// the players, whose chunk is small, and whose slabs are.
-fn first_inner_square(geometry: &Geometry, bases: &[usize], private: u64) -> usize {
-    let block = private.saturating_mul(private);
-    let fits = |&square: &usize| {
-        let configurations = bases[square..].iter().product::<usize>();
-        configurations <= INNER_CONFIGURATIONS
-            && block.saturating_mul(configurations as u64) <= SLAB_POSITIONS
-    };
-    let closed = |&square: &usize| geometry.is_closed_under_swap(square);
-    (0..bases.len()).rev().take_while(fits).filter(closed).last().unwrap_or(bases.len())
+/// the players, whose chunk is small, and whose slabs are; or longer, until slabs are no longer small.
+fn first_inner_square(
+    geometry: &Geometry,
+    private: &PrivateConfigurations,
+    bases: &[usize],
+    pieces: u8,
+) -> usize {
+    let side = private.count(pieces.div_ceil(2));
+    let block = side.saturating_mul(side);
+    let mut first = bases.len();
+    for square in (0..bases.len()).rev().filter(|&square| geometry.is_closed_under_swap(square)) {
+        let configurations = bases[square..].iter().fold(1, |all: usize, &b| all.saturating_mul(b));
+        let fits = configurations <= INNER_CONFIGURATIONS
+            && block.saturating_mul(configurations as u64) <= SLAB_POSITIONS;
+        let is_small = || average_slab(geometry, private, first, pieces) < SMALL_SLAB;
+        if !fits && (configurations > MOST_INNER_CONFIGURATIONS || !is_small()) {
+            break;
+        }
+        first = square;
+    }
+    first
+}
+
+/// How many positions a slab of the largest tier has on average, if the squares before `outer` are the
+/// outer ones.
+fn average_slab(
+    geometry: &Geometry,
+    private: &PrivateConfigurations,
+    outer: usize,
+    pieces: u8,
+) -> f64 {
+    let budgets = pieces as usize + 1;
+    // How many configurations the squares so far have, by own and opponent pieces.
+    let mut counts = vec![0.0; budgets * budgets];
+    counts[0] = 1.0;
+    let mut slabs = 1.0;
+    for (place, square) in (1..).zip(&geometry.shared) {
+        for at in (1..counts.len()).rev() {
+            if at >= budgets {
+                counts[at] += square.own.len() as f64 * counts[at - budgets];
+            }
+            if at % budgets > 0 {
+                counts[at] += square.opponent.len() as f64 * counts[at - 1];
+            }
+        }
+        if place == outer {
+            slabs = counts.iter().sum();
+        }
+    }
+    let left = |on_squares: usize| private.count(pieces - on_squares as u8) as f64;
+    let positions = |at: usize| counts[at] * left(at / budgets) * left(at % budgets);
+    (0..counts.len()).map(positions).sum::<f64>() / slabs
 }
 
 /// Cuts the squares into the fewest chunks, of about the same number of squares.

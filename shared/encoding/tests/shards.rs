@@ -68,12 +68,15 @@ fn slabs_of_a_shard_are_visited_once_in_descending_order_and_fill_its_range() {
     for track in tracks() {
         let encoding = Encoding::new(&track.ruleset(3)).unwrap();
         let shared = encoding.shared();
+        let fitting = |own| [0, 1, 2, 3].map(|opponent| fitting(&encoding, (own, opponent)));
+        let fitting = [0, 1, 2, 3].map(fitting);
         for tier in [Tier::new(3, 3), Tier::new(3, 1), Tier::new(1, 2)] {
             for shard in encoding.shards(tier, 3_000) {
                 let mut end = shard.ranges.0.end;
                 shared.for_each_slab_descending(tier, &shard.prefix, &mut |w, budgets| {
                     let start = shared.offset(tier, w);
-                    assert_eq!(start + slab_len(&encoding, tier, *w, budgets), end);
+                    let fitting = &fitting[budgets.0 as usize][budgets.1 as usize];
+                    assert_eq!(start + slab_len(&encoding, tier, *w, budgets, fitting), end);
                     assert_eq!(shared.locate(tier, start), (*w, 0));
                     assert_eq!(shared.swap(&shared.swap(w)), *w);
                     end = start;
@@ -84,26 +87,33 @@ fn slabs_of_a_shard_are_visited_once_in_descending_order_and_fill_its_range() {
     }
 }
 
+/// The configurations of the inner squares that fit the pieces which the outer squares leave.
+fn fitting(encoding: &Encoding, (own, opponent): (u8, u8)) -> Vec<u16> {
+    let pieces = (0..).zip(encoding.shared().inner_pieces());
+    pieces.filter(|&(_, &(a, b))| a <= own && b <= opponent).map(|(x, _)| x).collect()
+}
+
 /// Adds up the blocks of a slab, and checks that each starts where the one before it ends.
 fn slab_len(
     encoding: &Encoding,
     tier: Tier,
     mut w: SharedConfiguration,
     (own, opponent): (u8, u8),
+    fitting: &[u16],
 ) -> u64 {
     let (shared, private) = (encoding.shared(), encoding.private());
     let slab = shared.offset(tier, &w);
     let mut len = 0;
-    for (x, &(a, b)) in shared.inner_pieces().iter().enumerate() {
-        if a <= own && b <= opponent {
-            w.0[shared.inner_chunk()] = x as u16;
-            assert_eq!(shared.inner_offsets((own, opponent))[x], len);
-            assert_eq!(shared.offset(tier, &w), slab + len);
-            let swapped = shared.swap(&w).0[shared.inner_chunk()];
-            assert_eq!(shared.inner_swapped(x as u16), swapped);
-            len += private.count(own - a) * private.count(opponent - b);
-        }
+    for &x in fitting {
+        let (a, b) = shared.inner_pieces()[x as usize];
+        w.0[shared.inner_chunk()] = x;
+        assert_eq!(shared.inner_offsets((own, opponent))[x as usize], len);
+        assert_eq!(shared.offset(tier, &w), slab + len);
+        let swapped = shared.swap(&w).0[shared.inner_chunk()];
+        assert_eq!(shared.inner_swapped(x), swapped);
+        len += private.count(own - a) * private.count(opponent - b);
     }
+    assert_eq!(shared.slab_len((own, opponent)), len);
     len
 }
 

@@ -19,7 +19,13 @@
 use ziggurat_encoding::shared::Budgets;
 
 use crate::{
-    context::Context, layout::Block, pass::Pass, rows, turn, value::Value, vector::Instructions,
+    context::Context,
+    dense::{self, DenseSlab},
+    layout::Block,
+    pass::Pass,
+    rows, turn,
+    value::Value,
+    vector::Instructions,
 };
 
 /// How often a sweep passes over both blocks of a pair.
@@ -36,13 +42,17 @@ pub struct View<'a> {
     pub block: &'a Block,
     /// Where the slab starts in scratch memory.
     pub slab: usize,
+    /// The slab, if it is dense; the block is all of it.
+    pub dense: Option<&'a DenseSlab>,
 }
 
 impl<'a> View<'a> {
     /// The block of a slab with these inner squares, which the slab's budgets allow.
     #[inline(always)]
     pub fn new<T: Value>(context: &Context<'a, T>, budgets: Budgets, x: u16, slab: usize) -> Self {
-        Self { budgets, x, block: context.tables.routes.layout(budgets).block(x), slab }
+        let routes = &context.tables.routes;
+        let (block, dense) = (routes.layout(budgets).block(x), routes.dense(budgets));
+        Self { budgets, x, block, slab, dense }
     }
 
     /// Where the chances of the mover are in scratch memory.
@@ -98,6 +108,15 @@ pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     swapped: Option<&View<'_>>,
     shift: T,
 ) {
+    if let Some(slab) = view.dense {
+        let swapped = swapped.and_then(|swapped| Some((swapped, swapped.dense?)));
+        let view = (view, slab);
+        return match context.chances.len() {
+            3 => dense::sweep::<T, SHIFTED, 3>(context, scratch, view, swapped, shift),
+            4 => dense::sweep::<T, SHIFTED, 4>(context, scratch, view, swapped, shift),
+            _ => dense::sweep::<T, SHIFTED, 0>(context, scratch, view, swapped, shift),
+        };
+    }
     view.gather_within::<T, I>(context, scratch);
     let Some(swapped) = swapped else {
         for _ in 0..PASSES {
@@ -122,5 +141,10 @@ pub fn value_from_stored<T: Value, I: Instructions>(
     view: &View<'_>,
     swapped: &View<'_>,
 ) {
-    turn::transpose_complement::<T, I>(scratch, swapped.block, swapped.own(), view.value());
+    match view.dense {
+        Some(slab) => dense::value_from_stored::<T>(scratch, (view, slab), swapped),
+        None => {
+            turn::transpose_complement::<T, I>(scratch, swapped.block, swapped.own(), view.value());
+        }
+    }
 }

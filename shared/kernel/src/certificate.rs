@@ -583,7 +583,7 @@ impl<'t> Decoded<'t> {
         decoded.offers.resize_with(slab.offers.len(), Offers::default);
         for (from, to) in slab.offers.iter().zip(&mut decoded.offers) {
             let mut plainly = |&(place, route): &(Place, &'t Route)| {
-                let len = route.plain.map_or(0, |list| routes.list(list).source_reach());
+                let len = routes.plain_source_reach(route);
                 (add(plain, place, len), route)
             };
             to.complete.clear();
@@ -592,7 +592,7 @@ impl<'t> Decoded<'t> {
             to.plain.extend(from.plain.iter().map(&mut plainly));
             to.again.clear();
             to.again.extend(from.again.iter().map(|&(place, route)| {
-                let single = route.single.map_or(0, |list| routes.list(list).source_reach());
+                let single = route.single.map_or(0, |list| routes.values(list).source_reach());
                 let turned = route.turned.map_or(&[][..], |list| routes.blocks(list));
                 let ends = turned.iter().map(|b| b.from + b.source_rows * b.block.columns);
                 (add(plain.other(), place, ends.fold(single, usize::max)), route)
@@ -646,7 +646,13 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             let plain = [first, first.other()];
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
                 decoded.decode_own(ends, slab, plain);
-                load::<f64, I>(context, &decoded.sources(), &decoded.slab, &mut scratch[start..]);
+                load::<f64, I>(
+                    instructions,
+                    context,
+                    &decoded.sources(),
+                    &decoded.slab,
+                    &mut scratch[start..],
+                );
             }
             if routes.rolls_again_within {
                 for (view, swapped) in views(context, slabs, starts) {

@@ -37,18 +37,26 @@ pub fn gather<T: Value, I: Instructions>(
         };
         match complete.len() {
             0 => rows::fill(scratch, all, T::NONE),
-            1 => rows::set::<T, I, 1>(scratch, [source(0)]),
-            2 => rows::set::<T, I, 2>(scratch, [source(0), source(1)]),
-            3 => rows::set::<T, I, 3>(scratch, [source(0), source(1), source(2)]),
-            _ => rows::set::<T, I, 4>(scratch, [source(0), source(1), source(2), source(3)]),
+            1 => rows::set::<T, I, 1>(instructions, scratch, [source(0)]),
+            2 => rows::set::<T, I, 2>(instructions, scratch, [source(0), source(1)]),
+            3 => rows::set::<T, I, 3>(instructions, scratch, [source(0), source(1), source(2)]),
+            _ => rows::set::<T, I, 4>(
+                instructions,
+                scratch,
+                [source(0), source(1), source(2), source(3)],
+            ),
         }
         for i in 4..complete.len() {
             let (list, source) = source(i);
-            rows::raise::<T, I>(scratch, list, source);
+            rows::raise::<T, I>(instructions, scratch, list, source);
         }
         for (place, route) in plain {
             if let Some(list) = route.plain {
-                rows::raise::<T, I>(scratch, routes.list(list), sources.at(*place));
+                rows::raise::<T, I>(instructions, scratch, routes.list(list), sources.at(*place));
+            }
+            if let Some(list) = route.picked {
+                let list = routes.values(list);
+                rows::raise_values::<T, false>(scratch, list, sources.at(*place));
             }
         }
         match next {
@@ -59,7 +67,8 @@ pub fn gather<T: Value, I: Instructions>(
         }
         for (place, route) in again {
             if let Some(list) = route.single {
-                rows::raise_singles::<T, I>(scratch, routes.list(list), sources.at(*place));
+                let list = routes.values(list);
+                rows::raise_values::<T, true>(scratch, list, sources.at(*place));
             }
         }
         for (i, (place, route)) in again.iter().enumerate() {
@@ -73,14 +82,22 @@ pub fn gather<T: Value, I: Instructions>(
             let blocks = routes.blocks(list);
             let first = sources.at(*place);
             match (others.next(), others.next()) {
-                (None, _) => raise_turned::<T, I, 1>(blocks, [first], scratch, turned),
+                (None, _) => {
+                    raise_turned::<T, I, 1>(instructions, blocks, [first], scratch, turned)
+                }
                 (Some(second), None) => {
-                    raise_turned::<T, I, 2>(blocks, [first, second], scratch, turned);
+                    raise_turned::<T, I, 2>(instructions, blocks, [first, second], scratch, turned);
                 }
                 (Some(second), Some(third)) => {
-                    raise_turned::<T, I, 3>(blocks, [first, second, third], scratch, turned);
+                    raise_turned::<T, I, 3>(
+                        instructions,
+                        blocks,
+                        [first, second, third],
+                        scratch,
+                        turned,
+                    );
                     for other in others {
-                        raise_turned::<T, I, 1>(blocks, [other], scratch, turned);
+                        raise_turned::<T, I, 1>(instructions, blocks, [other], scratch, turned);
                     }
                 }
             }
@@ -88,6 +105,9 @@ pub fn gather<T: Value, I: Instructions>(
         for route in wins {
             if let Some(list) = route.plain {
                 rows::fill(scratch, routes.list(list), T::ONE);
+            }
+            if let Some(list) = route.picked {
+                rows::fill_values(scratch, routes.values(list), T::ONE);
             }
         }
     }
@@ -105,8 +125,15 @@ pub fn ask<T: Value, I: Instructions>(
     let Some(Offers { complete, plain, .. }) = slab.offers.get(roll) else { return };
     let routes = &context.tables.routes;
     for (place, route) in complete.iter().chain(plain) {
+        let source = sources.at(*place);
         if let Some(list) = route.plain {
-            rows::ask(instructions, routes.list(list), sources.at(*place));
+            match routes.dense(slab.budgets) {
+                Some(_) => rows::ask_all(instructions, source, routes.list(list).source_reach()),
+                None => rows::ask(instructions, routes.list(list), source),
+            }
+        }
+        if let Some(list) = route.picked {
+            rows::ask_values(instructions, routes.values(list), source);
         }
     }
 }
@@ -124,7 +151,7 @@ fn ask_again<T: Value, I: Instructions>(
     for (place, route) in &slab.offers[roll].again {
         let source = sources.at(*place);
         if let Some(list) = route.single {
-            rows::ask(instructions, routes.list(list), source);
+            rows::ask_values(instructions, routes.values(list), source);
         }
         for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {
             if block.block.stride <= rows::LONG_ROW {
@@ -139,6 +166,7 @@ fn ask_again<T: Value, I: Instructions>(
 /// the sources, turned.
 #[inline(always)]
 fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
+    instructions: I,
     blocks: &[TurnedBlock],
     sources: [&[T]; SOURCES],
     scratch: &mut [T::Group],
@@ -149,10 +177,16 @@ fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
         let (rows, columns) = (block.block.rows, block.block.columns);
         let best = &mut scratch[block.to..];
         if block.pairs.is_empty() {
-            turn::raise::<T, I, SOURCES>(sources, block.source_rows, best, (rows, columns));
+            turn::raise::<T, I, SOURCES>(
+                instructions,
+                sources,
+                block.source_rows,
+                best,
+                (rows, columns),
+            );
         } else {
             let size = (block.source_rows, columns);
-            turn::set::<T, I, SOURCES>(sources, block.source_rows, turned, size);
+            turn::set::<T, I, SOURCES>(instructions, sources, block.source_rows, turned, size);
             turn::raise_pairs::<T, I>(best, block.block.stride, &block.pairs, turned);
         }
     }

@@ -11,6 +11,9 @@
 //! move; `best` what other blocks offer for a roll. The first row is below every value, for moves
 //! that there are not. All this depends on nothing but the pieces that the outer squares leave, so
 //! lists of rows can be made once for all slabs.
+//!
+//! Where there are no private squares every block is a single value. Such a slab is *dense*: all its values
+//! are one row of one block, in their stored order.
 
 use ziggurat_encoding::{Encoding, shared::Budgets};
 
@@ -85,7 +88,8 @@ impl Block {
 /// The blocks of a slab.
 #[derive(Clone, Debug)]
 pub struct Layout {
-    /// By the inner squares; `None` where they have more pieces than the outer squares leave.
+    /// By the inner squares; `None` where they have more pieces than the outer squares leave. One block
+    /// if the slab is dense.
     pub blocks: Vec<Option<Block>>,
     /// The inner squares that fit, descending.
     pub fitting: Vec<u16>,
@@ -93,9 +97,17 @@ pub struct Layout {
     pub groups: usize,
 }
 
+/// Whether the slabs of a ruleset are dense.
+pub fn is_dense(encoding: &Encoding) -> bool {
+    encoding.private().count(encoding.ruleset().pieces()) == 1
+}
+
 impl Layout {
     /// The layout for the pieces that the outer squares leave and the number of rolls above 0.
     pub fn new<T: Value>(encoding: &Encoding, budgets: Budgets, rolls: usize) -> Self {
+        if is_dense(encoding) {
+            return Self::dense::<T>(encoding.shared().slab_len(budgets), rolls);
+        }
         let (shared, private) = (encoding.shared(), encoding.private());
         let mut groups = 0;
         let inner = shared.inner_pieces().iter().zip(shared.inner_offsets(budgets));
@@ -111,6 +123,12 @@ impl Layout {
         let fits = |x: &u16| blocks[*x as usize].is_some();
         let fitting = (0..blocks.len() as u16).rev().filter(fits).collect();
         Self { blocks, fitting, groups }
+    }
+
+    /// The layout of a dense slab.
+    fn dense<T: Value>(len: u64, rolls: usize) -> Self {
+        let block = Block { padded_rows: 1, ..Block::new::<T>(1, len, 0, 0, rolls) };
+        Self { blocks: vec![Some(block)], fitting: vec![0], groups: block.end() }
     }
 
     /// The blocks, ascending.

@@ -7,6 +7,7 @@ mod certificate;
 mod context;
 mod convergence;
 mod course;
+mod dense;
 mod gather;
 mod inner;
 mod journal;

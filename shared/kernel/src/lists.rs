@@ -95,6 +95,55 @@ impl RowList {
     }
 }
 
+/// A list of single values: `to` and `from` are values of scratch memory and of the source.
+#[derive(Clone, Debug, Default)]
+pub struct ValueList {
+    values: Vec<RowMove>,
+    /// Of every group of values of the source the first that is taken.
+    touched: Vec<u32>,
+    reach: usize,
+    source_reach: usize,
+}
+
+impl ValueList {
+    /// The list of these values.
+    pub fn new<T: Value>(values: Vec<RowMove>) -> Self {
+        let mut touched: Vec<u32> = values.iter().map(|value| value.from).collect();
+        touched.sort_unstable();
+        touched.dedup_by_key(|at| *at / T::LANES as u32);
+        let end = |at: &dyn Fn(&RowMove) -> u32| {
+            values.iter().map(|value| at(value) as usize + 1).max().unwrap_or(0)
+        };
+        let (reach, source_reach) = (end(&|value| value.to), end(&|value| value.from));
+        Self { values, touched, reach, source_reach }
+    }
+
+    /// The values. All their `to` are before [`ValueList::reach`], all their `from` before
+    /// [`ValueList::source_reach`].
+    #[inline(always)]
+    pub fn values(&self) -> &[RowMove] {
+        &self.values
+    }
+
+    /// Of every group of values of the source the first that is taken.
+    #[inline(always)]
+    pub fn touched(&self) -> &[u32] {
+        &self.touched
+    }
+
+    /// How many values of scratch memory the list needs.
+    #[inline(always)]
+    pub fn reach(&self) -> usize {
+        self.reach
+    }
+
+    /// How many values of a source the list needs.
+    #[inline(always)]
+    pub fn source_reach(&self) -> usize {
+        self.source_reach
+    }
+}
+
 /// Rows within a slab in scratch memory, by block: `from` is a group there too.
 #[derive(Clone, Debug, Default)]
 pub struct Within {

@@ -10,8 +10,9 @@ use ziggurat_encoding::{Encoding, shared::Budgets};
 use ziggurat_game::PathPosition;
 
 use crate::{
-    layout::{Block, Layout},
-    lists::{RowList, RowMove, TurnedBlock, Within},
+    dense::{self, DenseSlab},
+    layout::{Block, Layout, is_dense},
+    lists::{RowList, RowMove, TurnedBlock, ValueList, Within},
     occupancy::Occupancies,
     rules::{BlockMove, End, Rows, Rules},
     value::Value,
@@ -24,6 +25,8 @@ pub struct Route {
     pub plain: Option<u32>,
     /// Whether these are all rows of the slab.
     pub is_complete: bool,
+    /// Where the turn passes: single values of that slab, by the number of their list.
+    pub picked: Option<u32>,
     /// Where the mover rolls again: single values of the slab in which the other player just moved.
     pub single: Option<u32>,
     /// Where the mover rolls again: blocks of that slab, by the number of their list.
@@ -31,6 +34,12 @@ pub struct Route {
 }
 
 impl Route {
+    /// Whether the turn may pass.
+    #[inline(always)]
+    pub fn passes_turn(&self) -> bool {
+        self.plain.is_some() || self.picked.is_some()
+    }
+
     /// Whether the mover may roll again.
     #[inline(always)]
     pub fn rolls_again(&self) -> bool {
@@ -47,6 +56,8 @@ pub struct Routes {
     own: Vec<RowList>,
     /// By these: moves within the slab that are not within a block.
     within: Vec<Within>,
+    /// By these, if slabs are dense.
+    dense: Vec<DenseSlab>,
     /// Whether a move within a slab rolls again.
     pub rolls_again_within: bool,
     /// By these, roll, start, and whether a piece on an outer square is captured.
@@ -54,6 +65,7 @@ pub struct Routes {
     /// By these and roll: all rows of the slab, from the same slab.
     whole: Vec<u32>,
     lists: Vec<RowList>,
+    values: Vec<ValueList>,
     blocks: Vec<Vec<TurnedBlock>>,
     budgets: usize,
     rolls: usize,
@@ -72,30 +84,44 @@ impl Routes {
             layouts,
             own,
             within: Vec::new(),
+            dense: Vec::new(),
             rolls_again_within: false,
             routes: Vec::new(),
             whole: Vec::new(),
             blocks: Vec::new(),
             lists: Vec::new(),
+            values: Vec::new(),
             budgets: pieces as usize + 1,
             rolls,
             starts: encoding.geometry().own_place.len(),
         };
-        let mut builder =
-            Builder { encoding, rules, occupancies, plain: HashMap::new(), turned: HashMap::new() };
+        let mut builder = Builder {
+            encoding,
+            rules,
+            occupancies,
+            plain: HashMap::new(),
+            picked: HashMap::new(),
+            turned: HashMap::new(),
+        };
         for budgets in all() {
             for roll in 0..rolls {
                 let list = rows_of::<T>(this.layout(budgets), |block| block.best(roll));
                 this.whole.push(this.lists.len() as u32);
                 this.lists.push(list);
             }
-            builder.add_within::<T>(&mut this, budgets);
+            match is_dense(encoding) {
+                true => builder.add_dense::<T>(&mut this, budgets),
+                false => builder.add_within::<T>(&mut this, budgets),
+            }
             for (roll, moves) in rules.rolls.iter().enumerate() {
                 for mv in &moves.moves {
                     for captures in [false, true] {
                         let mv = mv.as_ref().filter(|mv| !mv.stays_in_slab());
-                        let route = mv.and_then(|mv| {
-                            builder.route::<T>(&mut this, budgets, roll, mv, captures)
+                        let route = mv.and_then(|mv| match is_dense(encoding) {
+                            true => {
+                                builder.dense_route::<T>(&mut this, budgets, roll, mv, captures)
+                            }
+                            false => builder.route::<T>(&mut this, budgets, roll, mv, captures),
                         });
                         this.routes.push(route);
                     }
@@ -153,6 +179,24 @@ impl Routes {
         &self.lists[number as usize]
     }
 
+    /// A list of single values, by its number.
+    #[inline(always)]
+    pub fn values(&self, number: u32) -> &ValueList {
+        &self.values[number as usize]
+    }
+
+    /// How many values of a source a route needs where the turn passes.
+    pub fn plain_source_reach(&self, route: &Route) -> usize {
+        let plain = route.plain.map_or(0, |list| self.list(list).source_reach());
+        route.picked.map_or(plain, |list| plain.max(self.values(list).source_reach()))
+    }
+
+    /// A slab, if slabs are dense.
+    #[inline(always)]
+    pub fn dense(&self, budgets: Budgets) -> Option<&DenseSlab> {
+        self.dense.get(self.row(budgets))
+    }
+
     /// A list of blocks to be turned, by its number.
     #[inline(always)]
     pub fn blocks(&self, number: u32) -> &[TurnedBlock] {
@@ -162,6 +206,11 @@ impl Routes {
     fn add(&mut self, list: RowList) -> u32 {
         self.lists.push(list);
         self.lists.len() as u32 - 1
+    }
+
+    fn add_values(&mut self, list: ValueList) -> u32 {
+        self.values.push(list);
+        self.values.len() as u32 - 1
     }
 
     fn fits(&self, (own, opponent): Budgets) -> bool {
@@ -194,14 +243,18 @@ struct Builder<'a> {
     occupancies: &'a Occupancies,
     /// Lists of rows of moves that touch outer squares only, by the pieces before and after, and roll.
     plain: HashMap<(Budgets, Budgets, usize), u32>,
+    /// The same for lists of single values, by whether they are complemented too.
+    picked: HashMap<(Budgets, Budgets, usize, bool), u32>,
     /// The same for lists of blocks.
     turned: HashMap<(Budgets, Budgets, usize), u32>,
 }
 
 impl Builder<'_> {
     /// What a move does to the inner squares, wherever they allow it.
-    fn inner_steps(&self, layout: &Layout, mv: &BlockMove) -> Vec<InnerStep> {
+    fn inner_steps(&self, budgets: Budgets, mv: &BlockMove) -> Vec<InnerStep> {
         let shared = self.encoding.shared();
+        let fits = |(own, opponent): Budgets| own <= budgets.0 && opponent <= budgets.1;
+        let fitting = (0..).zip(shared.inner_pieces()).filter(|&(_, &pieces)| fits(pieces));
         let step = |x: u16| {
             let occupancy = &self.occupancies.inner()[x as usize];
             let mut after = x;
@@ -229,7 +282,7 @@ impl Builder<'_> {
             }
             Some(InnerStep { x, after, captures })
         };
-        layout.fitting.iter().rev().filter_map(|&x| step(x)).collect()
+        fitting.filter_map(|(x, _)| step(x)).collect()
     }
 
     /// Which rows of a block lead to which, for a player with at most `k` private pieces.
@@ -254,7 +307,7 @@ impl Builder<'_> {
         let mut rolls_again_within = false;
         for (roll, moves) in self.rules.rolls.iter().enumerate() {
             for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
-                for InnerStep { x, after, captures } in self.inner_steps(layout, mv) {
+                for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
                     let (block, Some(source)) = (layout.block(x), &layout.blocks[after as usize])
                     else {
                         continue; // needs a piece that there is not
@@ -313,7 +366,7 @@ impl Builder<'_> {
         let again = routes.layout((after.1, after.0));
         let (mut rows, mut single, mut turned) = (Vec::new(), Vec::new(), Vec::new());
         let mut route = Route::default();
-        for InnerStep { x, after, captures } in self.inner_steps(layout, mv) {
+        for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
             let (block, Some(source)) = (layout.block(x), &plain.blocks[after as usize]) else {
                 continue; // needs a piece that there is not
             };
@@ -336,11 +389,9 @@ impl Builder<'_> {
             }
             let source = again.block(self.encoding.shared().inner_swapped(after));
             if block.is_single() {
-                single.extend(
-                    pairs
-                        .iter()
-                        .map(|&(p, after)| (1, RowMove::new(to(p), source.start + after as usize))),
-                );
+                single.extend(pairs.iter().map(|&(p, after)| {
+                    RowMove::new(to(p) * T::LANES, source.start + after as usize)
+                }));
                 continue;
             }
             let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
@@ -352,12 +403,9 @@ impl Builder<'_> {
                 pairs,
             });
         }
-        let touches_inner = mv.leaves.is_none_or(|left| left.inner.is_some())
-            || !matches!(mv.end, End::Scored | End::Shared(_))
-            || matches!(mv.end, End::Shared(reached) if reached.inner.is_some());
-        route.is_complete = !touches_inner && !rows.is_empty();
+        route.is_complete = mv.touches_outer_only() && !rows.is_empty();
         // Moves that touch outer squares only do the same.
-        let key = (!touches_inner).then_some((budgets, after, roll));
+        let key = mv.touches_outer_only().then_some((budgets, after, roll));
         let known = |lists: &HashMap<_, u32>| key.and_then(|key| lists.get(&key).copied());
         if !rows.is_empty() {
             let list = known(&self.plain).unwrap_or_else(|| routes.add(RowList::new::<T>(rows)));
@@ -365,7 +413,7 @@ impl Builder<'_> {
             route.plain = Some(list);
         }
         if !single.is_empty() {
-            route.single = Some(routes.add(RowList::new::<T>(single)));
+            route.single = Some(routes.add_values(ValueList::new::<T>(single)));
         }
         if !turned.is_empty() {
             let list = known(&self.turned).unwrap_or_else(|| {
@@ -378,5 +426,76 @@ impl Builder<'_> {
             route.turned = Some(list);
         }
         (route.plain.is_some() || route.rolls_again()).then_some(route)
+    }
+
+    /// Adds the dense slabs with these pieces left.
+    fn add_dense<T: Value>(&self, routes: &mut Routes, budgets: Budgets) {
+        let block = *routes.layout(budgets).block(0);
+        let place = |x| dense::place(self.encoding, budgets, x);
+        let mut of_value = vec![Vec::new(); self.encoding.shared().inner_pieces().len()];
+        for (roll, moves) in self.rules.rolls.iter().enumerate() {
+            for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
+                for step in self.inner_steps(budgets, mv) {
+                    let (Some(to), Some(after)) = (place(step.x), place(step.after)) else {
+                        continue; // needs a piece that there is not
+                    };
+                    let again = self.rolls_again(mv, step.captures);
+                    routes.rolls_again_within |= again;
+                    let from = if again { block.value() } else { block.own() };
+                    of_value[step.x as usize].push(RowMove::new(
+                        block.best(roll) * T::LANES + to,
+                        from * T::LANES + after,
+                    ));
+                }
+            }
+        }
+        routes.dense.push(DenseSlab::new(self.encoding, budgets, of_value));
+    }
+
+    /// [`Builder::route`] for dense slabs.
+    fn dense_route<T: Value>(
+        &mut self,
+        routes: &mut Routes,
+        budgets: Budgets,
+        roll: usize,
+        mv: &BlockMove,
+        outer_captures: bool,
+    ) -> Option<Route> {
+        let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
+        let block = *routes.layout(budgets).block(0);
+        let mut route = Route::default();
+        if mv.touches_outer_only() && after == budgets && !self.rolls_again(mv, outer_captures) {
+            route.plain = Some(routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll]);
+            route.is_complete = true;
+            return Some(route);
+        }
+        let (mut picked, mut single) = (Vec::new(), Vec::new());
+        for step in self.inner_steps(budgets, mv) {
+            let place = |budgets, x| dense::place(self.encoding, budgets, x);
+            let (Some(to), Some(from)) = (place(budgets, step.x), place(after, step.after)) else {
+                continue; // needs a piece that there is not
+            };
+            let to = block.best(roll) * T::LANES + to;
+            if self.rolls_again(mv, outer_captures || step.captures) {
+                let swapped = self.encoding.shared().inner_swapped(step.after);
+                let from = place((after.1, after.0), swapped);
+                single.push(RowMove::new(to, from.expect("the swapped value fits as well")));
+            } else {
+                picked.push(RowMove::new(to, from));
+            }
+        }
+        let mut add = |values: Vec<RowMove>, again| {
+            if values.is_empty() {
+                return None;
+            }
+            // Moves that touch outer squares only do the same.
+            let key = mv.touches_outer_only().then_some((budgets, after, roll, again));
+            let known = key.and_then(|key| self.picked.get(&key).copied());
+            let list = known.unwrap_or_else(|| routes.add_values(ValueList::new::<T>(values)));
+            self.picked.extend(key.map(|key| (key, list)));
+            Some(list)
+        };
+        (route.picked, route.single) = (add(picked, false), add(single, true));
+        (route.passes_turn() || route.rolls_again()).then_some(route)
     }
 }

@@ -9,7 +9,7 @@
 #![expect(unsafe_code)]
 
 use crate::{
-    lists::{RowList, RowMove},
+    lists::{RowList, RowMove, ValueList},
     value::{Group, Value},
     vector::{Instructions, Vector},
 };
@@ -33,8 +33,8 @@ pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: us
     }
 }
 
-/// Asks for the memory of a source's rows, unless they are long: what follows the start of a long row
-/// comes by itself once it is read.
+/// Asks for the memory of a source's rows, unless they are long: long rows are asked for while others
+/// are taken, so that the cache holds them until then.
 #[inline(always)]
 pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &[T]) {
     for (stride, rows) in list.runs().filter(|&(stride, _)| stride <= LONG_ROW) {
@@ -44,6 +44,35 @@ pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &
                 instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
             }
         }
+    }
+}
+
+/// While a long row is taken, the memory of the row so many further down the list is asked for.
+const ROWS_AHEAD: usize = 4;
+
+/// Asks for the memory of the row that follows [`ROWS_AHEAD`] rows later, if rows are long.
+#[inline(always)]
+fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
+    instructions: I,
+    stride: usize,
+    (rows, i): (&[RowMove], usize),
+    source: &[T],
+) {
+    if STRIDE == 0
+        && let Some(row) = rows.get(i + ROWS_AHEAD)
+    {
+        for g in 0..stride {
+            let at = row.from as usize + g * T::LANES;
+            instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+        }
+    }
+}
+
+/// Asks for the memory of a source's single values.
+#[inline(always)]
+pub fn ask_values<T: Value, I: Instructions>(instructions: I, list: &ValueList, source: &[T]) {
+    for &at in list.touched() {
+        instructions.prefetch(source.as_ptr().wrapping_add(at as usize).cast());
     }
 }
 
@@ -64,6 +93,7 @@ pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
 /// Sets the rows of lists that all have the same ones to the largest of their sources' rows.
 #[inline(always)]
 pub fn set<T: Value, I: Instructions, const N: usize>(
+    instructions: I,
     slab: &mut [T::Group],
     sources: [(&RowList, &[T]); N],
 ) {
@@ -71,12 +101,13 @@ pub fn set<T: Value, I: Instructions, const N: usize>(
     assert!(slab.len() >= sources[0].0.reach());
     for (stride, rows) in RowList::runs_together(sources.map(|(list, _)| list)) {
         let sources = sources.map(|(_, source)| source);
-        with_constant_stride!(stride, set_rows::<_, N>(slab, stride, rows, sources));
+        with_constant_stride!(stride, set_rows::<_, N>(instructions, slab, stride, rows, sources));
     }
 }
 
 #[inline(always)]
 fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
+    instructions: I,
     slab: &mut [T::Group],
     stride: usize,
     rows: [&[RowMove]; N],
@@ -87,6 +118,9 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
     let rows = rows.map(|of_source| &of_source[..rows[0].len()]);
     for (i, row) in rows[0].iter().enumerate() {
         let to_row = row.to as usize;
+        for k in 0..N {
+            ask_ahead::<T, I, STRIDE>(instructions, stride, (rows[k], i), sources[k]);
+        }
         let from: [*const T; N] =
             std::array::from_fn(|k| sources[k].as_ptr().wrapping_add(rows[k][i].from as usize));
         for g in 0..stride {
@@ -106,15 +140,21 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
 
 /// Takes the larger of the rows of a list and a source's.
 #[inline(always)]
-pub fn raise<T: Value, I: Instructions>(slab: &mut [T::Group], list: &RowList, source: &[T]) {
+pub fn raise<T: Value, I: Instructions>(
+    instructions: I,
+    slab: &mut [T::Group],
+    list: &RowList,
+    source: &[T],
+) {
     assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
     for (stride, rows) in list.runs() {
-        with_constant_stride!(stride, raise_rows::<_>(slab, stride, rows, source));
+        with_constant_stride!(stride, raise_rows::<_>(instructions, slab, stride, rows, source));
     }
 }
 
 #[inline(always)]
 fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
+    instructions: I,
     slab: &mut [T::Group],
     stride: usize,
     rows: &[RowMove],
@@ -122,7 +162,8 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
-    for row in rows {
+    for (i, row) in rows.iter().enumerate() {
+        ask_ahead::<T, I, STRIDE>(instructions, stride, (rows, i), source);
         for g in 0..stride {
             // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
             unsafe {
@@ -145,22 +186,38 @@ unsafe fn raise_group<T: Value, I: Instructions>(group: *mut T::Group, offered: 
     unsafe { T::Vector::<I>::read(group).larger(offered).write(group) }
 }
 
-/// Takes the larger of the single values of a list and the complements of a source's.
+/// The values of groups, one after the other.
 #[inline(always)]
-pub fn raise_singles<T: Value, I: Instructions>(
+pub fn values_of<T: Value>(groups: &mut [T::Group]) -> &mut [T] {
+    let len = groups.len() * T::LANES;
+    // SAFETY: a group is an array of `LANES` values and nothing else.
+    unsafe { std::slice::from_raw_parts_mut(groups.as_mut_ptr().cast(), len) }
+}
+
+/// Sets the single values of a list to a value.
+#[inline(always)]
+pub fn fill_values<T: Value>(slab: &mut [T::Group], list: &ValueList, value: T) {
+    let slab = values_of::<T>(slab);
+    list.values().iter().for_each(|row| slab[row.to as usize] = value);
+}
+
+/// Takes the larger of the single values of a list and a source's, or if they are `COMPLEMENTED`, the
+/// complements of the source's.
+#[inline(always)]
+pub fn raise_values<T: Value, const COMPLEMENTED: bool>(
     slab: &mut [T::Group],
-    list: &RowList,
+    list: &ValueList,
     source: &[T],
 ) {
+    let slab = values_of::<T>(slab);
     assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
-    let to: *mut T::Group = slab.as_mut_ptr();
-    for (_, rows) in list.runs() {
-        for row in rows {
-            // SAFETY: what the list reaches, checked above, is beyond all its rows.
-            unsafe {
-                let offered = T::Vector::<I>::read(source.as_ptr().add(row.from as usize));
-                raise_group::<T, I>(to.add(row.to as usize), offered.complement());
-            }
+    for row in list.values() {
+        // SAFETY: what the list reaches, checked above, is beyond all its values.
+        unsafe {
+            let offered = *source.get_unchecked(row.from as usize);
+            let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
+            let to = slab.get_unchecked_mut(row.to as usize);
+            *to = to.larger(offered);
         }
     }
 }

@@ -118,6 +118,19 @@ impl BlockMove {
     }
 }
 
+impl BlockMove {
+    /// Whether it neither starts nor ends on an inner or a private square.
+    pub fn touches_outer_only(&self) -> bool {
+        let is_outer = |shared: &SharedDigit| shared.inner.is_none();
+        self.leaves.as_ref().is_some_and(is_outer)
+            && match &self.end {
+                End::Private => false,
+                End::Shared(shared) => is_outer(shared),
+                End::Scored => true,
+            }
+    }
+}
+
 /// What a roll can do.
 #[derive(Clone, Debug)]
 pub struct RollMoves {

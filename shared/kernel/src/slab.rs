@@ -142,7 +142,7 @@ impl At<'_> {
             shared.change(&mut w, reached.square, before, reached.digit);
         }
         let orientation = self.orientation;
-        if route.plain.is_some() {
+        if route.passes_turn() {
             let place = if mv.end == End::Scored {
                 let Some(tier) = context.after_scoring(orientation) else {
                     return offers.wins.push(route);

@@ -66,7 +66,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         let sources = sources(context, published, live);
         ask(instructions, context, &sources, &slabs[0], 0);
         for (slab, start) in different() {
-            load::<T, I>(context, &sources, slab, &mut scratch[start..]);
+            load::<T, I>(instructions, context, &sources, slab, &mut scratch[start..]);
         }
         let pairs = || views(context, slabs, starts);
         if routes.rolls_again_within {
@@ -101,6 +101,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
 /// Reads a slab's own values into scratch memory.
 #[inline(always)]
 pub fn load<T: Value, I: Instructions>(
+    instructions: I,
     context: &Context<'_, T>,
     sources: &Sources<'_, T>,
     slab: &Slab<'_>,
@@ -110,7 +111,7 @@ pub fn load<T: Value, I: Instructions>(
     for block in routes.layout(slab.budgets).blocks() {
         scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
     }
-    rows::set::<T, I, 1>(scratch, [(routes.own(slab.budgets), sources.at(slab.own))]);
+    rows::set::<T, I, 1>(instructions, scratch, [(routes.own(slab.budgets), sources.at(slab.own))]);
 }
 
 /// The pairs of blocks of two slabs, which start at places of scratch memory, in descending order.

@@ -28,27 +28,30 @@ macro_rules! with_constant_strides {
 /// rows of `source_stride` values. Rows are padded to whole squares.
 #[inline(always)]
 pub fn set<T: Value, I: Instructions, const SOURCES: usize>(
+    instructions: I,
     sources: [&[T]; SOURCES],
     source_stride: usize,
     to: &mut [T::Group],
     size: (usize, usize),
 ) {
-    turn::<T, I, SOURCES, false>(sources, source_stride, to, size);
+    turn::<T, I, SOURCES, false>(instructions, sources, source_stride, to, size);
 }
 
 /// Takes the larger of `rows` rows and the turned least of the sources, as [`set`] does.
 #[inline(always)]
 pub fn raise<T: Value, I: Instructions, const SOURCES: usize>(
+    instructions: I,
     sources: [&[T]; SOURCES],
     source_stride: usize,
     to: &mut [T::Group],
     size: (usize, usize),
 ) {
-    turn::<T, I, SOURCES, true>(sources, source_stride, to, size);
+    turn::<T, I, SOURCES, true>(instructions, sources, source_stride, to, size);
 }
 
 #[inline(always)]
 fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
+    instructions: I,
     sources: [&[T]; SOURCES],
     source_stride: usize,
     to: &mut [T::Group],
@@ -67,7 +70,7 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     }
     with_constant_strides!(
         strides,
-        turn_squares::<_, SOURCES, RAISE>(sources, source_stride, to, strides)
+        turn_squares::<_, SOURCES, RAISE>(instructions, sources, source_stride, to, strides)
     );
 }
 
@@ -80,6 +83,7 @@ fn turn_squares<
     const SOURCES: usize,
     const RAISE: bool,
 >(
+    instructions: I,
     sources: [&[T]; SOURCES],
     source_stride: usize,
     to: &mut [T::Group],
@@ -99,6 +103,12 @@ fn turn_squares<
                     let mut least = T::Vector::<I>::read(sources[0].as_ptr().add(at));
                     for source in &sources[1..] {
                         least = least.smaller(T::Vector::<I>::read(source.as_ptr().add(at)));
+                    }
+                    if STRIDE == 0 {
+                        for source in sources {
+                            let ahead = source.as_ptr().wrapping_add(at + T::LANES * source_stride);
+                            instructions.prefetch(ahead.cast());
+                        }
                     }
                     least
                 });

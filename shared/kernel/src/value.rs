@@ -31,6 +31,14 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     fn to_f64(self) -> f64;
     /// The larger of two values.
     fn larger(self, other: Self) -> Self;
+    /// The smaller of two values.
+    fn smaller(self, other: Self) -> Self;
+    /// `self` where it is a value, `other` where it is [`Value::NONE`].
+    fn or_if_none(self, other: Self) -> Self;
+    /// `self * other`
+    fn times(self, other: Self) -> Self;
+    /// `self + other`
+    fn plus(self, other: Self) -> Self;
     /// `self - other`
     fn minus(self, other: Self) -> Self;
     /// `|self - other|`
@@ -75,6 +83,22 @@ macro_rules! value {
             #[inline(always)]
             fn larger(self, other: Self) -> Self {
                 if self > other { self } else { other }
+            }
+            #[inline(always)]
+            fn smaller(self, other: Self) -> Self {
+                if self < other { self } else { other }
+            }
+            #[inline(always)]
+            fn or_if_none(self, other: Self) -> Self {
+                if self == Self::NONE { other } else { self }
+            }
+            #[inline(always)]
+            fn times(self, other: Self) -> Self {
+                self * other
+            }
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self + other
             }
             #[inline(always)]
             fn minus(self, other: Self) -> Self {
