@@ -5,6 +5,7 @@ mod errors;
 mod exact;
 mod interrupt;
 mod published;
+mod resume;
 mod same_bytes;
 mod support;
 mod tables;

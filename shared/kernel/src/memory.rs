@@ -31,7 +31,7 @@ use crate::{array::Array, value::PADDING};
 const LOOK_EVERY: Duration = Duration::from_millis(2);
 
 /// What a thread may touch between two looks, in bytes.
-const TOUCHED_BETWEEN_LOOKS: u64 = 4 << 20;
+const TOUCHED_BETWEEN_LOOKS: u64 = 8 << 20;
 
 /// An array could not be made.
 #[derive(Debug, Error)]

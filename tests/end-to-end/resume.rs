@@ -1,0 +1,310 @@
+//! A solve in a directory can be killed at any moment and its files damaged: it goes on to the same
+//! bytes, or says what is wrong.
+
+use std::{
+    fs,
+    io::{BufRead, BufReader},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::Duration,
+};
+
+use serde_json::Value;
+
+use crate::support::{run, stderr, succeed, ziggurat};
+
+/// The solve of these tests: less than a second, with many steps, supersteps and proofs.
+const GAME: [&str; 4] = ["finkel", "--pieces", "3", "--json"];
+
+/// Every superstep is written down.
+const AT_ONCE: [&str; 2] = ["--checkpoint-every", "0s"];
+
+/// What the solve of [`GAME`] in memory writes.
+fn expected(directory: &Path) -> Vec<u8> {
+    let out = directory.join("expected.zgt");
+    let out = out.to_str().unwrap();
+    succeed(directory, &[&["solve"], &GAME[..], &["--out", out]].concat());
+    fs::read(out).unwrap()
+}
+
+/// The arguments that start a job or go on with it.
+fn arguments(directory: &Path) -> Vec<&'static str> {
+    if directory.join("job/store").exists() {
+        vec!["resume", "job", "--json"]
+    } else {
+        let job = ["--dir", "job", "--out", "table.zgt"];
+        [&["solve"], &GAME[..], &job].concat()
+    }
+}
+
+fn start(directory: &Path) -> Child {
+    ziggurat(directory, &[&arguments(directory), &AT_ONCE[..]].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap()
+}
+
+/// Starts the job, and kills it after so many supersteps.
+fn begin(directory: &Path, supersteps: usize) {
+    let mut solve = start(directory);
+    let lines = BufReader::new(solve.stdout.take().unwrap()).lines();
+    let swept =
+        lines.filter(|line| line.as_ref().unwrap().contains("\"superstep\"")).take(supersteps);
+    assert_eq!(swept.count(), supersteps);
+    solve.kill().unwrap();
+    solve.wait().unwrap();
+}
+
+/// Goes on to the end, and compares the table. Returns the standard error.
+fn ends_well(directory: &Path, expected: &[u8]) -> String {
+    let output = run(directory, &arguments(directory));
+    assert!(output.status.success(), "{}", stderr(&output));
+    assert!(fs::read(directory.join("table.zgt")).unwrap() == expected, "other bytes");
+    stderr(&output)
+}
+
+/// The files of values, the largest first.
+fn value_files(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory.join("job/store/values")).unwrap();
+    let mut files: Vec<(u64, PathBuf)> = entries
+        .map(|entry| entry.unwrap().path())
+        .filter(|path| path.extension().is_some_and(|extension| extension == "sst"))
+        .map(|path| (fs::metadata(&path).unwrap().len(), path))
+        .collect();
+    files.sort();
+    files.into_iter().rev().map(|(_, path)| path).collect()
+}
+
+/// A small generator of random numbers (SplitMix64).
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 31)) % end
+    }
+}
+
+#[test]
+fn fifty_kills_at_random_moments_change_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let seed = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
+    println!("seed {seed}");
+    let mut random = Random(seed);
+    let mut kills = 0;
+    let mut most_solved = 0;
+    while kills < 50 {
+        let mut solve = start(path);
+        thread::sleep(Duration::from_millis(random.below(400)));
+        if solve.try_wait().unwrap().is_none() {
+            kills += 1;
+        }
+        solve.kill().unwrap();
+        let status = solve.wait_with_output().unwrap();
+        if status.status.success() {
+            assert!(fs::read(path.join("table.zgt")).unwrap() == expected, "after {kills} kills");
+            most_solved = 6;
+            fs::remove_dir_all(path.join("job")).unwrap();
+            fs::remove_file(path.join("table.zgt")).unwrap();
+        } else if let Ok(progress) = fs::read(path.join("job/progress.json")) {
+            let progress: Value = serde_json::from_slice(&progress).unwrap();
+            let solved = progress["steps"].as_array().unwrap().iter();
+            most_solved = most_solved.max(solved.filter(|step| step["solved"] == true).count());
+        }
+    }
+    println!("at most {most_solved} steps were solved between kills");
+    assert!(most_solved > 2, "a killed solve gets on");
+    ends_well(path, &expected);
+}
+
+#[test]
+fn damaged_values_are_computed_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let damages: [(&str, fn(&Path)); 3] = [
+        ("a flipped bit", |file| {
+            let mut bytes = fs::read(file).unwrap();
+            let middle = bytes.len() / 2;
+            bytes[middle] ^= 4;
+            fs::write(file, bytes).unwrap();
+        }),
+        ("a truncated file", |file| {
+            let half = fs::metadata(file).unwrap().len() / 2;
+            fs::File::options().write(true).open(file).unwrap().set_len(half).unwrap();
+        }),
+        ("a deleted file", |file| fs::remove_file(file).unwrap()),
+    ];
+    for (what, damage) in damages {
+        for which in [0, 3] {
+            begin(path, 100);
+            let files = value_files(path);
+            damage(&files[which.min(files.len() - 1)]);
+            let said = ends_well(path, &expected);
+            assert!(said.contains("Damaged"), "{what}: {said}");
+            fs::remove_dir_all(path.join("job")).unwrap();
+            fs::remove_file(path.join("table.zgt")).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_damaged_state_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    begin(path, 20);
+    let state = path.join("job/store/state");
+    for entry in fs::read_dir(&state).unwrap() {
+        let file = entry.unwrap().path();
+        if file.file_name().unwrap().to_str().unwrap().starts_with("MANIFEST") {
+            fs::write(file, "rubbish").unwrap();
+        }
+    }
+    let output = run(path, &arguments(path));
+    assert!(!output.status.success());
+    let said = stderr(&output);
+    assert!(said.contains("job/store") && !path.join("table.zgt").exists(), "{said}");
+}
+
+#[test]
+fn a_directory_belongs_to_one_process_at_a_time() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let mut first = start(path);
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("\"superstep\"")));
+    let second = run(path, &["resume", "job"]);
+    assert_eq!(second.status.code(), Some(1));
+    assert!(stderr(&second).contains("is in use by another process"), "{}", stderr(&second));
+    let again = run(path, &[&["solve"], &GAME[..], &["--dir", "job", "--out", "b.zgt"]].concat());
+    assert_eq!(again.status.code(), Some(2));
+    assert!(stderr(&again).contains("resume job"), "{}", stderr(&again));
+    // Whoever only looks is welcome.
+    let status = succeed(path, &["status", "job"]);
+    assert!(status.contains("steps are solved"), "{status}");
+    first.kill().unwrap();
+    first.wait().unwrap();
+}
+
+#[test]
+fn an_interrupted_job_says_how_to_go_on() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let mut solve = start(path);
+    let mut lines = BufReader::new(solve.stdout.take().unwrap()).lines();
+    let swept = lines.by_ref().filter(|line| line.as_ref().unwrap().contains("\"superstep\""));
+    assert_eq!(swept.take(50).count(), 50);
+    assert!(Command::new("kill").arg(solve.id().to_string()).status().unwrap().success());
+    lines.for_each(drop);
+    let output = solve.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(130));
+    assert!(stderr(&output).contains("resume job"), "{}", stderr(&output));
+    ends_well(path, &expected);
+}
+
+#[test]
+fn a_directory_without_a_solve_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    for command in ["resume", "status"] {
+        let output = run(directory.path(), &[command, "nothing"]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("nothing holds no solve"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_directory_that_cannot_be_written_to_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o555)).unwrap();
+    // Whoever may do anything has to be told otherwise by a place that is not a directory.
+    let is_root = fs::write(path.join("probe"), "").is_ok();
+    let dir = if is_root { "probe/job" } else { "job" };
+    let out = tempfile::tempdir().unwrap();
+    let out = out.path().join("table.zgt");
+    let job = ["--dir", dir, "--out", out.to_str().unwrap()];
+    let output = run(path, &[&["solve"], &GAME[..], &job].concat());
+    assert!(!output.status.success());
+    assert!(stderr(&output).contains(dir), "{}", stderr(&output));
+    assert!(!out.exists());
+}
+
+/// A file system of a few megabytes, if this machine lets us have one.
+struct SmallDisk(PathBuf);
+
+impl SmallDisk {
+    fn mount(at: &Path, size: &str) -> Option<Self> {
+        fs::create_dir(at).unwrap();
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size}"), "tmpfs"])
+            .arg(at)
+            .stderr(Stdio::null())
+            .status();
+        mount.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
+    }
+
+    fn grow(&self, size: &str) {
+        let options = format!("remount,size={size}");
+        assert!(
+            Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success()
+        );
+    }
+}
+
+impl Drop for SmallDisk {
+    fn drop(&mut self) {
+        drop(Command::new("umount").arg(&self.0).status());
+    }
+}
+
+#[test]
+fn a_full_disk_stops_a_solve_that_goes_on_when_there_is_room() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let Some(disk) = SmallDisk::mount(&path.join("job"), "40m") else {
+        eprintln!("SKIPPED: no file system can be mounted here");
+        return;
+    };
+    let solve = [&["solve"], &GAME[..], &["--dir", "job", "--out", "table.zgt"]].concat();
+    // As soon as the job has begun, something else fills its disk.
+    let mut first = ziggurat(path, &[&solve[..], &AT_ONCE].concat())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(first.stdout.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("\"superstep\"")));
+    drop(fs::write(path.join("job/other"), vec![0; 40 << 20]));
+    lines.for_each(drop);
+    let output = first.wait_with_output().unwrap();
+    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    assert!(stderr(&output).contains("resume job"), "{}", stderr(&output));
+    disk.grow("200m");
+    ends_well(path, &expected);
+}
+
+#[test]
+fn memory_does_not_change_the_bytes_and_is_kept() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let game = ["solve", "finkel", "--pieces", "5", "--tolerance", "1e-2", "--json"];
+    succeed(path, &[&game[..], &["--out", "expected.zgt"]].concat());
+    let job = ["--dir", "job", "--out", "table.zgt", "--memory", "200MB", "--threads", "2"];
+    let printed = succeed(path, &[&game[..], &job].concat());
+    assert!(printed.contains("\"arrays\":\"files\""), "{printed}");
+    let expected = fs::read(path.join("expected.zgt")).unwrap();
+    assert!(fs::read(path.join("table.zgt")).unwrap() == expected);
+    let solved: Value = serde_json::from_str(printed.lines().last().unwrap()).unwrap();
+    let peak = solved["peak_memory_bytes"].as_u64().unwrap();
+    assert!(peak < 220_000_000, "{peak}");
+}
