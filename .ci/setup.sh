@@ -14,3 +14,10 @@ for tool in cargo cc c++; do
 done
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/target}"
+
+# shellcheck source=.ci/libclang.sh
+if ! source "$(dirname "${BASH_SOURCE[0]}")/libclang.sh"; then
+    printf 'error: libclang, which RocksDB is compiled with, could not be installed\n' >&2
+    printf 'help: Debian and Ubuntu: apt install libclang-dev; Fedora: dnf install clang-devel; then run this again\n' >&2
+    exit 1
+fi

@@ -130,7 +130,8 @@ fn damaged_values_are_computed_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let expected = expected(path);
-    let damages: [(&str, fn(&Path)); 3] = [
+    type Damage = (&'static str, fn(&Path));
+    let damages: [Damage; 3] = [
         ("a flipped bit", |file| {
             let mut bytes = fs::read(file).unwrap();
             let middle = bytes.len() / 2;

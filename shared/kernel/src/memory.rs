@@ -33,6 +33,9 @@ const LOOK_EVERY: Duration = Duration::from_millis(2);
 /// What a thread may touch between two looks, in bytes.
 const TOUCHED_BETWEEN_LOOKS: u64 = 8 << 20;
 
+/// The part of the limit that is left free beside that: on a busy machine a look may come late.
+const LATE_LOOKS: u64 = 8;
+
 /// An array could not be made.
 #[derive(Debug, Error)]
 #[error("could not reserve {bytes} bytes in {}", dir.display())]
@@ -80,7 +83,7 @@ impl Memory {
         resident_bytes()?;
         let (mappings, ended) = Default::default();
         let files = Arc::new(Files { dir: dir.to_owned(), mappings, ended });
-        let slack = (threads as u64 + 1) * TOUCHED_BETWEEN_LOOKS;
+        let slack = (threads as u64 + 1) * TOUCHED_BETWEEN_LOOKS + limit_bytes / LATE_LOOKS;
         let limit = limit_bytes.saturating_sub(slack);
         let watched = Arc::clone(&files);
         let watch = thread::Builder::new()

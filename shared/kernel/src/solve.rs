@@ -568,11 +568,11 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 self.tell(Event::Certifying { step, sweep });
             }
             let stops = cancelled.load(Ordering::Relaxed);
-            if let Some(journal) = journal.filter(|_| work.can_be_saved()) {
-                if stops || journal.is_due(saved.elapsed(), started.elapsed()) {
-                    work.save(journal)?;
-                    saved = Instant::now();
-                }
+            if let Some(journal) = journal.filter(|_| work.can_be_saved())
+                && (stops || journal.is_due(saved.elapsed(), started.elapsed()))
+            {
+                work.save(journal)?;
+                saved = Instant::now();
             }
             if stops && !work.is_done() {
                 return Err(SolveError::Cancelled);
