@@ -34,6 +34,8 @@ fn stored_hundredths(precision: Precision) -> u128 {
 /// What a solve needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Needs {
+    /// The work, as a sentence begins.
+    what: String,
     /// Its steps.
     pub plan: Plan,
     /// Threads it runs on.
@@ -82,7 +84,9 @@ impl Needs {
         // The step under way is there twice for a moment, with its differences.
         let stored =
             u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 400);
+        let ruleset = encoding.ruleset();
         Self {
+            what: format!("solving {} with {} pieces", ruleset.name(), ruleset.pieces()),
             threads,
             memory_bytes: plan.peak_memory_bytes + base,
             least_memory_bytes: plan.scratch_bytes + base + LEAST_MAPPED_BYTES,
@@ -106,7 +110,8 @@ impl Needs {
         }
         let refuse = |needed: u64| {
             Failure::refused(format!(
-                "this takes {} of memory; {}",
+                "{} takes {} of memory; {}",
+                self.what,
                 bytes(needed),
                 match budget {
                     Some(budget) => format!("--memory allows {}", bytes(budget)),
@@ -129,7 +134,9 @@ impl Needs {
                 bytes(self.store_bytes + self.scratch_bytes)
             )));
         }
-        Ok(Arrays::InFiles { budget: allowed })
+        // The page cache needs room, too.
+        let share = |available: u64| (available / 4 * 3).max(least);
+        Ok(Arrays::InFiles { budget: budget.unwrap_or(share(allowed)) })
     }
 
     /// Refuses what the disks have no room for.
@@ -155,7 +162,8 @@ impl Needs {
                 .context(format!("cannot tell how much disk is free in {}", directory.display()))?;
             if free < needed {
                 return Err(Failure::refused(format!(
-                    "this takes about {} of disk; {} is free in {}",
+                    "{} takes about {} of disk; {} is free in {}",
+                    self.what,
                     bytes(needed),
                     bytes(free),
                     directory.display()
