@@ -176,20 +176,25 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let summary = match (result, job) {
         (Err(SolveError::Cancelled), Some(job)) => {
             let message = "interrupted; what was solved is written down";
-            return Err(Failure::of(Exit::Interrupted, message).help(resume_with(job)));
+            return Err(Failure::of(Exit::Interrupted, message)
+                .help(format!("go on: {}", resume_with(job))));
         }
         (Err(SolveError::Cancelled), None) => {
             return Err(Failure::of(Exit::Interrupted, interrupt::INTERRUPTED));
         }
-        (other, Some(job)) => other.or_help(resume_with(job))?,
+        (other, Some(job)) => {
+            let help = format!("when that is put right, go on: {}", resume_with(job));
+            other.or_help(help)?
+        }
         (other, None) => other?,
     };
     writer.finish()?;
     Ok((summary, swept))
 }
 
+/// The command that goes on with a job.
 fn resume_with(job: &Job) -> String {
-    format!("when that is put right, go on: {} resume {}", program_name(), job.dir().display())
+    format!("{} resume {}", program_name(), job.dir().display())
 }
 
 /// The end of a solve for a person: the chance, some positions, what to try next.

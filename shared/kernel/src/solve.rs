@@ -574,7 +574,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 work.save(journal)?;
                 saved = Instant::now();
             }
-            if stops && !work.is_done() {
+            if stops && work.can_be_saved() {
                 return Err(SolveError::Cancelled);
             }
         }
