@@ -73,10 +73,7 @@ impl Needs {
         compression: Compression,
     ) -> Self {
         let plan = plan(encoding, settings);
-        let threads = match settings.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        };
+        let threads = settings.thread_count();
         let base = BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES;
         let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
         let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);

@@ -111,10 +111,8 @@ impl GroupFiles {
 /// Parses a size such as `6GiB`, `500 MB` or `1000000`, in bytes.
 pub fn parse_size(text: &str) -> Result<u64, String> {
     let wrong = || format!("`{text}` is not a size; write for example 6GiB, 500MB or 1000000");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    let unit: u64 = match unit.trim().to_ascii_lowercase().as_str() {
+    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
+    let unit: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kb" => 1000,
         "kib" => 1 << 10,
@@ -127,6 +125,13 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
         _ => return Err(wrong()),
     };
     Ok((number * unit as f64) as u64)
+}
+
+/// The parts of a text such as `1.5 kB`.
+pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
+    let (number, unit) = text.split_at(digits);
+    Some((number.parse().ok()?, unit.trim()))
 }
 
 #[cfg(test)]

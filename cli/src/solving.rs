@@ -45,6 +45,12 @@ pub struct Solving<'a> {
     pub json: bool,
 }
 
+/// What is wrong with a directory that is none of a solve.
+pub fn holds_no_solve(dir: &Path) -> Failure {
+    Failure::bad_input(format!("{} holds no solve", dir.display()))
+        .help("name the directory that was given to `solve --dir`")
+}
+
 /// Solves, writes the table, and says what came of it.
 ///
 /// # Errors

@@ -24,7 +24,7 @@ pub struct StepRecord {
     /// The number of its latest checkpoint.
     epoch: u32,
     /// Where it is, if it is under way.
-    course: Option<Course>,
+    course: Option<Box<Course>>,
     /// How its solution came about, if it is solved.
     solved: Option<TierStatistics>,
     /// The parts there are: ranges of shards, by column, with the checkpoint they are from.
@@ -43,9 +43,17 @@ impl StepRecord {
     pub(crate) fn found(&self) -> Found {
         match (&self.solved, &self.course) {
             (Some(statistics), _) => Found::Solved(*statistics),
-            (None, Some(course)) => Found::Begun(Box::new(course.clone())),
+            (None, Some(course)) => Found::Begun(course.clone()),
             (None, None) => Found::Nothing,
         }
+    }
+
+    fn set_found(&mut self, found: &Found) {
+        (self.course, self.solved) = match found {
+            Found::Nothing => (None, None),
+            Found::Begun(course) => (Some(course.clone()), None),
+            Found::Solved(statistics) => (None, Some(*statistics)),
+        };
     }
 
     /// The shards of a column.
@@ -102,53 +110,14 @@ impl Journal for Job {
     fn save(
         &self,
         step: Tier,
-        course: &Course,
+        found: &Found,
         parts: Vec<Part<'_>>,
         kept: &[Column],
-    ) -> Result<(), JournalError> {
-        self.write(step, parts, kept, |record| record.course = Some(course.clone()))
-    }
-
-    fn finish(
-        &self,
-        step: Tier,
-        statistics: &TierStatistics,
-        parts: Vec<Part<'_>>,
-        kept: &[Column],
-    ) -> Result<(), JournalError> {
-        self.write(step, parts, kept, |record| {
-            (record.course, record.solved) = (None, Some(*statistics));
-        })
-    }
-
-    fn forget(&self, step: Tier, error: &JournalError) -> Result<(), JournalError> {
-        lock(&self.forgotten).push(format!("step {step} is computed again: {error}"));
-        self.write(step, Vec::new(), &[], |record| (record.course, record.solved) = (None, None))
-    }
-}
-
-impl Job {
-    /// What is written down of a step.
-    pub(crate) fn record(&self, step: Tier) -> Result<StepRecord, StoreError> {
-        if let Some(record) = lock(&self.steps).get(&step) {
-            return Ok(record.clone());
-        }
-        let record: StepRecord = self.store.get_state(&entry(step))?.unwrap_or_default();
-        lock(&self.steps).insert(step, record.clone());
-        Ok(record)
-    }
-
-    /// Writes down parts of a step in place of all but the `kept` ones.
-    fn write(
-        &self,
-        step: Tier,
-        parts: Vec<Part<'_>>,
-        kept: &[Column],
-        change: impl FnOnce(&mut StepRecord),
     ) -> Result<(), JournalError> {
         let before = self.record(step).map_err(failed)?;
         let mut record = before.clone();
         record.epoch += 1;
+        record.set_found(found);
         let epoch = Epoch(record.epoch);
         record.columns.retain(|(column, _)| kept.contains(column));
         let mut columns: BTreeMap<Column, u32> = record.columns.iter().copied().collect();
@@ -159,7 +128,6 @@ impl Job {
             }
         }
         record.columns = columns.into_iter().collect();
-        change(&mut record);
         let bytes: u64 = parts.iter().map(|part| bytes_of(&part.data)).sum();
         self.store.require_space(bytes).map_err(failed)?;
         let sealed: Vec<SealedEpoch> = parts
@@ -187,6 +155,23 @@ impl Job {
         }
         self.write_progress();
         Ok(())
+    }
+
+    fn forget(&self, step: Tier, error: &JournalError) -> Result<(), JournalError> {
+        lock(&self.forgotten).push(format!("step {step} is computed again: {error}"));
+        self.save(step, &Found::Nothing, Vec::new(), &[])
+    }
+}
+
+impl Job {
+    /// What is written down of a step.
+    pub(crate) fn record(&self, step: Tier) -> Result<StepRecord, StoreError> {
+        if let Some(record) = lock(&self.steps).get(&step) {
+            return Ok(record.clone());
+        }
+        let record: StepRecord = self.store.get_state(&entry(step))?.unwrap_or_default();
+        lock(&self.steps).insert(step, record.clone());
+        Ok(record)
     }
 }
 

@@ -12,7 +12,7 @@ use crate::{
     job::threads,
     needs::Needs,
     resources,
-    solving::{Solving, solve_and_report},
+    solving::{Solving, holds_no_solve, solve_and_report},
     target::TargetArgs,
 };
 
@@ -81,8 +81,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 
 fn open(args: &Args) -> Result<Job, Failure> {
     if !Job::exists(&args.dir) {
-        return Err(Failure::bad_input(format!("{} holds no solve", args.dir.display()))
-            .help("name the directory that was given to `solve --dir`"));
+        return Err(holds_no_solve(&args.dir));
     }
     Ok(Job::open(&args.dir, args.checkpoints.options())?)
 }

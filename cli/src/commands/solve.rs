@@ -118,10 +118,8 @@ fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Resul
 /// Parses a time such as `90s`, `10min` or `2h`.
 fn parse_duration(text: &str) -> Result<Duration, String> {
     let wrong = || format!("`{text}` is not a time; write for example 90s, 10min or 2h");
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    let number: f64 = number.parse().map_err(|_| wrong())?;
-    let seconds = match unit.trim() {
+    let (number, unit) = resources::number_and_unit(text).ok_or_else(wrong)?;
+    let seconds = match unit {
         "ms" => 1e-3,
         "" | "s" => 1.0,
         "m" | "min" => 60.0,

@@ -10,6 +10,7 @@ use ziggurat_worker::{Progress, progress_of};
 use crate::{
     failure::{Exit, Explain, Failure},
     output::{bytes, columns, duration, grouped, print, print_json},
+    solving::holds_no_solve,
 };
 
 /// Print how far a solve in a directory is, whether it is running or not
@@ -30,8 +31,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         .context(format!("cannot read the progress of {}", args.dir.display()))
         .or_help("resume the solve: it writes it again")?;
     let Some(progress) = progress else {
-        return Err(Failure::bad_input(format!("{} holds no solve", args.dir.display()))
-            .help("name the directory that was given to `solve --dir`"));
+        return Err(holds_no_solve(&args.dir));
     };
     if args.json {
         print_json(&progress)?

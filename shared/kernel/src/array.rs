@@ -73,12 +73,6 @@ impl<T: Pod + PartialEq> Array<T> {
     pub fn values(&self) -> &[T] {
         &self[..self.len() - PADDING]
     }
-
-    /// The values without the padding.
-    pub fn values_mut(&mut self) -> &mut [T] {
-        let len = self.len() - PADDING;
-        &mut self[..len]
-    }
 }
 
 impl<T: Pod> Deref for Array<T> {

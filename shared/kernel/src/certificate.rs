@@ -35,7 +35,7 @@ use crate::{
     simd::{Operation, Simd},
     slab::{Offers, Place, Placed, Slab, Sources, arrays},
     solve::thread_pool,
-    step::{ShardRange, in_order, ranges, split_off},
+    step::{both, parts_of, ranges, read_by, split_off},
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
     value::{Group, PADDING, Value},
     vector::Instructions,
@@ -228,9 +228,7 @@ impl<'a> Certifier<'a> {
     ) -> Option<Certificate> {
         let limit = self.encoding.default_shard_positions(tier);
         let waves = waves(self.encoding, self.encoding.shards(tier, limit));
-        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-        let read = read.into_iter().filter(|tier| tier.just_moved > 0);
-        let read = read.map(|tier| finals(tier).bound).fold(0.0, f64::max);
+        let read = read_by(tier).map(|tier| finals(tier).bound).fold(0.0, f64::max);
         let mut proof = Proof::new(bound, read)?;
         let finals = |tier| finals(tier); // for no longer than needed here
         let step = Unproven::new(self.encoding, &self.tables, tier, &waves, values, finals, &proof);
@@ -261,10 +259,9 @@ impl Distances {
         waves: &[Vec<Shard>],
         proof: &Proof,
     ) -> Result<Self, MemoryError> {
-        let tiers = if tier == tier.swap() { vec![tier] } else { vec![tier, tier.swap()] };
         let all = || {
             let start = |tier| memory.filled(proof.start, encoding.tier_len(tier) as usize);
-            tiers.iter().copied().map(start).collect::<Result<Vec<_>, _>>()
+            both(tier).map(start).collect::<Result<Vec<_>, _>>()
         };
         let live = || memory.filled(0, live_len(waves) as usize);
         Ok(Self { all: [all()?, all()?], live: [live()?, live()?] })
@@ -278,15 +275,9 @@ impl Distances {
 
     /// All of them, shard by shard.
     pub fn parts(&mut self, shards: &[Shard]) -> Vec<Part<'_>> {
-        let mut parts = Vec::new();
-        for (column, all) in [Column::Lower, Column::Upper].into_iter().zip(&mut self.all) {
-            let last = all.len() - 1;
-            let mut rest: Vec<&mut [u16]> = all.iter_mut().map(|all| &mut **all).collect();
-            for ShardRange { shard, range, orientation, values } in in_order(shards, last) {
-                let data = Data::U16(split_off(&mut rest[orientation], values.len()));
-                parts.push(Part { column, shard: shard as u32, range: range as u8, data });
-            }
-        }
+        let [lower, upper] = &mut self.all;
+        let mut parts = parts_of(Column::Lower, lower, shards, Data::U16);
+        parts.extend(parts_of(Column::Upper, upper, shards, Data::U16));
         parts
     }
 }

@@ -3,7 +3,8 @@
 use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    inner::InnerMoves, occupancy::Occupancies, routes::Routes, rules::Rules, value::Value,
+    inner::InnerMoves, occupancy::Occupancies, routes::Routes, rules::Rules, step::both,
+    value::Value,
 };
 
 /// The tables of a ruleset that the kernel works with.
@@ -82,7 +83,7 @@ impl<'a, T: Value> Context<'a, T> {
         tier: Tier,
         finals: impl Fn(Tier) -> &'a [T],
     ) -> Self {
-        let tiers = if tier == tier.swap() { vec![tier] } else { vec![tier, tier.swap()] };
+        let tiers: Vec<Tier> = both(tier).collect();
         let after_scoring = tiers
             .iter()
             .map(|tier| {

@@ -91,7 +91,7 @@ pub trait Journal: Sync {
     /// as long as the last.
     fn is_due(&self, unwritten: Duration, last: Duration) -> bool;
 
-    /// Writes down where a step is: its course and all `parts` of it, all or nothing, in place of what was
+    /// Writes down where a step is and all `parts` of it, all or nothing, in place of what was
     /// written before, of which only the columns in `kept` are still right, and stay.
     ///
     /// # Errors
@@ -99,19 +99,7 @@ pub trait Journal: Sync {
     fn save(
         &self,
         step: Tier,
-        course: &Course,
-        parts: Vec<Part<'_>>,
-        kept: &[Column],
-    ) -> Result<(), JournalError>;
-
-    /// Writes down the solution of a step, likewise.
-    ///
-    /// # Errors
-    /// If it cannot be written.
-    fn finish(
-        &self,
-        step: Tier,
-        statistics: &TierStatistics,
+        found: &Found,
         parts: Vec<Part<'_>>,
         kept: &[Column],
     ) -> Result<(), JournalError>;

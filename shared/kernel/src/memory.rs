@@ -52,7 +52,8 @@ pub struct MemoryError {
 #[derive(Debug)]
 pub struct Memory {
     files: Option<Arc<Files>>,
-    watch: Option<Watch>,
+    /// The thread that unmaps.
+    watch: Option<JoinHandle<()>>,
 }
 
 /// The files of arrays, and which places in memory they are mapped to.
@@ -62,10 +63,6 @@ struct Files {
     mappings: Mutex<Vec<(usize, usize)>>,
     ended: AtomicBool,
 }
-
-/// The thread that unmaps.
-#[derive(Debug)]
-struct Watch(Option<JoinHandle<()>>);
 
 impl Memory {
     /// Arrays are in memory.
@@ -86,10 +83,8 @@ impl Memory {
         let slack = (threads as u64 + 1) * TOUCHED_BETWEEN_LOOKS + limit_bytes / LATE_LOOKS;
         let limit = limit_bytes.saturating_sub(slack);
         let watched = Arc::clone(&files);
-        let watch = thread::Builder::new()
-            .name("memory".to_owned())
-            .spawn(move || watched.watch(limit))
-            .map(|thread| Watch(Some(thread)))?;
+        let watch =
+            thread::Builder::new().name("memory".to_owned()).spawn(move || watched.watch(limit))?;
         Ok(Self { files: Some(files), watch: Some(watch) })
     }
 
@@ -117,7 +112,7 @@ impl Drop for Memory {
         if let Some(files) = &self.files {
             files.ended.store(true, Ordering::Relaxed);
         }
-        if let Some(thread) = self.watch.take().and_then(|mut watch| watch.0.take()) {
+        if let Some(thread) = self.watch.take() {
             thread.thread().unpark();
             drop(thread.join()); // it does not matter any more how it ended
         }

@@ -21,13 +21,13 @@ use crate::{
     certificate::{Certificate, Distances},
     context::{Context, Tables},
     course::{Course, Goal},
-    journal::{Found, Journal, JournalError},
+    journal::{Column, Found, Journal, JournalError},
     memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
-    step::{StepState, first_of_step, halves},
+    step::{StepState, both, first_of_step, halves, parts_of, read_by},
     value::Value,
-    work::{Final, Ground, Work, value_parts},
+    work::{Final, Ground, Work},
 };
 
 /// The floating-point type values are computed in.
@@ -80,6 +80,14 @@ impl Settings {
         };
         let (certified, shard_positions, threads) = (true, None, 0);
         Self { precision, tolerance, certified, shard_positions, threads, simd: Simd::best() }
+    }
+
+    /// The number of threads that [`Settings::threads`] means.
+    pub fn thread_count(&self) -> usize {
+        match self.threads {
+            0 => std::thread::available_parallelism().map_or(1, usize::from),
+            threads => threads,
+        }
     }
 }
 
@@ -286,11 +294,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
 
 /// The working memory of all threads.
 fn scratch_bytes(encoding: &Encoding, settings: &Settings) -> u64 {
-    let threads = match settings.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    };
-    threads as u64
+    settings.thread_count() as u64
         * match settings.precision {
             Precision::F32 => Scratch::<f32>::bytes(encoding),
             Precision::F64 => Scratch::<f64>::bytes(encoding),
@@ -470,11 +474,10 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     /// What the journal knows of the solution of a step.
     fn found_solved(&self, tier: Tier) -> Result<Option<TierStatistics>, SolveError> {
         let Some(journal) = self.surroundings.journal else { return Ok(None) };
-        match journal.find(tier) {
-            Ok(Found::Solved(statistics)) => Ok(Some(statistics)),
-            Ok(Found::Begun(_) | Found::Nothing) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
+        Ok(match journal.find(tier)? {
+            Found::Solved(statistics) => Some(statistics),
+            Found::Begun(_) | Found::Nothing => None,
+        })
     }
 
     /// Hands both tiers of a step to `store`.
@@ -519,7 +522,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let journal = self.surroundings.journal.expect("without a journal, finals are in memory");
         if let Found::Solved(statistics) = journal.find(step)? {
             let mut values = self.ground(step).room::<T>()?;
-            let parts = value_parts(&mut values, &self.shards(step));
+            let parts = parts_of(Column::Values, &mut values, &self.shards(step), T::data);
             match journal.load(step, parts) {
                 Ok(()) => {
                     self.keep(step, values, statistics);
@@ -625,17 +628,6 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         // A display that panicked must not stop the solve.
         (self.tell.lock().unwrap_or_else(PoisonError::into_inner))(event);
     }
-}
-
-/// The tiers of a step: two, or one that is its own swap.
-fn both(step: Tier) -> impl Iterator<Item = Tier> {
-    [step].into_iter().chain((step != step.swap()).then(|| step.swap()))
-}
-
-/// The tiers that a step reads besides its own.
-pub(crate) fn read_by(step: Tier) -> impl Iterator<Item = Tier> {
-    let scored = both(step).map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-    scored.filter(|tier| tier.just_moved > 0)
 }
 
 /// Sweeps the step of a tier `supersteps` times, starting from one half and with one half for all

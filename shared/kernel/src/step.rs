@@ -11,6 +11,7 @@ use std::{
     sync::{Mutex, PoisonError},
 };
 
+use bytemuck::Pod;
 use rayon::prelude::*;
 use ziggurat_encoding::{Shard, Tier};
 
@@ -206,18 +207,15 @@ impl<T: Value> StepState<T> {
     /// that the last `row` supersteps made.
     pub fn parts(&mut self, row: usize) -> Vec<Part<'_>> {
         let Self { shards, published, differences, units, .. } = self;
-        let mut values: Vec<&mut [T]> = published.iter_mut().map(|all| &mut **all).collect();
+        let last = published.len() - 1;
+        let mut parts = parts_of(Column::Values, published, shards, T::data);
         let [first, second, third, fourth] = differences.each_mut().map(|all| &mut **all);
         let mut differences = [first, second, third, fourth];
         let mut units: &mut [[f32; DIFFERENCES]] = units;
-        let mut parts = Vec::new();
-        for ShardRange { shard, range, orientation, values: own } in
-            in_order(shards, values.len() - 1)
-        {
+        for ShardRange { shard, range, values: own, .. } in in_order(shards, last) {
             let mut add = |column, data| {
                 parts.push(Part { column, shard: shard as u32, range: range as u8, data });
             };
-            add(Column::Values, T::data(split_off(&mut values[orientation], own.len())));
             for (i, differences) in differences.iter_mut().enumerate() {
                 let changes = split_off(differences, own.len());
                 if i < row {
@@ -296,6 +294,24 @@ pub fn in_order(shards: &[Shard], last: usize) -> Vec<ShardRange> {
     all
 }
 
+/// The parts of a column, which has an array for each orientation.
+pub fn parts_of<'a, V: Pod>(
+    column: Column,
+    arrays: &'a mut [Array<V>],
+    shards: &[Shard],
+    data: impl Fn(&'a mut [V]) -> Data<'a>,
+) -> Vec<Part<'a>> {
+    let last = arrays.len() - 1;
+    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
+    let part = |ShardRange { shard, range, orientation, values }: ShardRange| Part {
+        column,
+        shard: shard as u32,
+        range: range as u8,
+        data: data(split_off(&mut rest[orientation], values.len())),
+    };
+    in_order(shards, last).into_iter().map(part).collect()
+}
+
 /// How many values the largest wave has, padded.
 fn live_len(shards: &[Shard]) -> usize {
     let of_wave = |wave: Range<usize>| shards[wave].iter().flat_map(padded_lengths).sum();
@@ -354,6 +370,17 @@ impl<T: Value> LiveShard<'_, T> {
 /// just moved.
 pub fn first_of_step(tier: Tier) -> Tier {
     if tier.just_moved >= tier.to_move { tier } else { tier.swap() }
+}
+
+/// The tiers of a step, by orientation: two, or one that is its own swap.
+pub fn both(step: Tier) -> impl Iterator<Item = Tier> {
+    [step].into_iter().chain((step != step.swap()).then(|| step.swap()))
+}
+
+/// The tiers that a step reads besides its own.
+pub fn read_by(step: Tier) -> impl Iterator<Item = Tier> {
+    let scored = both(step).map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
+    scored.filter(|tier| tier.just_moved > 0)
 }
 
 #[cfg(test)]

@@ -10,11 +10,11 @@ use crate::{
     certificate::{Certified, Distances, Proof, Unproven, waves},
     context::{Context, Tables},
     course::{Course, Task},
-    journal::{Column, Journal, Part},
+    journal::{Column, Found, Journal, Part},
     memory::{Memory, MemoryError},
     simd::Simd,
-    solve::{AsTierValues, Precision, TierStatistics, read_by},
-    step::{ShardRange, StepState, halves, in_order, split_off},
+    solve::{AsTierValues, Precision, TierStatistics},
+    step::{StepState, both, halves, parts_of, read_by},
     value::Value,
 };
 
@@ -81,10 +81,8 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
 
     /// Room for the values of each orientation.
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
-        let (tier, swap) = (self.tier, self.tier.swap());
-        let tiers = if tier == swap { vec![tier] } else { vec![tier, swap] };
         let room = |tier| self.memory.filled(U::default(), self.encoding.tier_len(tier) as usize);
-        tiers.into_iter().map(room).collect()
+        both(self.tier).map(room).collect()
     }
 }
 
@@ -131,12 +129,8 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             let values = halves(memory, &ground.rough_context(&finals))?;
             Stage::Rough(StepState::new(memory, values, shards.clone())?, finals)
         };
-        Ok(Self::new(ground, shards, course, stage))
-    }
-
-    fn new(ground: Ground<'a, T>, shards: Vec<Shard>, course: Course, stage: Stage<T>) -> Self {
         let waves = waves(ground.encoding, shards.clone());
-        Self { ground, shards, waves, course, stage, values_are_saved: false }
+        Ok(Self { ground, shards, waves, course, stage, values_are_saved: false })
     }
 
     /// Goes on where the journal is.
@@ -150,20 +144,19 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         journal: &dyn Journal,
     ) -> Result<Self, SolveError> {
         let memory = ground.memory;
+        let waves = waves(ground.encoding, shards.clone());
         let stage = if course.precision() != T::PRECISION {
             let state = StepState::new(memory, ground.room()?, shards.clone())?;
             Stage::Rough(state, ground.rough_finals()?)
         } else if let Some(proof) = course.proof() {
-            let waves = waves(ground.encoding, shards.clone());
             let distances = Distances::new(memory, ground.encoding, ground.tier, &waves, proof)?;
             Stage::Proof(ground.room()?, distances)
         } else {
             Stage::Fine(StepState::new(memory, ground.room()?, shards.clone())?)
         };
-        let mut work = Self::new(ground, shards, course, stage);
-        let (tier, parts) = (work.ground.tier, work.parts());
-        journal.load(tier, parts)?;
-        work.values_are_saved = true;
+        let tier = ground.tier;
+        let mut work = Self { ground, shards, waves, course, stage, values_are_saved: true };
+        journal.load(tier, work.parts())?;
         Ok(work)
     }
 
@@ -227,14 +220,14 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             }
             Task::Prove => {
                 let proof = course.proof().expect("a proof is under way");
-                if let Stage::Fine(_) = stage {
-                    let Stage::Fine(state) = std::mem::replace(stage, Stage::Between) else {
-                        unreachable!("it was just looked at");
-                    };
-                    let values = state.into_values();
-                    let distances = Distances::new(memory, encoding, tier, waves, proof)?;
-                    *stage = Stage::Proof(values, distances);
-                }
+                *stage = match std::mem::replace(stage, Stage::Between) {
+                    Stage::Fine(state) => {
+                        let values = state.into_values(); // gives back the memory of sweeps
+                        let distances = Distances::new(memory, encoding, tier, waves, proof)?;
+                        Stage::Proof(values, distances)
+                    }
+                    other => other,
+                };
                 let Stage::Proof(values, distances) = stage else {
                     unreachable!("sweeps are over");
                 };
@@ -263,10 +256,11 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     /// # Errors
     /// If the journal cannot.
     pub fn save(&mut self, journal: &dyn Journal) -> Result<(), SolveError> {
-        let (tier, course, kept) = (self.ground.tier, self.course.clone(), self.kept());
+        let (tier, kept) = (self.ground.tier, self.kept());
+        let found = Found::Begun(Box::new(self.course.clone()));
         let mut parts = self.parts();
         parts.retain(|part| !kept.contains(&part.column));
-        journal.save(tier, &course, parts, kept)?;
+        journal.save(tier, &found, parts, kept)?;
         self.values_are_saved = true;
         Ok(())
     }
@@ -287,7 +281,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 state.parts(if course.task() == Task::Sweep { course.row() } else { 0 })
             }
             Stage::Proof(values, distances) => {
-                let mut parts = value_parts(values, shards);
+                let mut parts = parts_of(Column::Values, values, shards, T::data);
                 if has_begun {
                     parts.extend(distances.parts(shards));
                 }
@@ -312,23 +306,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             Stage::Rough(..) | Stage::Between => unreachable!("the step is solved"),
         };
         if let Some(journal) = journal {
-            let mut parts = value_parts(&mut values, &self.shards);
+            let mut parts = parts_of(Column::Values, &mut values, &self.shards, T::data);
             parts.retain(|part| !kept.contains(&part.column));
-            journal.finish(self.ground.tier, &statistics, parts, kept)?;
+            journal.save(self.ground.tier, &Found::Solved(statistics), parts, kept)?;
         }
         Ok((values, statistics))
     }
-}
-
-/// The values of a step, shard by shard.
-pub fn value_parts<'v, T: Value>(values: &'v mut [Array<T>], shards: &[Shard]) -> Vec<Part<'v>> {
-    let last = values.len() - 1;
-    let mut rest: Vec<&mut [T]> = values.iter_mut().map(|all| &mut **all).collect();
-    let part = |ShardRange { shard, range, orientation, values }: ShardRange| Part {
-        column: Column::Values,
-        shard: shard as u32,
-        range: range as u8,
-        data: T::data(split_off(&mut rest[orientation], values.len())),
-    };
-    in_order(shards, last).into_iter().map(part).collect()
 }
