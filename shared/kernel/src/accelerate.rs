@@ -13,11 +13,10 @@
 //!
 //! The differences need little precision, being the small rest that is to be removed: a byte for each
 //! value, and for each *piece* of [`PIECE`] values what a unit of its bytes is worth. The inner products
-//! of a piece are integers, and the pieces are added in order: the result does not depend on threads.
+//! of a piece are integers; the pieces of a range of a shard are added in order, then the ranges: the
+//! result does not depend on who computes which.
 
-use rayon::prelude::*;
-
-use crate::value::Value;
+use crate::{grid::Grid, value::Value};
 
 /// The supersteps between two extrapolations.
 pub const DIFFERENCES: usize = 4;
@@ -46,13 +45,14 @@ pub struct Piece<'a, T> {
 }
 
 impl<T: Value> Piece<'_, T> {
-    /// Publishes the new values, keeps what they changed as a row of the differences, and returns
-    /// the largest change.
-    pub fn publish(&mut self, live: &[T], row: usize) -> f64 {
+    /// Publishes the new values, on a grid, keeps what they changed as a row of the differences, and
+    /// returns the largest change before rounding.
+    pub fn publish(&mut self, live: &[T], row: usize, grid: Grid) -> f64 {
         let Self { published, differences, units } = self;
-        let mut largest = T::default();
-        for (&new, old) in live.iter().zip(&**published) {
-            largest = largest.larger(new.distance(*old));
+        let (mut residual, mut largest) = (T::default(), T::default());
+        for (&new, &old) in live.iter().zip(&**published) {
+            residual = residual.larger(new.distance(old));
+            largest = largest.larger(T::from_f64(grid.round(new.to_f64())).distance(old));
         }
         let largest = largest.to_f64();
         // A reciprocal that overflows would make a change of nothing not a number.
@@ -62,15 +62,16 @@ impl<T: Value> Piece<'_, T> {
         for ((&new, old), difference) in
             live.iter().zip(&mut **published).zip(&mut *differences[row])
         {
-            let change = (new.to_f64() - old.to_f64()) as f32;
+            let new = grid.round(new.to_f64());
+            let change = (new - old.to_f64()) as f32;
             *difference = (change * per_unit + ROUND).to_bits() as i8;
-            *old = new;
+            *old = T::from_f64(new);
         }
-        largest
+        residual.to_f64()
     }
 
     /// The inner products of the differences.
-    fn products(&self) -> Products {
+    pub fn products(&self) -> Products {
         let mut products = Products::default();
         for (i, row) in products.iter_mut().enumerate() {
             for (j, product) in row.iter_mut().enumerate().take(i + 1) {
@@ -82,8 +83,8 @@ impl<T: Value> Piece<'_, T> {
         products
     }
 
-    /// Adds multiples of the differences to the values. They remain chances.
-    fn add(&mut self, multiples: &[f64; DIFFERENCES]) {
+    /// Adds multiples of the differences to the values, which remain chances on the grid.
+    pub fn add(&mut self, multiples: &Multiples, grid: Grid) {
         let Self { published, differences, units } = self;
         let factor = |i: usize| (multiples[i] * f64::from(units[i])) as f32;
         let factors: [f32; DIFFERENCES] = std::array::from_fn(factor);
@@ -94,32 +95,39 @@ impl<T: Value> Piece<'_, T> {
                 + factors[1] * f32::from(b)
                 + factors[2] * f32::from(c)
                 + factors[3] * f32::from(d);
-            *value = T::from_f64((value.to_f64() + f64::from(change)).clamp(0.0, 1.0));
+            let moved = (value.to_f64() + f64::from(change)).clamp(0.0, 1.0);
+            *value = T::from_f64(grid.round(moved));
         }
     }
 }
 
 /// Inner products of the differences; the lower triangle counts.
-type Products = [[f64; DIFFERENCES]; DIFFERENCES];
+pub type Products = [[f64; DIFFERENCES]; DIFFERENCES];
 
-/// Moves the values of all pieces to where the last [`DIFFERENCES`] supersteps were heading.
-pub fn extrapolate<T: Value>(pieces: &mut [Piece<'_, T>]) {
-    let parts: Vec<Products> = pieces.par_iter().map(Piece::products).collect();
+/// What multiple of each difference an extrapolation adds to the values.
+pub type Multiples = [f64; DIFFERENCES];
+
+/// Adds inner products.
+pub fn add(total: &mut Products, more: &Products) {
+    for (total, more) in total.as_flattened_mut().iter_mut().zip(more.as_flattened()) {
+        *total += more;
+    }
+}
+
+/// What leads to where supersteps were heading, from the inner products of all ranges of shards,
+/// each with its place; `None` if that is nowhere.
+pub fn multiples(mut ranges: Vec<(u32, Products)>) -> Option<Multiples> {
+    ranges.sort_by_key(|&(place, _)| place);
     let mut products = Products::default();
-    for part in parts {
-        for (total, add) in products.as_flattened_mut().iter_mut().zip(part.as_flattened()) {
-            *total += add;
-        }
+    for (_, part) in &ranges {
+        add(&mut products, part);
     }
-    if let Some(weights) = weights(products) {
-        let mut before = 0.0;
-        let multiples = weights.map(|weight| {
-            let multiple = -before;
-            before += weight;
-            multiple
-        });
-        pieces.par_iter_mut().for_each(|piece| piece.add(&multiples));
-    }
+    let mut before = 0.0;
+    Some(weights(products)?.map(|weight| {
+        let multiple = -before;
+        before += weight;
+        multiple
+    }))
 }
 
 /// The weights with sum 1 that make the weighted sum of the differences smallest; `None` if
@@ -151,6 +159,7 @@ fn weights(mut products: Products) -> Option<[f64; DIFFERENCES]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Precision;
 
     #[test]
     fn weights_find_the_limit_of_a_sum_of_as_many_geometric_sequences() {
@@ -175,7 +184,7 @@ mod tests {
 
     #[test]
     fn published_changes_are_known_to_half_a_unit() {
-        let live: Vec<f64> = (0..1000).map(|i| 0.5 + 1e-9 * f64::from(i).sin()).collect();
+        let exact: Vec<f64> = (0..1000).map(|i| 0.5 + 1e-9 * f64::from(i).sin()).collect();
         let before = vec![0.5; 1000];
         let mut published = before.clone();
         let mut bytes = vec![[0i8; 1000]; DIFFERENCES];
@@ -186,10 +195,12 @@ mod tests {
             differences: std::array::from_fn(|_| &mut rest.next().unwrap()[..]),
             units: &mut units,
         };
-        let residual = piece.publish(&live, 2);
+        let grid = Grid::FIRST.after(1e-9, Precision::F64);
+        let residual = piece.publish(&exact, 2, grid);
         assert!(residual > 0.99e-9 && residual <= 1e-9);
-        assert_eq!(live, published);
-        for ((new, old), &byte) in live.iter().zip(&before).zip(&bytes[2]) {
+        let errors = exact.iter().zip(&published).map(|(a, b)| (a - b).abs());
+        assert!(errors.fold(0.0, f64::max) <= grid.unit() / 2.0);
+        for ((new, old), &byte) in published.iter().zip(&before).zip(&bytes[2]) {
             let error = (new - old - f64::from(byte) * f64::from(units[2])).abs();
             assert!(error <= 0.501 * f64::from(units[2]), "{error}");
         }

@@ -2,30 +2,85 @@
 //!
 //! A step is swept in `f32` first, to about what `f32` can tell, then in `f64`, then proven; a proof that
 //! fails sends it back. A [`Course`] decides all of this from residuals and proofs alone: it holds no
-//! values and does nothing itself, so it is the same in one process and on many machines, and
-//! written down it is all that is needed, beside the values, to go on.
+//! values and does nothing itself. It gives [orders](Order) and takes their [outcomes](Outcome), so it is
+//! the same in one process and on many machines, and written down it is all that is needed, beside
+//! the values, to go on.
 
 use serde::{Deserialize, Serialize};
+use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    accelerate::DIFFERENCES,
+    accelerate::{DIFFERENCES, Multiples, Products, multiples},
     certificate::{Certificate, Growth, Proof, Verdict},
     convergence::{Convergence, Next},
-    solve::{Precision, TierStatistics},
+    grid::Grid,
+    solve::{Precision, Settings, TierStatistics},
 };
 
 /// What is to be done next for a step.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Task {
-    /// A superstep, or if there are no values yet, one that starts from one half everywhere.
-    Sweep,
-    /// An extrapolation from the last supersteps.
-    Extrapolate,
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub enum Order {
+    /// A superstep.
+    Sweep {
+        /// The place of its changes in the row that the next extrapolation looks at.
+        row: usize,
+        /// What values are published as multiples of.
+        grid: Grid,
+    },
+    /// The inner products of the changes of a row of supersteps.
+    Measure,
+    /// An extrapolation from a row of supersteps.
+    Extrapolate {
+        /// What multiples of their changes are added to the values.
+        multiples: Multiples,
+        /// What values are published as multiples of.
+        grid: Grid,
+    },
     /// The conversion of all values from `f32` to `f64`.
     Widen,
-    /// An interval sweep.
+    /// An interval sweep of a proof; the first sets all intervals to its start.
+    Prove(Proof),
+}
+
+/// What came of an order.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Outcome {
+    /// Of [`Order::Sweep`]: the largest change of any value.
+    Swept(f64),
+    /// Of [`Order::Measure`]: for every range of a shard, by its place in the order of positions, its
+    /// part of the inner products.
+    Measured(Vec<(u32, Products)>),
+    /// Of [`Order::Extrapolate`] and [`Order::Widen`].
+    Done,
+    /// Of [`Order::Prove`].
+    Proved(Growth),
+}
+
+impl Outcome {
+    /// What came of an order that several carried out together, each for some of the shards; `None` if
+    /// they did not carry out the same order.
+    pub fn and(self, other: Self) -> Option<Self> {
+        Some(match (self, other) {
+            (Self::Swept(a), Self::Swept(b)) => Self::Swept(a.max(b)),
+            (Self::Measured(mut all), Self::Measured(more)) => {
+                all.extend(more);
+                Self::Measured(all)
+            }
+            (Self::Done, Self::Done) => Self::Done,
+            (Self::Proved(a), Self::Proved(b)) => Self::Proved(a.and(b)),
+            _ => return None,
+        })
+    }
+}
+
+/// Which of the orders is next.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+enum Task {
+    Sweep,
+    Measure,
+    Extrapolate(Multiples),
+    Widen,
     Prove,
-    /// Nothing: the step is solved.
     Done,
 }
 
@@ -44,6 +99,26 @@ pub struct Goal {
     pub error: f64,
 }
 
+/// The part of what a level may add to the bound that is left to the error of its values: the
+/// smaller it is, the more supersteps, and the fewer interval sweeps.
+const ERROR_OF_LEVEL: f64 = 0.25;
+
+impl Goal {
+    /// For the step of a tier, if the tiers it reads are proven to `read`. Every level gets as much of the
+    /// tolerance beyond the levels below it.
+    pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, read: f64) -> Self {
+        let Settings { tolerance, certified, precision, .. } = *settings;
+        if !certified {
+            return Self { precision, certified, bound: 1.0, read, error: tolerance };
+        }
+        let levels = 2 * encoding.ruleset().pieces() - 1;
+        let level = tier.just_moved + tier.to_move - 1;
+        let each = tolerance / f64::from(levels);
+        let bound = (f64::from(level) * each).max(read + each / 2.0);
+        Self { precision, certified, bound, read, error: each * ERROR_OF_LEVEL }
+    }
+}
+
 /// How much smaller the estimated error has to be if a proof failed.
 const TRY_HARDER: f64 = 8.0;
 
@@ -56,6 +131,7 @@ pub struct Course {
     convergence: Convergence,
     /// The place of the next superstep in its row.
     row: usize,
+    grid: Grid,
     proof: Option<Proof>,
     statistics: TierStatistics,
 }
@@ -73,14 +149,29 @@ impl Course {
             precision: Precision::F32,
             convergence,
             row: 0,
+            grid: Grid::FIRST,
             proof: None,
             statistics: TierStatistics::default(),
         }
     }
 
-    /// What is to be done next.
-    pub fn task(&self) -> Task {
-        self.task
+    /// What is to be done next; `None` if the step is solved.
+    pub fn order(&self) -> Option<Order> {
+        let &Self { row, grid, .. } = self;
+        Some(match self.task {
+            Task::Sweep => Order::Sweep { row, grid },
+            Task::Measure => Order::Measure,
+            Task::Extrapolate(multiples) => Order::Extrapolate { multiples, grid },
+            Task::Widen => Order::Widen,
+            Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
+            Task::Done => return None,
+        })
+    }
+
+    /// Whether this is a place to go on from later, with the values, [`Course::row`] rows of changes and
+    /// [`Course::distances`].
+    pub fn can_be_saved(&self) -> bool {
+        matches!(self.task, Task::Sweep | Task::Prove)
     }
 
     /// The type of the values at the moment.
@@ -88,10 +179,15 @@ impl Course {
         self.precision
     }
 
-    /// How many of the last supersteps are to be remembered for the next extrapolation, or all of
-    /// them if it is due: the place of the next one in their row.
+    /// How many of the last supersteps are to be remembered for the next extrapolation.
     pub fn row(&self) -> usize {
-        self.row
+        // Before a proof, they are forgotten.
+        if self.task == Task::Sweep { self.row } else { 0 }
+    }
+
+    /// Whether the distances of a proof are to be remembered.
+    pub fn distances(&self) -> bool {
+        self.proof().is_some_and(|proof| proof.sweeps() > 0)
     }
 
     /// The proof under way.
@@ -104,17 +200,52 @@ impl Course {
         &self.statistics
     }
 
+    /// Takes note of what came of the last order.
+    ///
+    /// # Panics
+    /// If it is not an outcome of that order.
+    pub fn take(&mut self, outcome: Outcome) {
+        match (self.task, outcome) {
+            (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
+            (Task::Measure, Outcome::Measured(products)) => {
+                self.task = match multiples(products) {
+                    Some(multiples) => Task::Extrapolate(multiples),
+                    None => Task::Sweep,
+                };
+            }
+            (Task::Extrapolate(_), Outcome::Done) => self.task = Task::Sweep,
+            (Task::Widen, Outcome::Done) => {
+                self.precision = Precision::F64;
+                self.sweep_again();
+            }
+            (Task::Prove, Outcome::Proved(growth)) => self.proved(growth),
+            (task, outcome) => panic!("{outcome:?} is no outcome of {task:?}"),
+        }
+    }
+
+    /// Whether [`Course::take`] can take an outcome.
+    pub fn expects(&self, outcome: &Outcome) -> bool {
+        matches!(
+            (self.task, outcome),
+            (Task::Sweep, Outcome::Swept(_))
+                | (Task::Measure, Outcome::Measured(_))
+                | (Task::Extrapolate(_) | Task::Widen, Outcome::Done)
+                | (Task::Prove, Outcome::Proved(_))
+        )
+    }
+
     /// A superstep was made, and this was its largest change.
-    pub fn swept(&mut self, residual: f64) {
+    fn swept(&mut self, residual: f64) {
         self.statistics.supersteps += 1;
         self.statistics.residual = residual;
         // Rows of differences are kept in turn, whether they are extrapolated from or not.
         self.row = (self.row + 1) % DIFFERENCES;
+        self.grid = self.grid.after(residual, self.precision);
         let next = self.convergence.after(residual);
         self.statistics.error_estimate = self.convergence.error;
         self.task = match next {
             Next::Sweep => Task::Sweep,
-            Next::Extrapolate => Task::Extrapolate,
+            Next::Extrapolate => Task::Measure,
             Next::Done if self.precision != self.goal.precision => Task::Widen,
             Next::Done if self.goal.certified => return self.prove(),
             Next::Done => Task::Done,
@@ -122,17 +253,6 @@ impl Course {
         if self.task == Task::Widen {
             self.statistics.supersteps_in_f32 = self.statistics.supersteps;
         }
-    }
-
-    /// An extrapolation was made.
-    pub fn extrapolated(&mut self) {
-        (self.row, self.task) = (0, Task::Sweep);
-    }
-
-    /// The values are `f64` now.
-    pub fn widened(&mut self) {
-        self.precision = Precision::F64;
-        self.sweep_again();
     }
 
     fn sweep_again(&mut self) {
@@ -149,10 +269,7 @@ impl Course {
     }
 
     /// An interval sweep was made, and this is what it did.
-    ///
-    /// # Panics
-    /// If no proof is under way.
-    pub fn proved(&mut self, growth: Growth) {
+    fn proved(&mut self, growth: Growth) {
         match self.proof.as_mut().expect("a proof is under way").after(growth) {
             Verdict::Sweep => {}
             Verdict::Refused => self.refused(),

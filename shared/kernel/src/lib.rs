@@ -9,6 +9,7 @@ mod convergence;
 mod course;
 mod dense;
 mod gather;
+mod grid;
 mod inner;
 mod journal;
 mod layout;
@@ -30,12 +31,16 @@ mod value;
 mod vector;
 mod work;
 
+pub use accelerate::{Multiples, Products};
 pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
-pub use course::{Course, Goal, Task};
+
+pub use course::{Course, Goal, Order, Outcome};
+pub use grid::Grid;
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
 pub use memory::{Memory, MemoryError};
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,
-    TierStatistics, TierValues, plan, solve, time_supersteps,
+    TierStatistics, TierValues, plan, shards, solve, time_supersteps,
 };
+pub use step::{both, first_of_step, read_by, waves};

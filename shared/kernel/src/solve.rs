@@ -21,6 +21,7 @@ use crate::{
     certificate::{Certificate, Distances},
     context::{Context, Tables},
     course::{Course, Goal},
+    grid::Grid,
     journal::{Column, Found, Journal, JournalError},
     memory::{Memory, MemoryError},
     scratch::Scratch,
@@ -253,8 +254,10 @@ fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
     batches
 }
 
-fn shard_limit(encoding: &Encoding, settings: &Settings, tier: Tier) -> u64 {
-    settings.shard_positions.unwrap_or_else(|| encoding.default_shard_positions(tier))
+/// The shards of the step of a tier.
+pub fn shards(encoding: &Encoding, settings: &Settings, tier: Tier) -> Vec<Shard> {
+    let default = || encoding.default_shard_positions(tier);
+    encoding.shards(tier, settings.shard_positions.unwrap_or_else(default))
 }
 
 /// What solving `encoding`'s ruleset with `settings` will do and need.
@@ -274,7 +277,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         let mut working = 0;
         for &tier in &batch {
             let positions = encoding.step_len(tier);
-            let shards = encoding.shards(tier, shard_limit(encoding, settings, tier));
+            let shards = shards(encoding, settings, tier);
             // What is solved in `f32` first takes less, together with the final tiers in `f32`.
             let sweeping = match settings.precision {
                 Precision::F32 => StepState::<f32>::bytes(&shards),
@@ -376,10 +379,6 @@ impl AsTierValues for f64 {
         TierValues::F64(values)
     }
 }
-
-/// The part of what a level may add to the bound that is left to the error of its values: the
-/// smaller it is, the more supersteps, and the fewer interval sweeps.
-const ERROR_OF_LEVEL: f64 = 0.25;
 
 /// A step to be solved.
 #[derive(Clone, Copy)]
@@ -538,7 +537,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     }
 
     fn shards(&self, tier: Tier) -> Vec<Shard> {
-        self.encoding.shards(tier, shard_limit(self.encoding, self.settings, tier))
+        shards(self.encoding, self.settings, tier)
     }
 
     /// What the work on a step stands on.
@@ -605,23 +604,12 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             }
         }
         self.tell(Event::StepStarted { step });
-        Work::start(ground, shards, Course::new(self.goal(tier)))
-    }
-
-    /// What the values of the step of a tier are to come to. Every level gets as much of the
-    /// tolerance beyond the levels below it.
-    fn goal(&self, tier: Tier) -> Goal {
-        let Settings { tolerance, certified, precision, .. } = *self.settings;
-        let read = read_by(tier).filter_map(|tier| self.finals.get(&tier)).map(Final::bound);
-        let read = read.fold(0.0, f64::max);
-        if !certified {
-            return Goal { precision, certified, bound: 1.0, read, error: tolerance };
-        }
-        let levels = 2 * self.encoding.ruleset().pieces() - 1;
-        let level = tier.just_moved + tier.to_move - 1;
-        let each = tolerance / f64::from(levels);
-        let bound = (f64::from(level) * each).max(read + each / 2.0);
-        Goal { precision, certified, bound, read, error: each * ERROR_OF_LEVEL }
+        let read = read_by(tier).map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
+        Work::start(
+            ground,
+            shards,
+            Course::new(Goal::new(self.encoding, self.settings, tier, read)),
+        )
     }
 
     fn tell(&self, event: Event) {
@@ -661,14 +649,14 @@ fn time_supersteps_in<T: Value>(
         .map(|tier| (tier, Array::filled(T::from_f64(0.5), encoding.tier_len(tier) as usize)))
         .collect();
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
-    let shards = encoding.shards(first, shard_limit(encoding, settings, first));
+    let shards = shards(encoding, settings, first);
     let memory = Memory::anonymous();
     let mut state = StepState::new(&memory, halves(&memory, &context)?, shards)?;
     Ok(pool.install(|| {
         (0..supersteps)
             .map(|i| {
                 let start = Instant::now();
-                state.superstep(&context, i as usize % DIFFERENCES, settings.simd);
+                state.superstep(&context, i as usize % DIFFERENCES, Grid::FIRST, settings.simd);
                 start.elapsed()
             })
             .collect()

@@ -16,9 +16,10 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Shard, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, PIECE, Piece, extrapolate},
+    accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add},
     array::Array,
     context::Context,
+    grid::Grid,
     journal::{Column, Data, Part},
     memory::{Memory, MemoryError},
     scratch::Scratch,
@@ -57,7 +58,7 @@ const MOST_WAVES: u64 = 8;
 const WAVE_SHARDS: u64 = 4;
 
 /// The waves of a superstep in order: ranges of shards with about as many positions each.
-fn waves(shards: &[Shard]) -> Vec<Range<usize>> {
+pub fn waves(shards: &[Shard]) -> Vec<Range<usize>> {
     let count = (shards.len() as u64 / WAVE_SHARDS).clamp(1, MOST_WAVES);
     let total: u64 = shards.iter().map(Shard::len).sum();
     let (mut start, mut positions) = (shards.len(), 0);
@@ -140,11 +141,17 @@ impl<T: Value> StepState<T> {
         values + DIFFERENCES as u64 * differences + pieces * piece as u64
     }
 
-    /// Sweeps every shard once, wave by wave, and keeps the changes as a row of the differences.
-    /// Returns the residual: the largest change of any value.
-    pub fn superstep(&mut self, context: &Context<'_, T>, row: usize, simd: Simd) -> f64 {
+    /// Sweeps every shard once, wave by wave, publishes the values on a grid, and keeps the changes as a
+    /// row of the differences. Returns the residual: the largest change of any value.
+    pub fn superstep(
+        &mut self,
+        context: &Context<'_, T>,
+        row: usize,
+        grid: Grid,
+        simd: Simd,
+    ) -> f64 {
         let waves = waves(&self.shards).into_iter();
-        waves.map(|wave| self.sweep(wave, context, row, simd)).fold(0.0, f64::max)
+        waves.map(|wave| self.sweep(wave, context, row, grid, simd)).fold(0.0, f64::max)
     }
 
     /// Sweeps the shards of a wave and publishes the result. Returns the largest change.
@@ -153,6 +160,7 @@ impl<T: Value> StepState<T> {
         wave: Range<usize>,
         context: &Context<'_, T>,
         row: usize,
+        grid: Grid,
         simd: Simd,
     ) -> f64 {
         let Self { shards, live, published, scratch, .. } = self;
@@ -187,15 +195,31 @@ impl<T: Value> StepState<T> {
         };
         let changes = pieces(shards, published, differences, units, &wave)
             .into_par_iter()
-            .map(|(place, mut piece)| piece.publish(own(&place, piece.published.len()), row));
+            .map(|(place, mut piece)| piece.publish(own(&place, piece.published.len()), row, grid));
         changes.reduce(|| 0.0, f64::max)
     }
 
-    /// Moves the values to where the last [`DIFFERENCES`] supersteps, a row of them, were heading.
-    pub fn extrapolate(&mut self) {
+    /// The inner products of the changes of the last [`DIFFERENCES`] supersteps, a row of them, by range
+    /// of a shard.
+    pub fn measure(&mut self) -> Vec<(u32, Products)> {
         let Self { shards, published, differences, units, .. } = self;
         let pieces = pieces(shards, published, differences, units, &(0..shards.len()));
-        extrapolate(&mut pieces.into_iter().map(|(_, piece)| piece).collect::<Vec<_>>());
+        let of_piece = |(place, piece): &(OwnPlace, Piece<'_, T>)| (place.order, piece.products());
+        let mut ranges: Vec<(u32, Products)> = Vec::new();
+        for (order, products) in pieces.par_iter().map(of_piece).collect::<Vec<_>>() {
+            match ranges.last_mut() {
+                Some((last, total)) if *last == order => add(total, &products),
+                _ => ranges.push((order, products)),
+            }
+        }
+        ranges
+    }
+
+    /// Adds multiples of those changes to the values.
+    pub fn extrapolate(&mut self, multiples: &Multiples, grid: Grid) {
+        let Self { shards, published, differences, units, .. } = self;
+        let pieces = pieces(shards, published, differences, units, &(0..shards.len()));
+        pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples, grid));
     }
 
     /// The values of each orientation, once the step is solved.
@@ -233,6 +257,8 @@ impl<T: Value> StepState<T> {
 
 /// Where the own values of a piece are: in which range of which shard.
 struct OwnPlace {
+    /// The place of the range among all of them.
+    order: u32,
     shard: usize,
     range: usize,
     start: usize,
@@ -250,7 +276,8 @@ fn pieces<'a, T: Value>(
     let mut differences = differences.each_mut().map(|all| &mut **all);
     let mut units = units.iter_mut();
     let mut pieces = Vec::new();
-    for part in in_order(shards, rest.len() - 1) {
+    for (order, part) in in_order(shards, rest.len() - 1).into_iter().enumerate() {
+        let order = order as u32;
         for start in (0..part.values.len()).step_by(PIECE) {
             let len = PIECE.min(part.values.len() - start);
             let piece = Piece {
@@ -259,7 +286,8 @@ fn pieces<'a, T: Value>(
                 units: units.next().expect("the shards fit"),
             };
             if wanted.contains(&part.shard) {
-                pieces.push((OwnPlace { shard: part.shard, range: part.range, start }, piece));
+                pieces
+                    .push((OwnPlace { order, shard: part.shard, range: part.range, start }, piece));
             }
         }
     }
@@ -391,6 +419,7 @@ mod tests {
     use super::*;
     use crate::{
         Precision,
+        accelerate::multiples,
         context::Tables,
         convergence::{Convergence, Next},
     };
@@ -414,16 +443,23 @@ mod tests {
 
     /// Makes supersteps until little changes, and returns how many.
     fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
-        (1..).find(|_| state.superstep(context, 0, Simd::best()) <= 1e-15).unwrap()
+        let mut superstep = |_: &usize| state.superstep(context, 0, Grid::FINEST, Simd::best());
+        (1..).find(|i| superstep(i) <= 1e-15).unwrap()
     }
 
     fn iterate(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
         let mut convergence = Convergence::new(Precision::F64, 1e-13);
+        let mut grid = Grid::FIRST;
         for superstep in 0.. {
-            let residual = state.superstep(context, superstep % DIFFERENCES, Simd::best());
+            let row = superstep % DIFFERENCES;
+            let residual = state.superstep(context, row, grid, Simd::best());
+            grid = grid.after(residual, Precision::F64);
             match convergence.after(residual) {
                 Next::Sweep => {}
-                Next::Extrapolate => state.extrapolate(),
+                Next::Extrapolate => {
+                    let multiples = multiples(state.measure()).expect("values change");
+                    state.extrapolate(&multiples, grid);
+                }
                 Next::Done => return superstep + 1,
             }
         }

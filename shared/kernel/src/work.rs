@@ -9,7 +9,7 @@ use crate::{
     array::Array,
     certificate::{Certified, Distances, Proof, Unproven, waves},
     context::{Context, Tables},
-    course::{Course, Task},
+    course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, Part},
     memory::{Memory, MemoryError},
     simd::Simd,
@@ -162,7 +162,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
 
     /// Whether the step is solved.
     pub fn is_done(&self) -> bool {
-        self.course.task() == Task::Done
+        self.course.order().is_none()
     }
 
     /// Interval sweeps of the proof under way, if there is one.
@@ -180,35 +180,45 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     /// # Errors
     /// If there is no room for it.
     pub fn advance(&mut self) -> Result<(), MemoryError> {
-        let Self { ground, shards, waves, course, stage, values_are_saved } = self;
+        let Some(order) = self.course.order() else { return Ok(()) };
+        let outcome = self.carry_out(&order)?;
+        self.course.take(outcome);
+        Ok(())
+    }
+
+    fn carry_out(&mut self, order: &Order) -> Result<Outcome, MemoryError> {
+        let Self { ground, shards, waves, stage, values_are_saved, .. } = self;
         let Ground { encoding, memory, tier, simd, .. } = *ground;
-        match course.task() {
-            Task::Sweep => {
-                *values_are_saved = false;
+        *values_are_saved &= matches!(order, Order::Measure | Order::Prove(_));
+        Ok(match order {
+            &Order::Sweep { row, grid } => {
                 if let Stage::Proof(values, _) = stage {
                     let values = std::mem::take(values);
                     *stage = Stage::Between; // gives back the memory of the proof
                     *stage = Stage::Fine(StepState::new(memory, values, shards.clone())?);
                 }
-                let row = course.row();
-                course.swept(match stage {
+                Outcome::Swept(match stage {
                     Stage::Rough(state, finals) => {
-                        state.superstep(&ground.rough_context(finals), row, simd)
+                        state.superstep(&ground.rough_context(finals), row, grid, simd)
                     }
-                    Stage::Fine(state) => state.superstep(&ground.context(), row, simd),
+                    Stage::Fine(state) => state.superstep(&ground.context(), row, grid, simd),
                     Stage::Proof(..) | Stage::Between => unreachable!("a proof was ended"),
-                });
+                })
             }
-            Task::Extrapolate => {
-                *values_are_saved = false;
+            Order::Measure => Outcome::Measured(match stage {
+                Stage::Rough(state, _) => state.measure(),
+                Stage::Fine(state) => state.measure(),
+                Stage::Proof(..) | Stage::Between => unreachable!("sweeps were made"),
+            }),
+            Order::Extrapolate { multiples, grid } => {
                 match stage {
-                    Stage::Rough(state, _) => state.extrapolate(),
-                    Stage::Fine(state) => state.extrapolate(),
+                    Stage::Rough(state, _) => state.extrapolate(multiples, *grid),
+                    Stage::Fine(state) => state.extrapolate(multiples, *grid),
                     Stage::Proof(..) | Stage::Between => unreachable!("sweeps were made"),
                 }
-                course.extrapolated();
+                Outcome::Done
             }
-            Task::Widen => {
+            Order::Widen => {
                 let Stage::Rough(state, _) = std::mem::replace(stage, Stage::Between) else {
                     unreachable!("sweeps in f32 were made");
                 };
@@ -216,10 +226,9 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 let values = rough.map(|values| values.converted(memory));
                 let values = values.collect::<Result<_, _>>()?;
                 *stage = Stage::Fine(StepState::new(memory, values, shards.clone())?);
-                course.widened();
+                Outcome::Done
             }
-            Task::Prove => {
-                let proof = course.proof().expect("a proof is under way");
+            Order::Prove(proof) => {
                 *stage = match std::mem::replace(stage, Stage::Between) {
                     Stage::Fine(state) => {
                         let values = state.into_values(); // gives back the memory of sweeps
@@ -238,17 +247,14 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 };
                 let tables = ground.tables_in_f64();
                 let step = Unproven::new(encoding, tables, tier, waves, &values, finals, proof);
-                let growth = step.sweep(distances, simd);
-                course.proved(growth);
+                Outcome::Proved(step.sweep(distances, simd))
             }
-            Task::Done => {}
-        }
-        Ok(())
+        })
     }
 
     /// Whether the step is at a place where [`Work::save`] can write it down.
     pub fn can_be_saved(&self) -> bool {
-        matches!(self.course.task(), Task::Sweep | Task::Prove)
+        self.course.can_be_saved()
     }
 
     /// Writes the step down.
@@ -273,16 +279,12 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     /// All that is to be remembered.
     fn parts(&mut self) -> Vec<Part<'_>> {
         let Self { shards, course, stage, .. } = self;
-        let has_begun = course.proof().is_some_and(|proof| proof.sweeps() > 0);
         match stage {
             Stage::Rough(state, _) => state.parts(course.row()),
-            Stage::Fine(state) => {
-                // Before a proof, differences are forgotten.
-                state.parts(if course.task() == Task::Sweep { course.row() } else { 0 })
-            }
+            Stage::Fine(state) => state.parts(course.row()),
             Stage::Proof(values, distances) => {
                 let mut parts = parts_of(Column::Values, values, shards, T::data);
-                if has_begun {
+                if course.distances() {
                     parts.extend(distances.parts(shards));
                 }
                 parts

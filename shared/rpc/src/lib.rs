@@ -1,0 +1,1 @@
+//! The protocol between coordinator, workers and their users, and who may speak it.

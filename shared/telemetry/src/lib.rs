@@ -1,0 +1,1 @@
+//! Logs, metrics and health, as those who run services look at them.
