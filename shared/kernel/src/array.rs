@@ -17,6 +17,9 @@ pub struct Array<T> {
     storage: Storage<T>,
 }
 
+/// How many values are looked at together for whether they are used.
+const UNUSED: usize = 4 << 10;
+
 #[derive(Debug)]
 enum Storage<T> {
     Small(Vec<T>),
@@ -56,7 +59,8 @@ impl<T: Pod + PartialEq> Array<T> {
         self
     }
 
-    /// The same values in another type.
+    /// The same values in another type. What is 0 is left as it is, so that room that was never used
+    /// takes no memory.
     ///
     /// # Errors
     /// If there is no room for them.
@@ -65,7 +69,11 @@ impl<T: Pod + PartialEq> Array<T> {
         T: Value,
     {
         let mut array = memory.filled(U::default(), self.values().len())?;
-        array.iter_mut().zip(&**self).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
+        for (to, from) in array.chunks_mut(UNUSED).zip(self.chunks(UNUSED)) {
+            if from.iter().any(|&value| value != T::default()) {
+                to.iter_mut().zip(from).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
+            }
+        }
         Ok(array)
     }
 

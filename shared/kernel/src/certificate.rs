@@ -14,7 +14,11 @@
 //! leads to; shards of one wave are swept at the same time and see each other's ends as they were
 //! before it.
 
-use std::{cmp::Reverse, collections::BTreeMap, ops::Range};
+use std::{
+    cmp::Reverse,
+    collections::{BTreeMap, HashMap},
+    ops::Range,
+};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -26,6 +30,7 @@ use crate::{
     block,
     context::{Context, Tables},
     gather::gather,
+    halo::STRIP,
     journal::{Column, Data, Part},
     layout::Block,
     memory::{Memory, MemoryError},
@@ -35,8 +40,9 @@ use crate::{
     simd::{Operation, Simd},
     slab::{Offers, Place, Placed, Slab, Sources, arrays},
     solve::thread_pool,
-    step::{both, parts_of, ranges, read_by, split_off},
+    step::{both, fill, parts_of, ranges, read_by, split_off},
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
+    team::{ExchangeError, Strip, Team},
     value::{Group, PADDING, Value},
     vector::Instructions,
 };
@@ -185,7 +191,7 @@ impl Proof {
 /// A step whose values are to be proven.
 pub struct Unproven<'a, T> {
     context: Context<'a, f64>,
-    waves: &'a [Vec<Shard>],
+    cut: &'a Cut,
     /// By orientation.
     values: Vec<&'a [T]>,
     /// By orientation, what scoring a piece leads to; `None` if that wins.
@@ -227,17 +233,18 @@ impl<'a> Certifier<'a> {
         bound: f64,
     ) -> Option<Certificate> {
         let limit = self.encoding.default_shard_positions(tier);
-        let waves = waves(self.encoding, self.encoding.shards(tier, limit));
+        let cut = Cut::new(self.encoding, self.encoding.shards(tier, limit));
         let read = read_by(tier).map(|tier| finals(tier).bound).fold(0.0, f64::max);
         let mut proof = Proof::new(bound, read)?;
         let finals = |tier| finals(tier); // for no longer than needed here
-        let step = Unproven::new(self.encoding, &self.tables, tier, &waves, values, finals, &proof);
-        let mut distances =
-            Distances::new(&Memory::anonymous(), self.encoding, tier, &waves, &proof)
-                .expect("memory that is not in files is there or ends the process");
+        let step = Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
+        let mut distances = Distances::new(&Memory::anonymous(), self.encoding, tier, &cut, None)
+            .expect("memory that is not in files is there or ends the process");
+        distances.reset(&proof, &cut.shards, None);
         self.pool.install(|| {
             loop {
-                match proof.after(step.sweep(&mut distances, Simd::best())) {
+                let growth = step.sweep(&mut distances, Simd::best(), None);
+                match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
                     Verdict::Proven(certificate) => return Some(certificate),
                     Verdict::Refused => return None,
@@ -248,29 +255,53 @@ impl<'a> Certifier<'a> {
 }
 
 impl Distances {
-    /// The distances before the first interval sweep.
+    /// Room for distances, which are all 0.
     ///
     /// # Errors
-    /// If there is no room for them.
+    /// If there is none.
     pub fn new(
         memory: &Memory,
         encoding: &Encoding,
         tier: Tier,
-        waves: &[Vec<Shard>],
-        proof: &Proof,
+        cut: &Cut,
+        team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
+        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
         let all = || {
-            let start = |tier| memory.filled(proof.start, encoding.tier_len(tier) as usize);
-            both(tier).map(start).collect::<Result<Vec<_>, _>>()
+            let room = |tier| memory.filled(0, encoding.tier_len(tier) as usize);
+            both(tier).map(room).collect::<Result<Vec<_>, _>>()
         };
-        let live = || memory.filled(0, live_len(waves) as usize);
+        let live = || memory.filled(0, cut.live_len(own) as usize);
         Ok(Self { all: [all()?, all()?], live: [live()?, live()?] })
+    }
+
+    /// Sets all to what they are before the first interval sweep of a proof.
+    pub fn reset(&mut self, proof: &Proof, shards: &[Shard], team: Option<&Team<'_>>) {
+        for arrays in &mut self.all {
+            fill(arrays, proof.start, shards, team);
+        }
+    }
+
+    /// Takes over what the others have of the halo.
+    ///
+    /// # Errors
+    /// If they cannot be reached.
+    pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
+        let barrier = team.barrier(|_| true);
+        barrier.give(|Strip { orientation, values, .. }, packed| {
+            for end in &self.all {
+                packed.push_distances(&end[*orientation][values.clone()], &[0; STRIP]);
+            }
+        })?;
+        let [lower, upper] = &mut self.all;
+        barrier.take(&mut [lower, upper], |packed, own| packed.change_distances(own))
     }
 
     /// The most bytes they take.
     pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
-        4 * (positions + live_len(&waves(encoding, shards.to_vec())) + 3 * PADDING as u64)
+        let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
+        4 * (positions + live + 3 * PADDING as u64)
     }
 
     /// All of them, shard by shard.
@@ -280,11 +311,6 @@ impl Distances {
         parts.extend(parts_of(Column::Upper, upper, shards, Data::U16));
         parts
     }
-}
-
-/// How many positions the largest wave has.
-fn live_len(waves: &[Vec<Shard>]) -> u64 {
-    waves.iter().map(|wave| wave.iter().map(Shard::len).sum()).max().unwrap_or(0)
 }
 
 /// A bound on the sum of all rounding errors of an end, in f64. All numbers are between 0 and 1. There
@@ -308,19 +334,44 @@ fn rounding(largest: f64) -> f64 {
     largest.log2().ceil().exp2() * f64::EPSILON / 4.0
 }
 
-/// The shards in the order they are swept, those at the same time together: a move forward that
-/// leaves a shard leads to an earlier wave.
-pub fn waves(encoding: &Encoding, shards: Vec<Shard>) -> Vec<Vec<Shard>> {
+/// A step cut into shards.
+#[derive(Debug)]
+pub struct Cut {
+    /// The shards.
+    pub shards: Vec<Shard>,
+    /// The order of interval sweeps: places of shards, those that are swept at the same time together. A
+    /// move forward that leaves a shard leads to an earlier wave.
+    waves: Vec<Vec<usize>>,
+}
+
+impl Cut {
+    /// The order of shards.
+    pub fn new(encoding: &Encoding, shards: Vec<Shard>) -> Self {
+        let waves = waves(encoding, &shards);
+        Self { shards, waves }
+    }
+
+    /// How many positions the largest wave has of some shards.
+    fn live_len(&self, own: impl Fn(usize) -> bool) -> u64 {
+        let of_wave = |wave: &Vec<usize>| {
+            let own = wave.iter().filter(|&&shard| own(shard));
+            own.map(|&shard| self.shards[shard].len()).sum()
+        };
+        self.waves.iter().map(of_wave).max().unwrap_or(0)
+    }
+}
+
+fn waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Vec<usize>> {
     let squares = &encoding.geometry().shared;
-    let mut waves: BTreeMap<Reverse<u64>, Vec<Shard>> = BTreeMap::new();
-    for shard in shards {
+    let mut waves: BTreeMap<Reverse<u64>, Vec<usize>> = BTreeMap::new();
+    for (i, shard) in shards.iter().enumerate() {
         let pieces = squares.iter().zip(&shard.prefix);
         let progress = pieces
             .filter_map(|(square, &digit)| match square.occupant(digit)? {
                 Occupant::Own(at) | Occupant::Opponent(at) => Some(u64::from(at)),
             })
             .sum();
-        waves.entry(Reverse(progress)).or_default().push(shard);
+        waves.entry(Reverse(progress)).or_default().push(i);
     }
     waves.into_values().collect()
 }
@@ -331,7 +382,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         encoding: &'s Encoding,
         tables: &'s Tables,
         tier: Tier,
-        waves: &'s [Vec<Shard>],
+        cut: &'s Cut,
         values: &[&'s [T]],
         finals: impl Fn(Tier) -> Certified<'s, T>,
         proof: &Proof,
@@ -343,21 +394,32 @@ impl<'s, T: Value> Unproven<'s, T> {
         let values = context.tiers.iter().map(len).zip(values);
         let values = values.map(|(len, values)| &values[..len]).collect();
         let margin = rounding_margin(&tables.rules);
-        Self { context, waves, values, finals, unit: proof.unit, margin }
+        Self { context, cut, values, finals, unit: proof.unit, margin }
     }
 
-    /// Computes both ends of all intervals.
-    pub fn sweep(&self, distances: &mut Distances, simd: Simd) -> Growth {
+    /// Computes both ends of all intervals, or of those of a team's member.
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
+    pub fn sweep(
+        &self,
+        distances: &mut Distances,
+        simd: Simd,
+        team: Option<&Team<'_>>,
+    ) -> Result<Growth, ExchangeError> {
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
+        let Cut { shards, waves } = self.cut;
         let Distances { all, live } = distances;
         let mut growth = Growth::default();
-        for wave in self.waves {
+        for wave in waves {
+            let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
+            let own: Vec<&Shard> = wave.iter().copied().filter(own).map(|i| &shards[i]).collect();
             let memory = || (Scratch::new(encoding), Decoded::default());
             let others = &*all;
-            let of_wave = own_distances(live, wave);
+            let of_wave = own_distances(live, &own);
             growth = growth.and(
-                wave.par_iter()
+                own.par_iter()
                     .zip(of_wave)
                     .with_max_len(1)
                     .map_init(memory, |memory, (shard, live)| {
@@ -365,8 +427,23 @@ impl<'s, T: Value> Unproven<'s, T> {
                     })
                     .reduce(Growth::default, Growth::and),
             );
-            let swept = own_distances(live, wave);
-            for (shard, swept) in wave.iter().zip(swept) {
+            let swept = own_distances(live, &own);
+            let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
+            if let Some(barrier) = &barrier {
+                let places: HashMap<_, _> = wave
+                    .iter()
+                    .filter(|&&shard| team.is_some_and(|team| team.owns(shard)))
+                    .zip(&swept)
+                    .collect();
+                barrier.give(|strip, packed| {
+                    let Strip { shard, range, start, orientation, values } = strip;
+                    for (swept, old) in places[shard].iter().zip(&*all) {
+                        let new = &swept[*range][*start..start + values.len()];
+                        packed.push_distances(new, &old[*orientation][values.clone()]);
+                    }
+                })?;
+            }
+            for (shard, swept) in own.iter().zip(swept) {
                 for (distances, swept) in all.iter_mut().zip(swept) {
                     for ((orientation, range), swept) in
                         ranges(shard, last).into_iter().flatten().zip(swept)
@@ -375,8 +452,12 @@ impl<'s, T: Value> Unproven<'s, T> {
                     }
                 }
             }
+            if let Some(barrier) = &barrier {
+                let [lower, upper] = &mut *all;
+                barrier.take(&mut [lower, upper], |packed, own| packed.change_distances(own))?;
+            }
         }
-        growth
+        Ok(growth)
     }
 
     /// Computes both ends of the intervals of a shard.
@@ -407,7 +488,7 @@ impl<'s, T: Value> Unproven<'s, T> {
 }
 
 /// The distances of each shard of a wave.
-fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[Shard]) -> Vec<ShardDistances<'a>> {
+fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<ShardDistances<'a>> {
     let mut rest = live.each_mut().map(|live| &mut **live);
     let range = |range: &Range<u64>| (range.end - range.start) as usize;
     wave.iter()
@@ -583,10 +664,7 @@ impl<'t> Decoded<'t> {
             to.plain.extend(from.plain.iter().map(&mut plainly));
             to.again.clear();
             to.again.extend(from.again.iter().map(|&(place, route)| {
-                let single = route.single.map_or(0, |list| routes.values(list).source_reach());
-                let turned = route.turned.map_or(&[][..], |list| routes.blocks(list));
-                let ends = turned.iter().map(|b| b.from + b.source_rows * b.block.columns);
-                (add(plain.other(), place, ends.fold(single, usize::max)), route)
+                (add(plain.other(), place, routes.again_source_reach(route)), route)
             }));
             to.wins.clone_from(&from.wins);
         }

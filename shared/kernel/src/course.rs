@@ -137,6 +137,9 @@ pub struct Course {
 }
 
 impl Course {
+    /// The type in which every step begins.
+    pub const FIRST: Precision = Precision::F32;
+
     /// The course of a step of which nothing is known yet.
     pub fn new(goal: Goal) -> Self {
         let convergence = match goal.precision {
@@ -146,7 +149,7 @@ impl Course {
         Self {
             goal,
             task: Task::Sweep,
-            precision: Precision::F32,
+            precision: Self::FIRST,
             convergence,
             row: 0,
             grid: Grid::FIRST,
@@ -209,7 +212,10 @@ impl Course {
             (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
             (Task::Measure, Outcome::Measured(products)) => {
                 self.task = match multiples(products) {
-                    Some(multiples) => Task::Extrapolate(multiples),
+                    Some(multiples) => {
+                        self.grid = self.grid.for_extrapolation(self.precision);
+                        Task::Extrapolate(multiples)
+                    }
                     None => Task::Sweep,
                 };
             }

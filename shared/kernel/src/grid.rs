@@ -16,6 +16,9 @@ pub struct Grid(i32);
 /// The grid is finer than the residual by so many powers of two.
 const BITS: i32 = 4;
 
+/// The grid of extrapolated values is finer than that before by so many.
+const EXTRAPOLATED_BITS: i32 = 8;
+
 impl Grid {
     /// Before the first residual is known.
     pub const FIRST: Self = Self(-12);
@@ -32,16 +35,26 @@ impl Grid {
         self.0
     }
 
+    /// Nothing is ever finer in a precision.
+    fn finest(precision: Precision) -> i32 {
+        match precision {
+            Precision::F32 => -30,
+            Precision::F64 => Self::FINEST.0,
+        }
+    }
+
     /// The grid after a superstep. It never becomes coarser, so that all that was published before is on
     /// it, too.
     pub fn after(self, residual: f64, precision: Precision) -> Self {
-        let finest = match precision {
-            Precision::F32 => -30,
-            Precision::F64 => Self::FINEST.0,
-        };
+        let finest = Self::finest(precision);
         // The exponent of a number, of which 0 has the smallest.
         let exponent = (residual.to_bits() >> 52) as i32 - 1023;
         Self((exponent - BITS).clamp(finest, self.0.max(finest)))
+    }
+
+    /// The grid for the values of an extrapolation, which may remove most of the residual.
+    pub fn for_extrapolation(self, precision: Precision) -> Self {
+        Self((self.0 - EXTRAPOLATED_BITS).max(Self::finest(precision)))
     }
 
     /// What values are multiples of.

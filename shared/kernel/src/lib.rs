@@ -10,13 +10,16 @@ mod course;
 mod dense;
 mod gather;
 mod grid;
+mod halo;
 mod inner;
 mod journal;
 mod layout;
 mod lists;
+mod member;
 mod memory;
 mod occupancy;
 mod pass;
+mod reads;
 mod routes;
 mod rows;
 mod rules;
@@ -26,6 +29,7 @@ mod slab;
 mod solve;
 mod step;
 mod sweep;
+mod team;
 mod turn;
 mod value;
 mod vector;
@@ -37,6 +41,7 @@ pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
 pub use course::{Course, Goal, Order, Outcome};
 pub use grid::Grid;
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
+pub use member::{Assignment, Member, Sources, take_part};
 pub use memory::{Memory, MemoryError};
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
@@ -44,3 +49,5 @@ pub use solve::{
     TierStatistics, TierValues, plan, shards, solve, time_supersteps,
 };
 pub use step::{both, first_of_step, read_by, waves};
+pub use team::{Exchange, ExchangeError};
+pub use work::{JobTables, Place};

@@ -191,6 +191,14 @@ impl Routes {
         route.picked.map_or(plain, |list| plain.max(self.values(list).source_reach()))
     }
 
+    /// How many values of a source a route needs where the mover rolls again.
+    pub fn again_source_reach(&self, route: &Route) -> usize {
+        let single = route.single.map_or(0, |list| self.values(list).source_reach());
+        let turned = route.turned.map_or(&[][..], |list| self.blocks(list));
+        let ends = turned.iter().map(|b| b.from + b.source_rows * b.block.columns);
+        ends.fold(single, usize::max)
+    }
+
     /// A slab, if slabs are dense.
     #[inline(always)]
     pub fn dense(&self, budgets: Budgets) -> Option<&DenseSlab> {

@@ -20,15 +20,16 @@ use crate::{
     array::Array,
     certificate::{Certificate, Distances},
     context::{Context, Tables},
-    course::{Course, Goal},
+    course::{Course, Goal, Order},
     grid::Grid,
-    journal::{Column, Found, Journal, JournalError},
+    journal::{Column, Found, Journal, JournalError, Part},
     memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
-    step::{StepState, both, first_of_step, halves, parts_of, read_by},
+    step::{StepState, both, first_of_step, parts_of, read_by},
+    team::ExchangeError,
     value::Value,
-    work::{Final, Ground, Work},
+    work::{Final, Ground, JobTables, Place, Work},
 };
 
 /// The floating-point type values are computed in.
@@ -216,6 +217,12 @@ pub enum SolveError {
     /// There is no room for an array.
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    /// Another member of a team could not be reached.
+    #[error(transparent)]
+    Exchange(#[from] ExchangeError),
+    /// An order does not fit where the step is.
+    #[error("the order does not fit where the step is")]
+    Order,
     /// What must not be lost could not be written down or read.
     #[error(transparent)]
     Journal(#[from] JournalError),
@@ -393,9 +400,7 @@ struct Solver<'a, T> {
     settings: &'a Settings,
     surroundings: Surroundings<'a>,
     tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
-    tables: Tables,
-    /// For the first supersteps, and for proofs, if they are not [`Solver::tables`].
-    other_tables: Option<Tables>,
+    tables: JobTables,
     positions_swept: AtomicU64,
     /// The tiers that are still read.
     finals: HashMap<Tier, Final<T>>,
@@ -408,17 +413,12 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         surroundings: Surroundings<'a>,
         tell: &'a mut (dyn FnMut(Event) + Send),
     ) -> Self {
-        let other_tables = match T::PRECISION {
-            Precision::F64 => Some(Tables::new::<f32>(encoding)),
-            Precision::F32 => settings.certified.then(|| Tables::new::<f64>(encoding)),
-        };
         Self {
             encoding,
             settings,
             surroundings,
             tell: Mutex::new(tell),
-            tables: Tables::new::<T>(encoding),
-            other_tables,
+            tables: JobTables::new(encoding, settings),
             positions_swept: AtomicU64::new(0),
             finals: HashMap::new(),
         }
@@ -542,10 +542,9 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
 
     /// What the work on a step stands on.
     fn ground(&self, tier: Tier) -> Ground<'_, T> {
-        let Self { encoding, settings, tables, other_tables, finals, .. } = self;
-        let memory = self.surroundings.memory;
-        let other_tables = other_tables.as_ref().unwrap_or(tables);
-        Ground { encoding, memory, tables, other_tables, tier, finals, simd: settings.simd }
+        let Self { encoding, settings, tables, finals, .. } = self;
+        let (memory, simd) = (self.surroundings.memory, settings.simd);
+        Ground { encoding, memory, tables, tier, finals, simd, team: None }
     }
 
     /// The values of both orientations of a step.
@@ -555,47 +554,49 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
         let Surroundings { cancelled, journal, .. } = self.surroundings;
         let positions = self.encoding.step_len(tier);
-        let (mut work, mut saved) = (self.begin(step, tier)?, Instant::now());
-        while !work.is_done() {
+        let (mut course, mut work) = self.begin(step, tier)?;
+        let mut saved = Instant::now();
+        while let Some(order) = course.order() {
             let started = Instant::now();
-            let supersteps = work.statistics().supersteps;
-            work.advance()?;
-            let TierStatistics { supersteps: superstep, residual, .. } = *work.statistics();
-            if superstep > supersteps {
+            course.take(work.carry_out(&order)?);
+            if matches!(order, Order::Sweep { .. }) {
+                let TierStatistics { supersteps: superstep, residual, .. } = *course.statistics();
                 let before = self.positions_swept.fetch_add(positions, Ordering::Relaxed);
                 let positions_swept = before + positions;
                 self.tell(Event::Superstep { step, superstep, residual, positions_swept });
             }
-            if let Some(sweep) = work.interval_sweeps() {
-                self.tell(Event::Certifying { step, sweep });
+            if let Some(proof) = course.proof() {
+                self.tell(Event::Certifying { step, sweep: proof.sweeps() });
             }
             let stops = cancelled.load(Ordering::Relaxed);
-            if let Some(journal) = journal.filter(|_| work.can_be_saved())
+            if let Some(journal) = journal.filter(|_| course.can_be_saved())
                 && (stops || journal.is_due(saved.elapsed(), started.elapsed()))
             {
-                work.save(journal)?;
+                work.save(&course, journal)?;
                 saved = Instant::now();
             }
-            if stops && work.can_be_saved() {
+            if stops && course.can_be_saved() {
                 return Err(SolveError::Cancelled);
             }
         }
-        let solved = work.finish(journal)?;
+        let statistics = *course.statistics();
+        let values = work.finish(statistics, journal)?;
         self.tell(Event::StepFinished { step });
-        Ok(solved)
+        Ok((values, statistics))
     }
 
     /// Goes on where the journal says that the step is, or starts.
-    fn begin(&self, step: usize, tier: Tier) -> Result<Work<'_, T>, SolveError> {
+    fn begin(&self, step: usize, tier: Tier) -> Result<(Course, Work<'_, T>), SolveError> {
         let (ground, shards) = (self.ground(tier), self.shards(tier));
         if let Some(journal) = self.surroundings.journal
             && let Found::Begun(course) = journal.find(tier)?
         {
             let supersteps = course.statistics().supersteps;
-            match Work::resume(ground, shards.clone(), *course, journal) {
+            let load = |parts: Vec<Part<'_>>| journal.load(tier, parts);
+            match Work::resume(ground, shards.clone(), Place::of(&course), &load) {
                 Ok(work) => {
                     self.tell(Event::StepResumed { step, supersteps });
-                    return Ok(work);
+                    return Ok((*course, work));
                 }
                 Err(SolveError::Journal(error)) if error.is_damage => {
                     journal.forget(tier, &error)?
@@ -605,11 +606,9 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         }
         self.tell(Event::StepStarted { step });
         let read = read_by(tier).map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
-        Work::start(
-            ground,
-            shards,
-            Course::new(Goal::new(self.encoding, self.settings, tier, read)),
-        )
+        let course = Course::new(Goal::new(self.encoding, self.settings, tier, read));
+        let work = Work::start(ground, shards, course.precision())?;
+        Ok((course, work))
     }
 
     fn tell(&self, event: Event) {
@@ -651,16 +650,19 @@ fn time_supersteps_in<T: Value>(
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
     let shards = shards(encoding, settings, first);
     let memory = Memory::anonymous();
-    let mut state = StepState::new(&memory, halves(&memory, &context)?, shards)?;
-    Ok(pool.install(|| {
+    let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
+    let halves = both(first).map(half).collect::<Result<_, _>>()?;
+    let mut state = StepState::new(&memory, halves, shards, None)?;
+    pool.install(|| {
         (0..supersteps)
             .map(|i| {
                 let start = Instant::now();
-                state.superstep(&context, i as usize % DIFFERENCES, Grid::FIRST, settings.simd);
-                start.elapsed()
+                let row = i as usize % DIFFERENCES;
+                state.superstep(&context, row, Grid::FIRST, settings.simd, None)?;
+                Ok(start.elapsed())
             })
             .collect()
-    }))
+    })
 }
 
 /// A pool of so many threads, one per core for 0.

@@ -7,6 +7,7 @@
 //! were published at the last barrier, so the result does not depend on threads or timing.
 
 use std::{
+    collections::HashMap,
     ops::Range,
     sync::{Mutex, PoisonError},
 };
@@ -20,12 +21,14 @@ use crate::{
     array::Array,
     context::Context,
     grid::Grid,
+    halo::STRIP,
     journal::{Column, Data, Part},
     memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
     slab::{Place, Placed, arrays},
     sweep::{SweepSlab, for_each_pair_of_slabs},
+    team::{ExchangeError, Strip, Team},
     value::{PADDING, Value},
 };
 
@@ -115,14 +118,16 @@ impl<T: Value> StepState<T> {
         memory: &Memory,
         values: Vec<Array<T>>,
         shards: Vec<Shard>,
+        team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
+        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
         let positions = values.iter().map(|values| values.values().len()).sum();
         let differences = || memory.filled(0, positions);
         let ranges = in_order(&shards, values.len() - 1).into_iter();
         let pieces = ranges.map(|range| range.values.len().div_ceil(PIECE)).sum();
         Ok(Self {
             published: values,
-            live: memory.filled(T::default(), live_len(&shards))?,
+            live: memory.filled(T::default(), live_len(&shards, own))?,
             differences: [differences()?, differences()?, differences()?, differences()?],
             units: vec![[0.0; DIFFERENCES]; pieces],
             shards,
@@ -133,7 +138,7 @@ impl<T: Value> StepState<T> {
     /// The most bytes a state takes.
     pub fn bytes(shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
-        let live = live_len(shards) as u64;
+        let live = live_len(shards, |_| true) as u64;
         let values = (positions + live + 3 * PADDING as u64) * size_of::<T>() as u64;
         let differences = positions + PADDING as u64;
         let piece = size_of::<[f32; DIFFERENCES]>() + size_of::<Piece<'_, T>>();
@@ -141,17 +146,25 @@ impl<T: Value> StepState<T> {
         values + DIFFERENCES as u64 * differences + pieces * piece as u64
     }
 
-    /// Sweeps every shard once, wave by wave, publishes the values on a grid, and keeps the changes as a
-    /// row of the differences. Returns the residual: the largest change of any value.
+    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes the values on a
+    /// grid, and keeps the changes as a row of the differences. Returns the residual: the largest change of
+    /// any value.
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
     pub fn superstep(
         &mut self,
         context: &Context<'_, T>,
         row: usize,
         grid: Grid,
         simd: Simd,
-    ) -> f64 {
-        let waves = waves(&self.shards).into_iter();
-        waves.map(|wave| self.sweep(wave, context, row, grid, simd)).fold(0.0, f64::max)
+        team: Option<&Team<'_>>,
+    ) -> Result<f64, ExchangeError> {
+        let mut residual = 0.0;
+        for wave in waves(&self.shards) {
+            residual = self.sweep(wave, context, (row, grid), simd, team)?.max(residual);
+        }
+        Ok(residual)
     }
 
     /// Sweeps the shards of a wave and publishes the result. Returns the largest change.
@@ -159,16 +172,19 @@ impl<T: Value> StepState<T> {
         &mut self,
         wave: Range<usize>,
         context: &Context<'_, T>,
-        row: usize,
-        grid: Grid,
+        (row, grid): (usize, Grid),
         simd: Simd,
-    ) -> f64 {
+        team: Option<&Team<'_>>,
+    ) -> Result<f64, ExchangeError> {
         let Self { shards, live, published, scratch, .. } = self;
         let scratch = &*scratch;
+        let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
-        let parts: Vec<LiveShard<'_, T>> = shards[wave.clone()]
-            .iter()
+        let parts: Vec<LiveShard<'_, T>> = wave
+            .clone()
+            .filter(own)
+            .map(|i| &shards[i])
             .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
             .collect();
         parts.into_par_iter().with_max_len(1).for_each(|shard| {
@@ -180,30 +196,54 @@ impl<T: Value> StepState<T> {
         });
         let Self { shards, published, live, differences, units, .. } = self;
         let mut end = 0;
-        let starts: Vec<[usize; 2]> = shards[wave.clone()]
-            .iter()
-            .map(|shard| {
-                padded_lengths(shard).map(|length| {
+        let starts: Vec<[usize; 2]> = wave
+            .clone()
+            .map(|i| match own(&i) {
+                true => padded_lengths(&shards[i]).map(|length| {
                     end += length;
                     end - length
-                })
+                }),
+                false => [0; 2],
             })
             .collect();
-        let own = |place: &OwnPlace, len: usize| {
-            let start = starts[place.shard - wave.start][place.range] + place.start;
+        let swept = |shard: usize, range: usize, start: usize, len: usize| {
+            let start = starts[shard - wave.start][range] + start;
             &live[start..start + len]
         };
-        let changes = pieces(shards, published, differences, units, &wave)
-            .into_par_iter()
-            .map(|(place, mut piece)| piece.publish(own(&place, piece.published.len()), row, grid));
-        changes.reduce(|| 0.0, f64::max)
+        let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
+        if let Some(barrier) = &barrier {
+            barrier.give(|Strip { shard, range, start, orientation, values }, packed| {
+                let new = swept(*shard, *range, *start, values.len());
+                packed.push_values(new, &published[*orientation][values.clone()], grid);
+            })?;
+        }
+        let wanted = |shard: usize| wave.contains(&shard) && own(&shard);
+        let changes = pieces(shards, published, differences, units, wanted).into_par_iter().map(
+            |(OwnPlace { shard, range, start, .. }, mut piece)| {
+                piece.publish(swept(shard, range, start, piece.published.len()), row, grid)
+            },
+        );
+        let residual = changes.reduce(|| 0.0, f64::max);
+        if let Some(barrier) = &barrier {
+            barrier.take(&mut [published], |packed, halo| packed.change_values(halo, grid))?;
+        }
+        Ok(residual)
+    }
+
+    /// Takes over what the others have of the halo, of which this one has nothing but 0.
+    ///
+    /// # Errors
+    /// If they cannot be reached.
+    pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
+        fill_halo(&mut self.published, team)
     }
 
     /// The inner products of the changes of the last [`DIFFERENCES`] supersteps, a row of them, by range
     /// of a shard.
-    pub fn measure(&mut self) -> Vec<(u32, Products)> {
+    pub fn measure(&mut self, team: Option<&Team<'_>>) -> Vec<(u32, Products)> {
+        let own = |shard| team.is_none_or(|team| team.owns(shard));
         let Self { shards, published, differences, units, .. } = self;
-        let pieces = pieces(shards, published, differences, units, &(0..shards.len()));
+        let pieces = pieces(shards, published, differences, units, own);
         let of_piece = |(place, piece): &(OwnPlace, Piece<'_, T>)| (place.order, piece.products());
         let mut ranges: Vec<(u32, Products)> = Vec::new();
         for (order, products) in pieces.par_iter().map(of_piece).collect::<Vec<_>>() {
@@ -216,10 +256,35 @@ impl<T: Value> StepState<T> {
     }
 
     /// Adds multiples of those changes to the values.
-    pub fn extrapolate(&mut self, multiples: &Multiples, grid: Grid) {
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
+    pub fn extrapolate(
+        &mut self,
+        multiples: &Multiples,
+        grid: Grid,
+        team: Option<&Team<'_>>,
+    ) -> Result<(), ExchangeError> {
+        let own = |shard| team.is_none_or(|team| team.owns(shard));
         let Self { shards, published, differences, units, .. } = self;
-        let pieces = pieces(shards, published, differences, units, &(0..shards.len()));
+        let barrier = team.map(|team| team.barrier(|_| true));
+        let copy = |strip: &&Strip| published[strip.orientation][strip.values.clone()].to_vec();
+        let before: HashMap<_, _> = barrier
+            .iter()
+            .flat_map(|barrier| barrier.given())
+            .flatten()
+            .map(|strip| ((strip.orientation, strip.values.clone()), copy(&strip)))
+            .collect();
+        let pieces = pieces(shards, published, differences, units, own);
         pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples, grid));
+        if let Some(barrier) = &barrier {
+            barrier.give(|Strip { orientation, values, .. }, packed| {
+                let old = &before[&(*orientation, values.clone())];
+                packed.push_values(&published[*orientation][values.clone()], old, grid);
+            })?;
+            barrier.take(&mut [published], |packed, halo| packed.change_values(halo, grid))?;
+        }
+        Ok(())
     }
 
     /// The values of each orientation, once the step is solved.
@@ -270,7 +335,7 @@ fn pieces<'a, T: Value>(
     published: &'a mut [Array<T>],
     differences: &'a mut [Array<i8>; DIFFERENCES],
     units: &'a mut [[f32; DIFFERENCES]],
-    wanted: &Range<usize>,
+    wanted: impl Fn(usize) -> bool,
 ) -> Vec<(OwnPlace, Piece<'a, T>)> {
     let mut rest = published.iter_mut().map(|all| &mut **all).collect::<Vec<_>>();
     let mut differences = differences.each_mut().map(|all| &mut **all);
@@ -285,7 +350,7 @@ fn pieces<'a, T: Value>(
                 differences: differences.each_mut().map(|all| split_off(all, len)),
                 units: units.next().expect("the shards fit"),
             };
-            if wanted.contains(&part.shard) {
+            if wanted(part.shard) {
                 pieces
                     .push((OwnPlace { order, shard: part.shard, range: part.range, start }, piece));
             }
@@ -340,23 +405,45 @@ pub fn parts_of<'a, V: Pod>(
     in_order(shards, last).into_iter().map(part).collect()
 }
 
-/// How many values the largest wave has, padded.
-fn live_len(shards: &[Shard]) -> usize {
-    let of_wave = |wave: Range<usize>| shards[wave].iter().flat_map(padded_lengths).sum();
+/// How many values the largest wave has of some shards, padded.
+fn live_len(shards: &[Shard], own: impl Fn(usize) -> bool) -> usize {
+    let of_wave = |wave: Range<usize>| {
+        wave.filter(|&i| own(i)).flat_map(|i| padded_lengths(&shards[i])).sum()
+    };
     waves(shards).into_iter().map(of_wave).max().unwrap_or(0)
 }
 
-/// One half for every position of each orientation.
+/// Fills arrays, one for each orientation; of those of a team's member what it needs.
+pub fn fill<V: Pod + PartialEq>(
+    arrays: &mut [Array<V>],
+    value: V,
+    shards: &[Shard],
+    team: Option<&Team<'_>>,
+) {
+    let Some(team) = team else {
+        return arrays.iter_mut().for_each(|array| array.fill(value));
+    };
+    for part in in_order(shards, arrays.len() - 1) {
+        if team.owns(part.shard) {
+            arrays[part.orientation][part.values].fill(value);
+        }
+    }
+    for (orientation, array) in arrays.iter_mut().enumerate() {
+        team.halo(orientation).for_each(|values| array[values].fill(value));
+    }
+}
+
+/// Takes over the halo of values from other members.
 ///
 /// # Errors
-/// If there is no room for them.
-pub fn halves<T: Value>(
-    memory: &Memory,
-    context: &Context<'_, T>,
-) -> Result<Vec<Array<T>>, MemoryError> {
-    let half = T::from_f64(0.5);
-    let tier = |&tier| memory.filled(half, context.encoding.tier_len(tier) as usize);
-    context.tiers.iter().map(tier).collect()
+/// If they cannot be reached.
+pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
+    let barrier = team.barrier(|_| true);
+    barrier.give(|Strip { orientation, values, .. }, packed| {
+        let own = &arrays[*orientation][values.clone()];
+        packed.push_values(own, &[T::default(); STRIP], Grid::FINEST);
+    })?;
+    barrier.take(&mut [arrays], |packed, halo| packed.change_values(halo, Grid::FINEST))
 }
 
 /// The first values of a slice, which loses them.
@@ -435,15 +522,24 @@ mod tests {
         let shards = encoding.shards(tier, 8);
         assert!(waves(&shards).len() > 2);
         let memory = Memory::anonymous();
-        let halves = halves(&memory, &context).unwrap();
-        let mut state = StepState::new(&memory, halves, shards).unwrap();
+        let halves = memory.filled(0.5, encoding.tier_len(tier) as usize).unwrap();
+        let mut state = StepState::new(&memory, vec![halves], shards, None).unwrap();
         iterate(&context, &mut state);
         state.into_values()[0].values().to_vec()
     }
 
+    fn superstep_of(
+        state: &mut StepState<f64>,
+        context: &Context<'_, f64>,
+        row: usize,
+        grid: Grid,
+    ) -> f64 {
+        state.superstep(context, row, grid, Simd::best(), None).unwrap()
+    }
+
     /// Makes supersteps until little changes, and returns how many.
     fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
-        let mut superstep = |_: &usize| state.superstep(context, 0, Grid::FINEST, Simd::best());
+        let mut superstep = |_: &usize| superstep_of(state, context, 0, Grid::FINEST);
         (1..).find(|i| superstep(i) <= 1e-15).unwrap()
     }
 
@@ -452,13 +548,13 @@ mod tests {
         let mut grid = Grid::FIRST;
         for superstep in 0.. {
             let row = superstep % DIFFERENCES;
-            let residual = state.superstep(context, row, grid, Simd::best());
+            let residual = superstep_of(state, context, row, grid);
             grid = grid.after(residual, Precision::F64);
             match convergence.after(residual) {
                 Next::Sweep => {}
                 Next::Extrapolate => {
-                    let multiples = multiples(state.measure()).expect("values change");
-                    state.extrapolate(&multiples, grid);
+                    let multiples = multiples(state.measure(None)).expect("values change");
+                    state.extrapolate(&multiples, grid, None).unwrap();
                 }
                 Next::Done => return superstep + 1,
             }

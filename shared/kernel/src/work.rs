@@ -1,4 +1,4 @@
-//! The work on a step: its values, and doing to them what its [course](Course) says.
+//! The work on a step: its values, and doing to them what its [course](Course) orders.
 
 use std::collections::HashMap;
 
@@ -7,14 +7,15 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use crate::{
     SolveError,
     array::Array,
-    certificate::{Certified, Distances, Proof, Unproven, waves},
+    certificate::{Certified, Cut, Distances, Unproven},
     context::{Context, Tables},
     course::{Course, Order, Outcome},
-    journal::{Column, Found, Journal, Part},
+    journal::{Column, Found, Journal, JournalError, Part},
     memory::{Memory, MemoryError},
     simd::Simd,
-    solve::{AsTierValues, Precision, TierStatistics},
-    step::{StepState, both, halves, parts_of, read_by},
+    solve::{AsTierValues, Precision, Settings, TierStatistics},
+    step::{StepState, both, fill, fill_halo, parts_of, read_by},
+    team::Team,
     value::Value,
 };
 
@@ -41,36 +42,27 @@ pub struct Ground<'a, T> {
     pub encoding: &'a Encoding,
     /// Where arrays are.
     pub memory: &'a Memory,
-    /// For sweeps of the result's type.
-    pub tables: &'a Tables,
-    /// For sweeps of the other one.
-    pub other_tables: &'a Tables,
+    /// The tables of the ruleset.
+    pub tables: &'a JobTables,
     /// The step's first tier.
     pub tier: Tier,
     /// The tiers that the step reads, and perhaps others.
     pub finals: &'a HashMap<Tier, Final<T>>,
     /// The vector instructions.
     pub simd: Simd,
+    /// The others who work on it, each with some of its shards.
+    pub team: Option<&'a Team<'a>>,
 }
 
 impl<'a, T: AsTierValues> Ground<'a, T> {
     fn context(&self) -> Context<'_, T> {
-        Context::new(self.encoding, self.tables, self.tier, |tier| &self.finals[&tier].values)
+        let tables = self.tables.of(T::PRECISION);
+        Context::new(self.encoding, tables, self.tier, |tier| &self.finals[&tier].values)
     }
 
     fn rough_context<'f>(&'f self, finals: &'f HashMap<Tier, Array<f32>>) -> Context<'f, f32> {
-        let tables = match T::PRECISION {
-            Precision::F32 => self.tables,
-            Precision::F64 => self.other_tables,
-        };
+        let tables = self.tables.of(Precision::F32);
         Context::new(self.encoding, tables, self.tier, |tier| &finals[&tier])
-    }
-
-    fn tables_in_f64(&self) -> &'a Tables {
-        match T::PRECISION {
-            Precision::F32 => self.other_tables,
-            Precision::F64 => self.tables,
-        }
     }
 
     /// The tiers that the step reads, in `f32`.
@@ -86,6 +78,57 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
     }
 }
 
+/// The tables of a ruleset for all sweeps of a job.
+#[derive(Debug)]
+pub struct JobTables {
+    f32: Option<Tables>,
+    f64: Option<Tables>,
+}
+
+impl JobTables {
+    /// What solving with some settings takes.
+    pub fn new(encoding: &Encoding, settings: &Settings) -> Self {
+        // Solves start in `f32`, and proofs are in `f64`.
+        let in_f64 = settings.precision == Precision::F64 || settings.certified;
+        Self {
+            f32: Some(Tables::new::<f32>(encoding)),
+            f64: in_f64.then(|| Tables::new::<f64>(encoding)),
+        }
+    }
+
+    fn of(&self, precision: Precision) -> &Tables {
+        let tables = match precision {
+            Precision::F32 => &self.f32,
+            Precision::F64 => &self.f64,
+        };
+        tables.as_ref().expect("the job needs no others")
+    }
+
+    /// Tables for interval sweeps, or if there are none, for the others.
+    pub fn widest(&self) -> &Tables {
+        self.f64.as_ref().unwrap_or_else(|| self.of(Precision::F32))
+    }
+}
+
+/// Where the work on a step goes on from.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The type of the values.
+    pub precision: Precision,
+    /// How many rows of changes there are.
+    pub row: usize,
+    /// Whether there are distances of a proof.
+    pub distances: bool,
+}
+
+impl Place {
+    /// Where a course is.
+    pub fn of(course: &Course) -> Self {
+        let (precision, row) = (course.precision(), course.row());
+        Self { precision, row, distances: course.distances() }
+    }
+}
+
 /// Where the values of a step are.
 enum Stage<T: Value> {
     /// They are swept in `f32` although the result is not; with the tiers that are read.
@@ -98,15 +141,15 @@ enum Stage<T: Value> {
     Between,
 }
 
-/// The work on a step.
+/// Reads parts of a step.
+pub type Load<'a> = dyn Fn(Vec<Part<'_>>) -> Result<(), JournalError> + 'a;
+
+/// The work on a step, or on the shards of a team's member: it carries out the orders of a course.
 pub struct Work<'a, T: Value> {
     ground: Ground<'a, T>,
-    shards: Vec<Shard>,
-    /// The shards in the order of interval sweeps.
-    waves: Vec<Vec<Shard>>,
-    course: Course,
+    cut: Cut,
     stage: Stage<T>,
-    /// Whether the journal has the values as they are.
+    /// Whether the values are those that were written down last.
     values_are_saved: bool,
 }
 
@@ -118,153 +161,144 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     pub fn start(
         ground: Ground<'a, T>,
         shards: Vec<Shard>,
-        course: Course,
+        precision: Precision,
     ) -> Result<Self, SolveError> {
-        let memory = ground.memory;
-        let stage = if course.precision() == T::PRECISION {
-            let values = halves(memory, &ground.context())?;
-            Stage::Fine(StepState::new(memory, values, shards.clone())?)
+        let stage = if precision == T::PRECISION {
+            let mut values = ground.room()?;
+            fill(&mut values, T::from_f64(0.5), &shards, ground.team);
+            Stage::Fine(StepState::new(ground.memory, values, shards.clone(), ground.team)?)
         } else {
-            let finals = ground.rough_finals()?;
-            let values = halves(memory, &ground.rough_context(&finals))?;
-            Stage::Rough(StepState::new(memory, values, shards.clone())?, finals)
+            let mut values = ground.room()?;
+            fill(&mut values, 0.5_f32, &shards, ground.team);
+            let state = StepState::new(ground.memory, values, shards.clone(), ground.team)?;
+            Stage::Rough(state, ground.rough_finals()?)
         };
-        let waves = waves(ground.encoding, shards.clone());
-        Ok(Self { ground, shards, waves, course, stage, values_are_saved: false })
+        let cut = Cut::new(ground.encoding, shards);
+        Ok(Self { ground, cut, stage, values_are_saved: false })
     }
 
-    /// Goes on where the journal is.
+    /// Goes on from what was written down.
     ///
     /// # Errors
-    /// If there is no room for the values, or they cannot be read.
+    /// If there is no room for the values, they cannot be read, or other members cannot be reached.
     pub fn resume(
         ground: Ground<'a, T>,
         shards: Vec<Shard>,
-        course: Course,
-        journal: &dyn Journal,
+        place: Place,
+        load: &Load<'_>,
     ) -> Result<Self, SolveError> {
-        let memory = ground.memory;
-        let waves = waves(ground.encoding, shards.clone());
-        let stage = if course.precision() != T::PRECISION {
-            let state = StepState::new(memory, ground.room()?, shards.clone())?;
+        let Ground { memory, team, .. } = ground;
+        let cut = Cut::new(ground.encoding, shards);
+        let shards = || cut.shards.clone();
+        let stage = if place.precision != T::PRECISION {
+            let state = StepState::new(memory, ground.room()?, shards(), team)?;
             Stage::Rough(state, ground.rough_finals()?)
-        } else if let Some(proof) = course.proof() {
-            let distances = Distances::new(memory, ground.encoding, ground.tier, &waves, proof)?;
+        } else if place.distances {
+            let distances = Distances::new(memory, ground.encoding, ground.tier, &cut, team)?;
             Stage::Proof(ground.room()?, distances)
         } else {
-            Stage::Fine(StepState::new(memory, ground.room()?, shards.clone())?)
+            Stage::Fine(StepState::new(memory, ground.room()?, shards(), team)?)
         };
-        let tier = ground.tier;
-        let mut work = Self { ground, shards, waves, course, stage, values_are_saved: true };
-        journal.load(tier, work.parts())?;
+        let mut work = Self { ground, cut, stage, values_are_saved: true };
+        load(work.parts(place.row, place.distances))?;
+        if let Some(team) = team {
+            match &mut work.stage {
+                Stage::Rough(state, _) => state.fill_halo(team)?,
+                Stage::Fine(state) => state.fill_halo(team)?,
+                Stage::Proof(values, distances) => {
+                    fill_halo(values, team)?;
+                    distances.fill_halo(team)?;
+                }
+                Stage::Between => unreachable!("stages are changed within an order"),
+            }
+        }
         Ok(work)
     }
 
-    /// Whether the step is solved.
-    pub fn is_done(&self) -> bool {
-        self.course.order().is_none()
-    }
-
-    /// Interval sweeps of the proof under way, if there is one.
-    pub fn interval_sweeps(&self) -> Option<u32> {
-        self.course.proof().map(Proof::sweeps)
-    }
-
-    /// What can be said so far.
-    pub fn statistics(&self) -> &TierStatistics {
-        self.course.statistics()
-    }
-
-    /// Does what is to be done next.
+    /// Carries out an order.
     ///
     /// # Errors
-    /// If there is no room for it.
-    pub fn advance(&mut self) -> Result<(), MemoryError> {
-        let Some(order) = self.course.order() else { return Ok(()) };
-        let outcome = self.carry_out(&order)?;
-        self.course.take(outcome);
-        Ok(())
-    }
-
-    fn carry_out(&mut self, order: &Order) -> Result<Outcome, MemoryError> {
-        let Self { ground, shards, waves, stage, values_are_saved, .. } = self;
-        let Ground { encoding, memory, tier, simd, .. } = *ground;
+    /// If there is no room for it, or other members cannot be reached.
+    pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
+        let Self { ground, cut, stage, values_are_saved } = self;
+        let Ground { encoding, memory, tier, simd, team, .. } = *ground;
+        let new_state = |values| StepState::new(memory, values, cut.shards.clone(), team);
         *values_are_saved &= matches!(order, Order::Measure | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, grid } => {
                 if let Stage::Proof(values, _) = stage {
                     let values = std::mem::take(values);
                     *stage = Stage::Between; // gives back the memory of the proof
-                    *stage = Stage::Fine(StepState::new(memory, values, shards.clone())?);
+                    *stage = Stage::Fine(new_state(values)?);
                 }
                 Outcome::Swept(match stage {
                     Stage::Rough(state, finals) => {
-                        state.superstep(&ground.rough_context(finals), row, grid, simd)
+                        state.superstep(&ground.rough_context(finals), row, grid, simd, team)?
                     }
-                    Stage::Fine(state) => state.superstep(&ground.context(), row, grid, simd),
+                    Stage::Fine(state) => {
+                        state.superstep(&ground.context(), row, grid, simd, team)?
+                    }
                     Stage::Proof(..) | Stage::Between => unreachable!("a proof was ended"),
                 })
             }
             Order::Measure => Outcome::Measured(match stage {
-                Stage::Rough(state, _) => state.measure(),
-                Stage::Fine(state) => state.measure(),
-                Stage::Proof(..) | Stage::Between => unreachable!("sweeps were made"),
+                Stage::Rough(state, _) => state.measure(team),
+                Stage::Fine(state) => state.measure(team),
+                Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
             }),
             Order::Extrapolate { multiples, grid } => {
                 match stage {
-                    Stage::Rough(state, _) => state.extrapolate(multiples, *grid),
-                    Stage::Fine(state) => state.extrapolate(multiples, *grid),
-                    Stage::Proof(..) | Stage::Between => unreachable!("sweeps were made"),
+                    Stage::Rough(state, _) => state.extrapolate(multiples, *grid, team)?,
+                    Stage::Fine(state) => state.extrapolate(multiples, *grid, team)?,
+                    Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
                 }
                 Outcome::Done
             }
             Order::Widen => {
                 let Stage::Rough(state, _) = std::mem::replace(stage, Stage::Between) else {
-                    unreachable!("sweeps in f32 were made");
+                    return Err(SolveError::Order);
                 };
                 let rough = state.into_values().into_iter();
                 let values = rough.map(|values| values.converted(memory));
                 let values = values.collect::<Result<_, _>>()?;
-                *stage = Stage::Fine(StepState::new(memory, values, shards.clone())?);
+                *stage = Stage::Fine(new_state(values)?);
                 Outcome::Done
             }
             Order::Prove(proof) => {
                 *stage = match std::mem::replace(stage, Stage::Between) {
                     Stage::Fine(state) => {
                         let values = state.into_values(); // gives back the memory of sweeps
-                        let distances = Distances::new(memory, encoding, tier, waves, proof)?;
+                        let distances = Distances::new(memory, encoding, tier, cut, team)?;
                         Stage::Proof(values, distances)
                     }
                     other => other,
                 };
                 let Stage::Proof(values, distances) = stage else {
-                    unreachable!("sweeps are over");
+                    return Err(SolveError::Order);
                 };
+                if proof.sweeps() == 0 {
+                    distances.reset(proof, &cut.shards, team);
+                }
                 let values: Vec<&[T]> = values.iter().map(Array::values).collect();
                 let finals = |tier| {
                     let read = &ground.finals[&tier];
                     Certified { values: read.values.values(), bound: read.bound() }
                 };
-                let tables = ground.tables_in_f64();
-                let step = Unproven::new(encoding, tables, tier, waves, &values, finals, proof);
-                Outcome::Proved(step.sweep(distances, simd))
+                let tables = ground.tables.widest();
+                let step = Unproven::new(encoding, tables, tier, cut, &values, finals, proof);
+                Outcome::Proved(step.sweep(distances, simd, team)?)
             }
         })
-    }
-
-    /// Whether the step is at a place where [`Work::save`] can write it down.
-    pub fn can_be_saved(&self) -> bool {
-        self.course.can_be_saved()
     }
 
     /// Writes the step down.
     ///
     /// # Errors
     /// If the journal cannot.
-    pub fn save(&mut self, journal: &dyn Journal) -> Result<(), SolveError> {
+    pub fn save(&mut self, course: &Course, journal: &dyn Journal) -> Result<(), SolveError> {
         let (tier, kept) = (self.ground.tier, self.kept());
-        let found = Found::Begun(Box::new(self.course.clone()));
-        let mut parts = self.parts();
+        let found = Found::Begun(Box::new(course.clone()));
+        let mut parts = self.parts(course.row(), course.distances());
         parts.retain(|part| !kept.contains(&part.column));
         journal.save(tier, &found, parts, kept)?;
         self.values_are_saved = true;
@@ -276,21 +310,26 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         if self.values_are_saved { &[Column::Values] } else { &[] }
     }
 
-    /// All that is to be remembered.
-    fn parts(&mut self) -> Vec<Part<'_>> {
-        let Self { shards, course, stage, .. } = self;
-        match stage {
-            Stage::Rough(state, _) => state.parts(course.row()),
-            Stage::Fine(state) => state.parts(course.row()),
-            Stage::Proof(values, distances) => {
-                let mut parts = parts_of(Column::Values, values, shards, T::data);
-                if course.distances() {
-                    parts.extend(distances.parts(shards));
+    /// All that is to be remembered of the own shards: values, so many rows of changes, and distances if
+    /// wanted.
+    pub fn parts(&mut self, row: usize, distances: bool) -> Vec<Part<'_>> {
+        let Self { ground, cut, stage, .. } = self;
+        let mut parts = match stage {
+            Stage::Rough(state, _) => state.parts(row),
+            Stage::Fine(state) => state.parts(row),
+            Stage::Proof(values, all) => {
+                let mut parts = parts_of(Column::Values, values, &cut.shards, T::data);
+                if distances {
+                    parts.extend(all.parts(&cut.shards));
                 }
                 parts
             }
-            Stage::Between => unreachable!("stages are changed within a task"),
+            Stage::Between => unreachable!("stages are changed within an order"),
+        };
+        if let Some(team) = ground.team {
+            parts.retain(|part| team.owns(part.shard as usize));
         }
+        parts
     }
 
     /// Writes the solution down, and returns the values of each orientation.
@@ -299,19 +338,20 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     /// If the journal cannot.
     pub fn finish(
         self,
+        statistics: TierStatistics,
         journal: Option<&dyn Journal>,
-    ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
-        let (statistics, kept) = (*self.statistics(), self.kept());
+    ) -> Result<Vec<Array<T>>, SolveError> {
+        let kept = self.kept();
         let mut values = match self.stage {
             Stage::Fine(state) => state.into_values(),
             Stage::Proof(values, _) => values,
             Stage::Rough(..) | Stage::Between => unreachable!("the step is solved"),
         };
         if let Some(journal) = journal {
-            let mut parts = parts_of(Column::Values, &mut values, &self.shards, T::data);
+            let mut parts = parts_of(Column::Values, &mut values, &self.cut.shards, T::data);
             parts.retain(|part| !kept.contains(&part.column));
             journal.save(self.ground.tier, &Found::Solved(statistics), parts, kept)?;
         }
-        Ok((values, statistics))
+        Ok(values)
     }
 }

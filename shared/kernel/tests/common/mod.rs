@@ -3,6 +3,7 @@
 #![allow(dead_code)] // no test file uses all of it
 
 pub mod endless;
+pub mod team;
 
 use std::collections::{BTreeMap, BTreeSet};
 

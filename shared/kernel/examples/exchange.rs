@@ -1,0 +1,52 @@
+//! What a team exchanges: `exchange finkel:5:2` solves finkel with 5 pieces with two members, each of which
+//! has half of every wave, and prints how many bytes go over the wire per halo position and superstep.
+
+#[path = "../tests/common/team.rs"]
+mod team;
+
+use std::sync::atomic::Ordering;
+
+use team::{Exchanged, Rules, solve};
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_kernel::{Precision, Settings, shards, waves};
+
+fn main() {
+    for game in std::env::args().skip(1) {
+        let mut parts = game.split(':');
+        let mut next = || parts.next().expect("games are given as name:pieces:members");
+        let (name, pieces, members) = (next(), next(), next());
+        let members: usize = members.parse().expect("members are a number");
+        let pieces = Some(pieces.parse().expect("pieces are a number"));
+        let ruleset = Ruleset::builtin(name).expect("a built-in ruleset");
+        let ruleset = ruleset.with(&Overrides { pieces, ..Overrides::default() });
+        let encoding = Encoding::new(&ruleset.expect("a number of pieces")).expect("a ranking");
+        print_exchanged(&game, &encoding, members);
+    }
+}
+
+fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
+    let settings = Settings { threads: 1, ..Settings::new(Precision::F64) };
+    let owners = |tier: Tier, _: usize, _: u32| {
+        let shards = shards(encoding, &settings, tier);
+        let mut owners = vec![0; shards.len()];
+        for wave in waves(&shards) {
+            let total: u64 = shards[wave.clone()].iter().map(|shard| shard.len()).sum();
+            let mut before = 0;
+            for i in wave {
+                let middle = before + shards[i].len() / 2;
+                owners[i] = (middle * members as u64 / total) as usize;
+                before += shards[i].len();
+            }
+        }
+        (members, owners)
+    };
+    let size = |payload: &[u8]| zstd::bulk::compress(payload, 1).expect("it fits").len() + 20;
+    let rules = Rules { owners: &owners, orders_of_attempt: u32::MAX, size: &size };
+    let exchanged = Exchanged::default();
+    solve(encoding, &settings, &rules, &exchanged);
+    let [bytes, halo, supersteps] = [&exchanged.bytes, &exchanged.halo, &exchanged.supersteps]
+        .map(|number| number.load(Ordering::Relaxed));
+    let each = bytes as f64 / halo as f64;
+    println!("{game}: {supersteps} supersteps, {bytes} bytes, {each:.3} per halo position");
+}

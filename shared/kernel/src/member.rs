@@ -1,0 +1,178 @@
+//! A member of a team at work on a step.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::{Encoding, Tier};
+
+use crate::{
+    SolveError,
+    certificate::Certificate,
+    course::{Course, Order, Outcome},
+    journal::{Column, JournalError, Part},
+    memory::Memory,
+    solve::{AsTierValues, Precision, Settings, TierStatistics, shards},
+    step::{both, first_of_step, in_order, split_off},
+    team::{Exchange, Share, Team},
+    value::Value,
+    work::{Final, Ground, JobTables, Place, Work},
+};
+
+/// What a member is to do.
+#[derive(Clone, Copy)]
+pub struct Assignment<'a> {
+    /// The ranking.
+    pub encoding: &'a Encoding,
+    /// How the job is solved.
+    pub settings: &'a Settings,
+    /// Its tables.
+    pub tables: &'a JobTables,
+    /// Where arrays are.
+    pub memory: &'a Memory,
+    /// The step's first tier.
+    pub tier: Tier,
+    /// For each of its shards the member that sweeps it.
+    pub owners: &'a [usize],
+    /// Which member this is.
+    pub member: usize,
+    /// How many there are.
+    pub members: usize,
+    /// How to reach them.
+    pub exchange: &'a dyn Exchange,
+    /// Where to go on; from one half everywhere if nothing was written down.
+    pub place: Option<Place>,
+}
+
+/// Gives back what was written down.
+pub trait Sources {
+    /// Reads parts of a step: of the one that is worked on what is to go on with, of those it reads
+    /// the solution.
+    ///
+    /// # Errors
+    /// If one of them cannot be read.
+    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError>;
+
+    /// What is proven of the values of a step that is read.
+    fn bound(&self, step: Tier) -> f64;
+}
+
+/// A member that has begun.
+pub trait Member {
+    /// Carries out an order.
+    ///
+    /// # Errors
+    /// If there is no room for it, the order does not fit, or other members cannot be reached.
+    fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError>;
+
+    /// What is to be written down of the member's shards: values, so many rows of changes, and
+    /// the distances of a proof if wanted.
+    fn parts(&mut self, row: usize, distances: bool) -> Vec<Part<'_>>;
+
+    /// How many positions of other members' shards this one reads.
+    fn halo_positions(&self) -> u64;
+
+    /// How many positions it has told the others of so far.
+    fn told_positions(&self) -> u64;
+
+    /// How many positions its shards have.
+    fn own_positions(&self) -> u64;
+}
+
+/// Prepares a member and lets it `work`.
+///
+/// # Errors
+/// If there is no room, something cannot be read, others cannot be reached, or `work` fails.
+pub fn take_part(
+    assignment: &Assignment<'_>,
+    sources: &dyn Sources,
+    work: &mut dyn FnMut(&mut dyn Member) -> Result<(), SolveError>,
+) -> Result<(), SolveError> {
+    match assignment.settings.precision {
+        Precision::F32 => take_part_in::<f32>(assignment, sources, work),
+        Precision::F64 => take_part_in::<f64>(assignment, sources, work),
+    }
+}
+
+struct AtWork<'a, T: Value> {
+    work: Work<'a, T>,
+    team: &'a Team<'a>,
+    own_positions: u64,
+}
+
+fn take_part_in<T: AsTierValues>(
+    assignment: &Assignment<'_>,
+    sources: &dyn Sources,
+    work: &mut dyn FnMut(&mut dyn Member) -> Result<(), SolveError>,
+) -> Result<(), SolveError> {
+    let &Assignment { encoding, settings, tables, memory, tier, owners, place, .. } = assignment;
+    let cut = shards(encoding, settings, tier);
+    let members = (assignment.member, assignment.members);
+    let share = Share::new(encoding, tables.widest(), tier, &cut, owners, members);
+    let finals = read_finals::<T>(assignment, &share, sources)?;
+    let team = Team::new(&share, assignment.exchange);
+    let (simd, finals) = (settings.simd, &finals);
+    let ground = Ground { encoding, memory, tables, tier, finals, simd, team: Some(&team) };
+    let own = cut.iter().enumerate().filter(|(i, _)| team.owns(*i));
+    let own_positions = own.map(|(_, shard)| shard.len()).sum();
+    let begun = match place {
+        None => Work::start(ground, cut, Course::FIRST)?,
+        Some(place) => Work::resume(ground, cut, place, &|parts| sources.load(tier, parts))?,
+    };
+    work(&mut AtWork { work: begun, team: &team, own_positions })
+}
+
+/// What the member reads of the tiers that scoring leads to.
+fn read_finals<T: AsTierValues>(
+    assignment: &Assignment<'_>,
+    share: &Share,
+    sources: &dyn Sources,
+) -> Result<HashMap<Tier, Final<T>>, SolveError> {
+    let &Assignment { encoding, settings, memory, .. } = assignment;
+    let mut finals = HashMap::new();
+    for (tier, places) in both(assignment.tier).zip(share.finals()) {
+        if tier.just_moved == 1 {
+            continue; // wins
+        }
+        let tier = Tier::new(tier.just_moved - 1, tier.to_move);
+        let step = first_of_step(tier);
+        let mut values = memory.filled(T::default(), encoding.tier_len(tier) as usize)?;
+        let last = both(step).count() - 1;
+        let mut rest: &mut [T] = &mut values;
+        let mut parts = Vec::new();
+        let of_tier = in_order(&shards(encoding, settings, step), last).into_iter();
+        for part in of_tier.filter(|part| (part.orientation == 0) == (tier == step)) {
+            let own = split_off(&mut rest, part.values.len());
+            let next = places.partition_point(|place| place.end <= part.values.start);
+            if places.get(next).is_some_and(|place| place.start < part.values.end) {
+                let (shard, range) = (part.shard as u32, part.range as u8);
+                parts.push(Part { column: Column::Values, shard, range, data: T::data(own) });
+            }
+        }
+        sources.load(step, parts)?;
+        let certificate = Some(Certificate { bound: sources.bound(step), sweeps: 0 });
+        let statistics = TierStatistics { certificate, ..TierStatistics::default() };
+        finals.insert(tier, Final { values, statistics });
+    }
+    Ok(finals)
+}
+
+impl<T: AsTierValues> Member for AtWork<'_, T> {
+    fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
+        self.work.carry_out(order)
+    }
+
+    fn parts(&mut self, row: usize, distances: bool) -> Vec<Part<'_>> {
+        self.work.parts(row, distances)
+    }
+
+    fn halo_positions(&self) -> u64 {
+        self.team.share().halo_positions()
+    }
+
+    fn told_positions(&self) -> u64 {
+        self.team.told_positions()
+    }
+
+    fn own_positions(&self) -> u64 {
+        self.own_positions
+    }
+}

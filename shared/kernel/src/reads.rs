@@ -1,0 +1,116 @@
+//! What the sweeps of a shard read besides the shard itself.
+
+use std::ops::Range;
+
+use ziggurat_encoding::Shard;
+
+use crate::{
+    context::Context,
+    slab::{Place, Placed, Slab, arrays},
+    sweep::for_each_pair_of_slabs,
+};
+
+/// Places of arrays, in order, without overlaps.
+pub type Places = Vec<Range<usize>>;
+
+/// What sweeps read.
+#[derive(Clone, Debug, Default)]
+pub struct Reads {
+    /// Of the step, by orientation.
+    pub step: [Places; 2],
+    /// Of the tiers that scoring leads to, by orientation.
+    pub finals: [Places; 2],
+}
+
+/// Places closer to each other than this are taken together.
+const GAP: usize = 64;
+
+/// So many places are kept before they are put in order.
+const MOST_UNORDERED: usize = 1 << 16;
+
+/// Every value is where its index says.
+struct Everywhere;
+
+impl Placed for Everywhere {
+    fn place(&self, orientation: usize, offset: u64) -> Place {
+        Place { array: arrays::PUBLISHED + orientation, start: offset as usize }
+    }
+}
+
+impl Reads {
+    /// What the sweeps of a shard read, its own values among it; whole rows, so that there may be places
+    /// behind the end of a tier.
+    pub fn of(context: &Context<'_, f64>, shard: &Shard) -> Self {
+        let mut reads = Self::default();
+        for_each_pair_of_slabs(context, shard, &Everywhere, |slabs, _| {
+            for slab in slabs {
+                reads.add_offers(context, slab);
+            }
+        });
+        reads.each(tidy);
+        reads
+    }
+
+    /// Adds what another shard reads.
+    pub fn add(&mut self, more: Self) {
+        self.step.iter_mut().zip(more.step).for_each(|(all, more)| all.extend(more));
+        self.finals.iter_mut().zip(more.finals).for_each(|(all, more)| all.extend(more));
+        self.each(tidy);
+    }
+
+    fn each(&mut self, change: impl Fn(&mut Places)) {
+        self.step.iter_mut().chain(&mut self.finals).for_each(change);
+    }
+
+    fn add_offers(&mut self, context: &Context<'_, f64>, slab: &Slab<'_>) {
+        let routes = &context.tables.routes;
+        let mut read = |Place { array, start }: Place, len: usize| {
+            let places = match array.checked_sub(arrays::FINAL) {
+                Some(orientation) => &mut self.finals[orientation],
+                None => &mut self.step[array - arrays::PUBLISHED],
+            };
+            places.push(start..start + len);
+            if places.len() > MOST_UNORDERED {
+                tidy(places);
+            }
+        };
+        for (roll, offers) in slab.offers.iter().enumerate() {
+            let whole = routes.whole(slab.budgets, roll).source_reach();
+            for &(place, route) in &offers.complete {
+                let all = if route.plain.is_none() { whole } else { 0 };
+                read(place, routes.plain_source_reach(route).max(all));
+            }
+            for &(place, route) in &offers.plain {
+                read(place, routes.plain_source_reach(route));
+            }
+            for &(place, route) in &offers.again {
+                read(place, routes.again_source_reach(route));
+            }
+        }
+    }
+}
+
+/// Puts places in order and takes together those that touch.
+fn tidy(places: &mut Places) {
+    places.retain(|place| !place.is_empty());
+    places.sort_unstable_by_key(|place| place.start);
+    places.dedup_by(|next, last| {
+        let touches = next.start <= last.end + GAP;
+        if touches {
+            last.end = last.end.max(next.end);
+        }
+        touches
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_that_touch_are_one() {
+        let mut places = vec![500..600, 0..0, 0..10, 5..100, 150..200, 590..700, 1000..1001];
+        tidy(&mut places);
+        assert_eq!(places, [0..200, 500..700, 1000..1001]);
+    }
+}

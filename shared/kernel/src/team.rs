@@ -1,0 +1,275 @@
+//! Several members that solve a step together, each with some of its shards.
+//!
+//! A member has whole arrays like a solver that is alone, of which it fills and reads only its own
+//! shards and its *halo*: what its sweeps read of the shards of others. (Pages that are never touched take
+//! no memory.) At every barrier each member tells every other what its shards publish there of the other's
+//! halo. Who reads what follows from the rules alone, so all members know it of all.
+
+use std::{
+    ops::Range,
+    sync::atomic::{AtomicU32, AtomicU64, Ordering},
+};
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+use thiserror::Error;
+use ziggurat_encoding::{Encoding, Shard, Tier};
+
+use crate::{
+    array::Array,
+    context::{Context, Tables},
+    halo::{Packed, PackedStrip, STRIP, strips},
+    reads::{Places, Reads},
+    step::{ShardRange, in_order},
+};
+
+/// What a barrier published did not arrive.
+#[derive(Debug, Error)]
+#[error("{message}")]
+pub struct ExchangeError {
+    /// The member that could not be reached, or sent what is wrong.
+    pub member: usize,
+    /// What went wrong.
+    pub message: String,
+}
+
+/// Carries payloads between members.
+pub trait Exchange: Send + Sync {
+    /// Sends a payload, or sees to it that it will be sent.
+    ///
+    /// # Errors
+    /// If the member cannot be reached.
+    fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError>;
+
+    /// Waits for a payload.
+    ///
+    /// # Errors
+    /// If the member cannot be reached, or the attempt is over.
+    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<u8>, ExchangeError>;
+}
+
+/// A part of a shard that another member reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Strip {
+    /// The shard.
+    pub shard: usize,
+    /// Which of its ranges.
+    pub range: usize,
+    /// Where in that.
+    pub start: usize,
+    /// The orientation.
+    pub orientation: usize,
+    /// Which values of it: at most [`STRIP`].
+    pub values: Range<usize>,
+}
+
+/// A member's part in a step.
+#[derive(Debug)]
+pub struct Share {
+    /// Whether a shard is the member's.
+    own: Vec<bool>,
+    /// By member, what it reads of this one's shards, and this one of its. In the order of values.
+    gives: Vec<Vec<Strip>>,
+    takes: Vec<Vec<Strip>>,
+    /// What is read of the tiers that scoring leads to, by orientation.
+    finals: [Places; 2],
+}
+
+impl Share {
+    /// The part of member `me` in the step of a tier, whose shards are swept by `owners`, members below
+    /// `members`. `tables` are for sweeps in `f64`.
+    ///
+    /// # Panics
+    /// If there are not as many owners as shards, or too few members.
+    pub(crate) fn new(
+        encoding: &Encoding,
+        tables: &Tables,
+        tier: Tier,
+        shards: &[Shard],
+        owners: &[usize],
+        (me, members): (usize, usize),
+    ) -> Self {
+        assert!(owners.len() == shards.len() && owners.iter().all(|&owner| owner < members));
+        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
+        let ranges = in_order(shards, context.tiers.len() - 1);
+        let of_member = |member: usize| {
+            let own = shards.par_iter().zip(owners).filter(|&(_, &owner)| owner == member);
+            own.map(|(shard, _)| Reads::of(&context, shard)).reduce(Reads::default, |mut a, b| {
+                a.add(b);
+                a
+            })
+        };
+        let of_owner = |strips: &[Strip], owner: usize| -> Vec<Strip> {
+            strips.iter().filter(|strip| owners[strip.shard] == owner).cloned().collect()
+        };
+        let mine = of_member(me);
+        let halo = cut(&ranges, &mine.step);
+        let takes = (0..members).map(|other| match other == me {
+            true => Vec::new(),
+            false => of_owner(&halo, other),
+        });
+        let gives = (0..members).map(|other| match other == me {
+            true => Vec::new(),
+            false => of_owner(&cut(&ranges, &of_member(other).step), me),
+        });
+        let own = owners.iter().map(|&owner| owner == me).collect();
+        Self { own, gives: gives.collect(), takes: takes.collect(), finals: mine.finals }
+    }
+
+    /// The positions of other members' shards that this member reads.
+    pub fn halo_positions(&self) -> u64 {
+        self.takes.iter().flatten().map(|strip| strip.values.len() as u64).sum()
+    }
+
+    /// The parts of tiers that scoring leads to that the member reads, by orientation.
+    pub(crate) fn finals(&self) -> &[Places; 2] {
+        &self.finals
+    }
+}
+
+/// The parts of ranges that are read.
+fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<Strip> {
+    let mut strips = Vec::new();
+    for ShardRange { shard, range, orientation, values } in ranges {
+        let places = &read[*orientation];
+        let first = places.partition_point(|place| place.end <= values.start);
+        for place in places[first..].iter().take_while(|place| place.start < values.end) {
+            let (from, to) = (place.start.max(values.start), place.end.min(values.end));
+            strips.extend((from..to).step_by(STRIP).map(|at| Strip {
+                shard: *shard,
+                range: *range,
+                start: at - values.start,
+                orientation: *orientation,
+                values: at..to.min(at + STRIP),
+            }));
+        }
+    }
+    strips
+}
+
+/// A member at work with others.
+pub struct Team<'a> {
+    share: &'a Share,
+    exchange: &'a dyn Exchange,
+    barriers: AtomicU32,
+    told: AtomicU64,
+}
+
+/// A barrier, and who publishes at it.
+pub struct Barrier<'t, P> {
+    team: &'t Team<'t>,
+    number: u32,
+    publishes: P,
+}
+
+impl<'a> Team<'a> {
+    /// Before the first barrier.
+    pub fn new(share: &'a Share, exchange: &'a dyn Exchange) -> Self {
+        Self { share, exchange, barriers: AtomicU32::new(0), told: AtomicU64::new(0) }
+    }
+
+    /// The member's part.
+    pub(crate) fn share(&self) -> &'a Share {
+        self.share
+    }
+
+    /// Whether a shard is the member's.
+    pub(crate) fn owns(&self, shard: usize) -> bool {
+        self.share.own[shard]
+    }
+
+    /// How many positions the others have been told of so far, barrier for barrier.
+    pub fn told_positions(&self) -> u64 {
+        self.told.load(Ordering::Relaxed)
+    }
+
+    /// The next barrier, at which some shards publish.
+    pub(crate) fn barrier<P: Fn(usize) -> bool + Sync>(&'a self, publishes: P) -> Barrier<'a, P> {
+        let number = self.barriers.fetch_add(1, Ordering::Relaxed);
+        Barrier { team: self, number, publishes }
+    }
+
+    /// What the member keeps of an orientation besides its own shards.
+    pub(crate) fn halo(&self, orientation: usize) -> impl Iterator<Item = Range<usize>> {
+        let strips = self.share.takes.iter().flatten();
+        strips
+            .filter(move |strip| strip.orientation == orientation)
+            .map(|strip| strip.values.clone())
+    }
+}
+
+impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
+    fn strips<'s>(&self, strips: &'s [Strip]) -> Vec<&'s Strip> {
+        strips.iter().filter(|strip| (self.publishes)(strip.shard)).collect()
+    }
+
+    /// What of the own shards is given to somebody at this barrier, for each of the others.
+    pub(crate) fn given(&self) -> Vec<Vec<&Strip>> {
+        self.team.share.gives.iter().map(|strips| self.strips(strips)).collect()
+    }
+
+    /// Tells the others what changes, strip by strip.
+    pub(crate) fn give(
+        &self,
+        pack: impl Fn(&Strip, &mut Packed) + Sync,
+    ) -> Result<(), ExchangeError> {
+        for (member, strips) in self.given().iter().enumerate() {
+            if strips.is_empty() {
+                continue;
+            }
+            let packed = strips.par_chunks(16).map(|strips| {
+                let mut packed = Packed::default();
+                strips.iter().for_each(|strip| pack(strip, &mut packed));
+                packed
+            });
+            let mut all = Packed::default();
+            packed.collect::<Vec<_>>().into_iter().for_each(|packed| all.extend(packed));
+            let positions = strips.iter().map(|strip| strip.values.len() as u64).sum();
+            self.team.told.fetch_add(positions, Ordering::Relaxed);
+            self.team.exchange.send(member, self.number, all.into_payload())?;
+        }
+        Ok(())
+    }
+
+    /// Hears from the others what changed, and changes it: strip by strip, and of each strip the part of
+    /// every one of the `columns`, which have an array for each orientation.
+    pub(crate) fn take<V: Pod + PartialEq + Send>(
+        &self,
+        columns: &mut [&mut [Array<V>]],
+        change: impl Fn(PackedStrip<'_>, &mut [V]) + Sync,
+    ) -> Result<(), ExchangeError> {
+        for (member, takes) in self.team.share.takes.iter().enumerate() {
+            let takes = self.strips(takes);
+            if takes.is_empty() {
+                continue;
+            }
+            let payload = self.team.exchange.receive(member, self.number)?;
+            let lengths = takes.iter().flat_map(|strip| columns.iter().map(|_| strip.values.len()));
+            let packed = strips(&payload, &lengths.collect::<Vec<_>>())
+                .map_err(|error| ExchangeError { member, message: error.to_string() })?;
+            let count = columns.len();
+            for (i, column) in columns.iter_mut().enumerate() {
+                let packed = packed[i..].par_iter().step_by(count);
+                let places = slices(column, &takes);
+                packed.zip(places).for_each(|(packed, values)| change(*packed, values));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The places of strips, which are in order, in arrays by orientation.
+fn slices<'a, V: Pod + PartialEq>(
+    arrays: &'a mut [Array<V>],
+    strips: &[&Strip],
+) -> Vec<&'a mut [V]> {
+    let mut rest: Vec<(usize, &mut [V])> = arrays.iter_mut().map(|all| (0, &mut **all)).collect();
+    let take = |strip: &&Strip| {
+        let (at, values) = &mut rest[strip.orientation];
+        let skipped = strip.values.start - *at;
+        values.split_off_mut(..skipped).expect("strips are in order");
+        *at = strip.values.end;
+        values.split_off_mut(..strip.values.len()).expect("strips are within the tier")
+    };
+    strips.iter().map(take).collect()
+}

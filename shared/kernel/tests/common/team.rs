@@ -1,0 +1,238 @@
+//! A team of members in one process, each a thread, and channels between them.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering},
+        mpsc,
+    },
+    thread,
+};
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_kernel::{
+    Assignment, Column, Course, Data, Exchange, ExchangeError, Goal, JobTables, JournalError,
+    Member, Memory, Order, Outcome, Part, Place, Settings, Sources, TierStatistics, first_of_step,
+    plan, read_by, shards, take_part,
+};
+
+/// The bytes of ranges of shards, by column.
+pub type Saved = HashMap<(Column, u32, u8), Vec<u8>>;
+
+/// A solved step.
+pub struct Solved {
+    pub values: Saved,
+    pub statistics: TierStatistics,
+}
+
+/// How a team works.
+pub struct Rules<'a> {
+    /// Members of a step, and for each of its shards which sweeps it, by step, attempt.
+    pub owners: &'a dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>),
+    /// After how many orders an attempt is ended and begun anew from what it saved last.
+    pub orders_of_attempt: u32,
+    /// Compresses a payload, to count what goes over a wire.
+    pub size: &'a (dyn Fn(&[u8]) -> usize + Sync),
+}
+
+/// What a solve exchanged.
+#[derive(Default, Debug)]
+pub struct Exchanged {
+    pub bytes: AtomicU64,
+    /// Positions the halos have, times supersteps.
+    pub halo: AtomicU64,
+    pub supersteps: AtomicU64,
+}
+
+struct Channels<'a> {
+    me: usize,
+    to: &'a [Vec<mpsc::Sender<(u32, Vec<u8>)>>],
+    from: Vec<Mutex<mpsc::Receiver<(u32, Vec<u8>)>>>,
+    exchanged: &'a Exchanged,
+    size: &'a (dyn Fn(&[u8]) -> usize + Sync),
+}
+
+impl Exchange for Channels<'_> {
+    fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError> {
+        let bytes = (self.size)(&payload) as u64;
+        self.exchanged.bytes.fetch_add(bytes, Ordering::Relaxed);
+        let message = "the member is gone".to_owned();
+        self.to[member][self.me]
+            .send((barrier, payload))
+            .map_err(|_| ExchangeError { member, message })
+    }
+
+    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<u8>, ExchangeError> {
+        let message = "the member is gone".to_owned();
+        let (number, payload) = self.from[member]
+            .lock()
+            .unwrap()
+            .recv()
+            .map_err(|_| ExchangeError { member, message })?;
+        assert_eq!(number, barrier);
+        Ok(payload)
+    }
+}
+
+struct Shelf<'a> {
+    step: Tier,
+    saved: Option<&'a Saved>,
+    solved: &'a BTreeMap<(u8, u8), Solved>,
+}
+
+impl Sources for Shelf<'_> {
+    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+        let from = match (self.saved, step == self.step) {
+            (Some(saved), true) => saved,
+            _ => &self.solved[&(step.just_moved, step.to_move)].values,
+        };
+        for Part { column, shard, range, data } in parts {
+            let bytes = &from[&(column, shard, range)];
+            match data {
+                Data::F32(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
+                Data::F64(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
+                Data::I8(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
+                Data::U16(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
+            }
+        }
+        Ok(())
+    }
+
+    fn bound(&self, step: Tier) -> f64 {
+        let solved = &self.solved[&(step.just_moved, step.to_move)];
+        solved.statistics.certificate.map_or(0.0, |certificate| certificate.bound)
+    }
+}
+
+fn bytes_of(data: Data<'_>) -> Vec<u8> {
+    match data {
+        Data::F32(values) => bytemuck::cast_slice(values).to_vec(),
+        Data::F64(values) => bytemuck::cast_slice(values).to_vec(),
+        Data::I8(values) => bytemuck::cast_slice(values).to_vec(),
+        Data::U16(values) => bytemuck::cast_slice(values).to_vec(),
+    }
+}
+
+/// Solves all steps of a ruleset with a team.
+pub fn solve(
+    encoding: &Encoding,
+    settings: &Settings,
+    rules: &Rules<'_>,
+    exchanged: &Exchanged,
+) -> BTreeMap<(u8, u8), Solved> {
+    let mut solved = BTreeMap::new();
+    let tables = JobTables::new(encoding, settings);
+    for step in plan(encoding, settings).steps {
+        let one = solve_step(encoding, settings, &tables, step.tier, rules, exchanged, &solved);
+        solved.insert((step.tier.just_moved, step.tier.to_move), one);
+    }
+    solved
+}
+
+fn solve_step(
+    encoding: &Encoding,
+    settings: &Settings,
+    tables: &JobTables,
+    tier: Tier,
+    rules: &Rules<'_>,
+    exchanged: &Exchanged,
+    solved: &BTreeMap<(u8, u8), Solved>,
+) -> Solved {
+    let bound = |tier| {
+        let step = first_of_step(tier);
+        let solved = &solved[&(step.just_moved, step.to_move)];
+        solved.statistics.certificate.map_or(0.0, |certificate| certificate.bound)
+    };
+    let read = read_by(tier).map(bound).fold(0.0, f64::max);
+    let mut course = Course::new(Goal::new(encoding, settings, tier, read));
+    let mut saved: Option<(Saved, Course)> = None;
+    for attempt in 0.. {
+        if let Some((_, saved)) = &saved {
+            course = saved.clone();
+        }
+        let shards = shards(encoding, settings, tier).len();
+        let (members, owners) = (rules.owners)(tier, shards, attempt);
+        let (mut to, mut from) = (Vec::new(), Vec::new());
+        for _ in 0..members {
+            let (senders, receivers): (Vec<_>, Vec<_>) =
+                (0..members).map(|_| mpsc::channel()).unzip();
+            to.push(senders);
+            from.push(receivers);
+        }
+        let place = saved.as_ref().map(|(_, course)| Place::of(course));
+        let before = saved.as_ref().map(|(saved, _)| saved);
+        let size = rules.size;
+        let (ended, parts) = thread::scope(|scope| {
+            let (to, owners) = (&to, &owners);
+            let mut orders = Vec::new();
+            let (report, reports) = mpsc::channel();
+            for (me, from) in from.into_iter().enumerate() {
+                let (order, next) = mpsc::channel::<Option<Order>>();
+                orders.push(order);
+                let report = report.clone();
+                scope.spawn(move || {
+                    let from = from.into_iter().map(Mutex::new).collect();
+                    let channels = Channels { me, to, from, exchanged, size };
+                    let memory = Memory::anonymous();
+                    let assignment = Assignment {
+                        encoding,
+                        settings,
+                        tables,
+                        memory: &memory,
+                        tier,
+                        owners,
+                        member: me,
+                        members,
+                        exchange: &channels,
+                        place,
+                    };
+                    let shelf = Shelf { step: tier, saved: before, solved };
+                    let mut work = |member: &mut dyn Member| {
+                        while let Ok(Some(order)) = next.recv() {
+                            if matches!(order, Order::Sweep { .. }) {
+                                let halo = member.halo_positions();
+                                exchanged.halo.fetch_add(halo, Ordering::Relaxed);
+                                exchanged
+                                    .supersteps
+                                    .fetch_add(u64::from(me == 0), Ordering::Relaxed);
+                            }
+                            let outcome = member.carry_out(&order)?;
+                            report.send((outcome, None)).unwrap();
+                        }
+                        // Whatever there is is saved.
+                        let all = [(4, true), (3, true), (2, true), (1, true), (0, true)];
+                        let mut saved = Saved::new();
+                        for (row, distances) in all {
+                            for Part { column, shard, range, data } in member.parts(row, distances)
+                            {
+                                saved.insert((column, shard, range), bytes_of(data));
+                            }
+                        }
+                        report.send((Outcome::Done, Some(saved))).unwrap();
+                        Ok(())
+                    };
+                    take_part(&assignment, &shelf, &mut work).unwrap();
+                });
+            }
+            let mut made = 0;
+            while made < rules.orders_of_attempt || !course.can_be_saved() {
+                let Some(order) = course.order() else { break };
+                orders.iter().for_each(|member| member.send(Some(order.clone())).unwrap());
+                let outcomes = reports.iter().take(members).map(|(outcome, _)| outcome);
+                let outcome = outcomes.reduce(|a, b| a.and(b).unwrap()).unwrap();
+                assert!(course.expects(&outcome));
+                course.take(outcome);
+                made += 1;
+            }
+            orders.iter().for_each(|member| member.send(None).unwrap());
+            let parts = reports.iter().take(members).filter_map(|(_, parts)| parts);
+            (course.order().is_none(), parts.flatten().collect::<Saved>())
+        });
+        if ended {
+            return Solved { values: parts, statistics: *course.statistics() };
+        }
+        saved = Some((parts, course.clone()));
+    }
+    unreachable!("attempts go on")
+}

@@ -1,0 +1,93 @@
+//! A team gives the bits of a solver that is alone, whoever has which shards, and whenever it is
+//! stopped and begun anew with others.
+
+mod common;
+
+use common::{
+    builtin,
+    team::{Exchanged, Rules, solve},
+    tracks,
+};
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::Ruleset;
+use ziggurat_kernel::{
+    Cancelled, Column, Precision, Settings, Surroundings, TierValues, both, shards,
+};
+
+/// Numbers that look random.
+fn scrambled(number: u64) -> u64 {
+    let mixed = (number ^ 0x9e37_79b9_7f4a_7c15).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb) >> 32
+}
+
+/// Any owners for the shards.
+fn any_owners(members: usize, seed: u64) -> impl Fn(Tier, usize, u32) -> (usize, Vec<usize>) {
+    move |tier, shards, attempt| {
+        let step = u64::from(tier.just_moved) * 100 + u64::from(tier.to_move);
+        let seed = scrambled(seed + 1000 * step + u64::from(attempt));
+        let owner = |shard| scrambled(seed + shard as u64) as usize % members;
+        (members, (0..shards).map(owner).collect())
+    }
+}
+
+fn assert_same_bits(ruleset: &Ruleset, settings: &Settings, rules: &Rules<'_>) {
+    let encoding = Encoding::new(ruleset).unwrap();
+    let solved = solve(&encoding, settings, rules, &Exchanged::default());
+    let cancelled = Cancelled::new(false);
+    let surroundings = Surroundings::in_memory(&cancelled);
+    let mut compare = |tier: Tier, statistics, values: TierValues<'_>| {
+        let (step, orientation) = match solved.get(&(tier.just_moved, tier.to_move)) {
+            Some(step) => (step, 0),
+            None => (&solved[&(tier.to_move, tier.just_moved)], 1),
+        };
+        assert_eq!(step.statistics, statistics, "{} {tier}", ruleset.name());
+        let first = if orientation == 0 { tier } else { tier.swap() };
+        let last = both(first).count() - 1;
+        let values: &[u8] = match values {
+            TierValues::F32(values) => bytemuck::cast_slice(values),
+            TierValues::F64(values) => bytemuck::cast_slice(values),
+        };
+        let size = if settings.precision == Precision::F32 { 4 } else { 8 };
+        for (i, shard) in shards(&encoding, settings, first).iter().enumerate() {
+            let (one, two) = &shard.ranges;
+            let ranges = [(0, Some(one)), (last, two.as_ref())];
+            for (range, (at, places)) in ranges.into_iter().enumerate() {
+                if let Some(places) = places.filter(|_| at == orientation) {
+                    let own = &step.values[&(Column::Values, i as u32, range as u8)];
+                    let places = places.start as usize * size..places.end as usize * size;
+                    assert!(*own == values[places], "{} {tier} {i}", ruleset.name());
+                }
+            }
+        }
+        Ok(())
+    };
+    ziggurat_kernel::solve(&encoding, settings, surroundings, &mut |_| {}, &mut compare).unwrap();
+}
+
+#[test]
+fn any_team_gives_the_same_bits_on_every_track() {
+    for (i, ruleset) in tracks(2).iter().enumerate() {
+        let settings = Settings {
+            shard_positions: Some(3000),
+            tolerance: 1e-4,
+            threads: 1,
+            ..Settings::new(Precision::F64)
+        };
+        let owners = any_owners(2 + i % 4, i as u64);
+        let rules = Rules { owners: &owners, orders_of_attempt: u32::MAX, size: &<[u8]>::len };
+        assert_same_bits(ruleset, &settings, &rules);
+    }
+}
+
+#[test]
+fn a_team_that_changes_all_the_time_gives_the_same_bits() {
+    for (name, precision) in [("finkel", Precision::F64), ("blitz", Precision::F32)] {
+        let settings =
+            Settings { shard_positions: Some(4000), threads: 1, ..Settings::new(precision) };
+        for orders_of_attempt in [3, 7] {
+            let owners = any_owners(3, u64::from(orders_of_attempt));
+            let rules = Rules { owners: &owners, orders_of_attempt, size: &<[u8]>::len };
+            assert_same_bits(&builtin(name, 3), &settings, &rules);
+        }
+    }
+}
