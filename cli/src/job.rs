@@ -1,16 +1,17 @@
-//! What decides the result of a solve, beside the ruleset, and what it takes: the arguments that
-//! `solve` and `plan` share.
+//! What decides the result of a solve, and what it takes: the arguments that `solve` and `plan` share,
+//! and those of them that `submit` has, too.
 
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use ziggurat_encoding::Encoding;
+use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Precision, Settings, Simd};
 use ziggurat_table::{Compression, ValueType};
 
 use crate::{failure::Failure, needs::Needs, selection::Selection};
 
-/// The ruleset, how it is solved, and how the values are stored.
+/// The ruleset, and how good the values are to be: what decides the bytes of a result.
 #[derive(Args, Debug)]
-pub struct JobArgs {
+pub struct SpecArgs {
     #[command(flatten)]
     selection: Selection,
 
@@ -27,14 +28,21 @@ pub struct JobArgs {
     #[arg(long)]
     uncertified: bool,
 
-    /// Threads to solve with; 0 is one per core. The result does not depend on it
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
-    threads: usize,
-
     /// Most positions of a shard, unless a single block is larger [default: 1/64 of the tier, at
     /// least 64 Ki, at most 4 Mi]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     shard_positions: Option<u64>,
+}
+
+/// The ruleset, how it is solved, and how the values are stored.
+#[derive(Args, Debug)]
+pub struct JobArgs {
+    #[command(flatten)]
+    spec: SpecArgs,
+
+    /// Threads to solve with; 0 is one per core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
+    threads: usize,
 
     /// The vector instructions: portable, avx2 or avx512 [default: the best there are]. The result
     /// does not depend on it
@@ -68,31 +76,39 @@ impl From<PrecisionArg> for Precision {
     }
 }
 
-impl JobArgs {
-    /// The ranking of the chosen ruleset.
-    pub fn encoding(&self) -> Result<Encoding, Failure> {
-        Ok(Encoding::new(&self.selection.ruleset()?)?)
+impl SpecArgs {
+    /// The chosen ruleset.
+    pub fn ruleset(&self) -> Result<Ruleset, Failure> {
+        self.selection.ruleset()
     }
 
-    /// How to solve it.
+    /// How good the values are to be.
     pub fn settings(&self) -> Settings {
         let settings = Settings::new(self.precision.into());
         Settings {
             tolerance: self.tolerance.unwrap_or(settings.tolerance),
             certified: !self.uncertified,
             shard_positions: self.shard_positions,
-            threads: self.threads,
-            simd: self.simd.unwrap_or(settings.simd),
             ..settings
         }
+    }
+}
+
+impl JobArgs {
+    /// The ranking of the chosen ruleset.
+    pub fn encoding(&self) -> Result<Encoding, Failure> {
+        Ok(Encoding::new(&self.spec.ruleset()?)?)
+    }
+
+    /// How to solve it.
+    pub fn settings(&self) -> Settings {
+        let settings = self.spec.settings();
+        Settings { threads: self.threads, simd: self.simd.unwrap_or(settings.simd), ..settings }
     }
 
     /// The type values are stored in.
     pub fn value_type(&self) -> ValueType {
-        self.value_type.unwrap_or(match self.precision {
-            PrecisionArg::F32 => ValueType::F32,
-            PrecisionArg::F64 => ValueType::F64,
-        })
+        self.value_type.unwrap_or(value_type_of(self.spec.precision.into()))
     }
 
     /// How values are packed.
@@ -103,6 +119,14 @@ impl JobArgs {
     /// What the solve will take.
     pub fn needs(&self, encoding: &Encoding) -> Needs {
         Needs::of(encoding, &self.settings(), self.value_type(), self.compression())
+    }
+}
+
+/// The type of values that keeps all digits of a precision.
+pub fn value_type_of(precision: Precision) -> ValueType {
+    match precision {
+        Precision::F32 => ValueType::F32,
+        Precision::F64 => ValueType::F64,
     }
 }
 

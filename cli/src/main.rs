@@ -5,6 +5,7 @@
 
 mod advice;
 mod choices;
+mod cluster;
 mod commands;
 mod failure;
 mod interrupt;
@@ -54,6 +55,13 @@ enum Command {
     Bench(commands::bench::Args),
     #[command(subcommand)]
     Rulesets(commands::rulesets::Command),
+    Coordinator(commands::coordinator::Args),
+    Worker(commands::worker::Args),
+    Submit(commands::submit::Args),
+    Jobs(commands::jobs::Args),
+    Watch(commands::watch::Args),
+    Pause(commands::pause::Args),
+    Cancel(commands::cancel::Args),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +81,13 @@ fn main() -> ExitCode {
         Command::Plan(args) => commands::plan::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Rulesets(command) => commands::rulesets::run(&command),
+        Command::Coordinator(args) => commands::coordinator::run(&args),
+        Command::Worker(args) => commands::worker::run(&args),
+        Command::Submit(args) => commands::submit::run(&args),
+        Command::Jobs(args) => commands::jobs::run(&args),
+        Command::Watch(args) => commands::watch::run(&args),
+        Command::Pause(args) => commands::pause::run(&args),
+        Command::Cancel(args) => commands::cancel::run(&args),
     };
     let exit = result.unwrap_or_else(|failure| {
         eprintln!("{}", failure.report());
@@ -93,4 +108,52 @@ fn shielded(argument: OsString) -> OsString {
 /// How the user called this program, for hints that can be typed back.
 fn program_name() -> String {
     std::env::args().next().unwrap_or_else(|| "ziggurat".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the parser of the command line says.
+    fn parsed(line: &str) -> Result<Cli, String> {
+        Cli::try_parse_from(line.split(' ')).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn the_parser_is_consistent() {
+        <Cli as clap::CommandFactory>::command().debug_assert();
+    }
+
+    #[test]
+    fn commands_for_clusters_say_what_is_wrong_with_their_arguments() {
+        for (line, part) in [
+            ("ziggurat watch", "<JOB>"),
+            ("ziggurat pause finkel", "invalid value 'finkel'"),
+            ("ziggurat cancel -- -1", "invalid value '-1'"),
+            ("ziggurat jobs --coordinator nowhere", "write HOST:PORT"),
+            ("ziggurat jobs --tls-ca a.pem", "--tls-cert"),
+            ("ziggurat jobs --tls-ca a --tls-cert b --tls-key c --token-file d", "cannot be used"),
+            ("ziggurat submit", "<RULESET"),
+            ("ziggurat submit blitz --tolerance 2", "between 0 and 1"),
+            ("ziggurat submit blitz --checkpoint-every soon", "is not a time"),
+            ("ziggurat export 3", "--format"),
+        ] {
+            let message = parsed(line).map(drop).unwrap_err();
+            assert!(message.contains(part), "{line}: {message}");
+        }
+    }
+
+    #[test]
+    fn commands_for_clusters_take_what_their_page_shows() {
+        for line in [
+            "ziggurat submit blitz --pieces 3 --precision f32 --uncertified --name mine --wait --json",
+            "ziggurat jobs --coordinator [::1]:7400",
+            "ziggurat status 3 --json --token-file token",
+            "ziggurat watch 3 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key",
+            "ziggurat resume 3",
+            "ziggurat export 3 --format parquet --value-type f32 --out a.parquet --force",
+        ] {
+            assert!(parsed(line).is_ok(), "{line}: {}", parsed(line).map(drop).unwrap_err());
+        }
+    }
 }

@@ -1,8 +1,10 @@
-//! How much memory and disk there is, to refuse work that would not fit before it begins.
+//! How much memory and disk there is, to refuse work that would not fit before it begins; and sizes and
+//! times as they are typed.
 
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 /// Bytes of memory this process can still take: what the system has available, or less if a
@@ -127,8 +129,22 @@ pub fn parse_size(text: &str) -> Result<u64, String> {
     Ok((number * unit as f64) as u64)
 }
 
+/// Parses a time such as `90s`, `10min` or `2h`.
+pub fn parse_duration(text: &str) -> Result<Duration, String> {
+    let wrong = || format!("`{text}` is not a time; write for example 90s, 10min or 2h");
+    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
+    let seconds = match unit {
+        "ms" => 1e-3,
+        "" | "s" => 1.0,
+        "m" | "min" => 60.0,
+        "h" => 3600.0,
+        _ => return Err(wrong()),
+    };
+    Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
+}
+
 /// The parts of a text such as `1.5 kB`.
-pub fn number_and_unit(text: &str) -> Option<(f64, &str)> {
+fn number_and_unit(text: &str) -> Option<(f64, &str)> {
     let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
     Some((number.parse().ok()?, unit.trim()))
@@ -180,6 +196,16 @@ mod tests {
         assert_eq!(parse_size("42"), Ok(42));
         assert!(parse_size("six").is_err());
         assert!(parse_size("6 elephants").is_err());
+    }
+
+    #[test]
+    fn times_are_read_with_their_unit() {
+        assert_eq!(parse_duration("90s"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("1.5min"), Ok(Duration::from_secs(90)));
+        assert_eq!(parse_duration("2 h"), Ok(Duration::from_secs(7200)));
+        assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
+        assert!(parse_duration("soon").is_err());
+        assert!(parse_duration("3 weeks").is_err());
     }
 
     #[test]

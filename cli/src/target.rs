@@ -1,11 +1,30 @@
 //! Where a command writes its file, and that it never replaces one unasked.
 
-use std::path::PathBuf;
+use std::{ffi::OsString, path::PathBuf};
 
 use clap::Args;
 use ziggurat_table::{Existing, remove_leftovers};
 
 use crate::{failure::Failure, resources::directory_of};
+
+/// What a user types for the solve or job that a command is about: a job of a cluster by its number, or
+/// something on disk.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum JobOrPath {
+    /// The number of a job.
+    Job(u64),
+    /// A file or directory. One whose name is a number is written with its directory: `./7`.
+    Path(PathBuf),
+}
+
+impl From<OsString> for JobOrPath {
+    fn from(typed: OsString) -> Self {
+        match typed.to_str().map(str::parse) {
+            Some(Ok(job)) => Self::Job(job),
+            _ => Self::Path(typed.into()),
+        }
+    }
+}
 
 /// The arguments that name the file to write.
 #[derive(Args, Debug)]
@@ -63,5 +82,19 @@ impl TargetArgs {
     /// What to do with a file of that name.
     pub fn existing(&self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Keep }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_a_job_and_all_else_a_path() {
+        let read = |text: &str| JobOrPath::from(OsString::from(text));
+        assert_eq!(read("7"), JobOrPath::Job(7));
+        for path in ["./7", "7.zgt", "m8", "-1"] {
+            assert_eq!(read(path), JobOrPath::Path(path.into()));
+        }
     }
 }

@@ -1,6 +1,20 @@
-//! The room of the coordinator, which will accept jobs, plan steps and shards, assign shards to
-//! workers and drive supersteps, as a pure state machine with the I/O around it. It will never
-//! touch values.
+//! The coordinator: who works on what.
 //!
-//! Nothing lives here yet: `ziggurat solve` does all of it in one process, see the crate
-//! `ziggurat-kernel`.
+//! [`machine`] decides: a pure state machine, tested on its own. The rest carries out what it decided: records are
+//! on disk before anybody is told anything, and what people and workers send comes in as events, one at a time.
+//! Values never come here.
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | [`machine`] | jobs, steps, attempts, checkpoints, workers: every decision |
+//! | `service::actor` | the thread that owns the machine |
+//! | `service::records` | what is written down, and reading it again |
+//! | `service::control`, `service::jobs` | the two gRPC services |
+//! | `service::convert`, `service::status` | the machine's words as messages |
+//! | `service::planning` | cutting rulesets into steps and shards, off the async runtime |
+//! | `service::metrics` | what is counted |
+
+pub mod machine;
+mod service;
+
+pub use service::{CoordinatorError, Options, run};

@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{run, stderr, succeed, ziggurat};
+use crate::support::{Random, run, stderr, succeed, ziggurat};
 
 /// The solve of these tests: less than a second, with many steps, supersteps and proofs.
 const GAME: [&str; 4] = ["finkel", "--pieces", "3", "--json"];
@@ -78,27 +78,12 @@ fn value_files(directory: &Path) -> Vec<PathBuf> {
     files.into_iter().rev().map(|(_, path)| path).collect()
 }
 
-/// A small generator of random numbers (SplitMix64).
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, end: u64) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut x = self.0;
-        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (x ^ (x >> 31)) % end
-    }
-}
-
 #[test]
 fn fifty_kills_at_random_moments_change_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let expected = expected(path);
-    let seed = std::time::UNIX_EPOCH.elapsed().unwrap().as_nanos() as u64;
-    println!("seed {seed}");
-    let mut random = Random(seed);
+    let mut random = Random::new();
     let mut kills = 0;
     let mut most_solved = 0;
     while kills < 50 {

@@ -83,3 +83,29 @@ pub fn reference_tables() -> Vec<PathBuf> {
     }
     tables
 }
+
+/// A small generator of random numbers (SplitMix64).
+pub struct Random(u64);
+
+impl Random {
+    /// Begins anywhere, and prints where.
+    pub fn new() -> Self {
+        let seed = std::time::UNIX_EPOCH.elapsed().expect("it is later").as_nanos() as u64;
+        println!("seed {seed}");
+        Self(seed)
+    }
+
+    /// Begins at a place.
+    pub fn seeded(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    /// A number below another.
+    pub fn below(&mut self, end: u64) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut x = self.0;
+        x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (x ^ (x >> 31)) % end
+    }
+}

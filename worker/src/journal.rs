@@ -5,14 +5,13 @@ use std::{collections::BTreeMap, time::Duration};
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, Course, Data, Found, Journal, JournalError, Part, TierStatistics};
-use ziggurat_store::{
-    Epoch, SealedEpoch, ShardEpoch, ShardKey, StateBatch, Store, StoreError, Value, ValueType,
-};
+use ziggurat_kernel::{Column, Course, Found, Journal, JournalError, Part, TierStatistics};
+use ziggurat_store::{Epoch, ShardKey, StateBatch, StoreError};
 
 use crate::{
     Job,
     job::{lock, put},
+    parts::{self, key},
 };
 
 /// Every store of a job holds one job.
@@ -58,20 +57,8 @@ impl StepRecord {
 
     /// The shards of a column.
     fn keys(&self, step: Tier, column: Column) -> Vec<ShardKey> {
-        self.ranges.iter().map(|&(shard, range)| key(step, shard, range, column)).collect()
+        self.ranges.iter().map(|&(shard, range)| key(JOB, step, column, shard, range)).collect()
     }
-}
-
-fn key(step: Tier, shard: u32, range: u8, column: Column) -> ShardKey {
-    let column = match column {
-        Column::Values => 0,
-        Column::Units => 1,
-        Column::Lower => 2,
-        Column::Upper => 3,
-        Column::Difference(i) => 4 + i,
-    };
-    let tier = (step.just_moved, step.to_move);
-    ShardKey { job: JOB, tier, orientation: range, shard, column }
 }
 
 /// The entry of a step in the store's state.
@@ -91,14 +78,8 @@ impl Journal for Job {
                 let what = format!("{column:?} of step {step} was not written down");
                 return Err(JournalError { is_damage: true, source: what.into() });
             };
-            let key = key(step, shard, range, column);
-            match data {
-                Data::F32(values) => read(&self.store, key, epoch, values),
-                Data::F64(values) => read(&self.store, key, epoch, values),
-                Data::I8(values) => read(&self.store, key, epoch, values),
-                Data::U16(values) => read(&self.store, key, epoch, values),
-            }
-            .map_err(failed)
+            parts::read(&self.store, key(JOB, step, column, shard, range), epoch, data)
+                .map_err(failed)
         };
         parts.into_par_iter().map(load).collect()
     }
@@ -128,21 +109,7 @@ impl Journal for Job {
             }
         }
         record.columns = columns.into_iter().collect();
-        let bytes: u64 = parts.iter().map(|part| bytes_of(&part.data)).sum();
-        self.store.require_space(bytes).map_err(failed)?;
-        let sealed: Vec<SealedEpoch> = parts
-            .into_par_iter()
-            .map(|Part { column, shard, range, data }| {
-                let key = key(step, shard, range, column).at(epoch);
-                match data {
-                    Data::F32(values) => self.store.write_epoch(key, values),
-                    Data::F64(values) => self.store.write_epoch(key, values),
-                    Data::I8(values) => self.store.write_epoch(key, values),
-                    Data::U16(values) => self.store.write_epoch(key, values),
-                }
-            })
-            .collect::<Result<_, _>>()
-            .map_err(failed)?;
+        let sealed = parts::write(&self.store, JOB, step, epoch, parts).map_err(failed)?;
         let mut batch = StateBatch::new();
         put(&mut batch, &entry(step), &record);
         self.store.checkpoint(sealed, batch).map_err(failed)?;
@@ -173,26 +140,6 @@ impl Job {
         lock(&self.steps).insert(step, record.clone());
         Ok(record)
     }
-}
-
-fn bytes_of(data: &Data<'_>) -> u64 {
-    let (values, value_type) = match data {
-        Data::F32(values) => (values.len(), ValueType::F32),
-        Data::F64(values) => (values.len(), ValueType::F64),
-        Data::I8(values) => (values.len(), ValueType::I8),
-        Data::U16(values) => (values.len(), ValueType::U16),
-    };
-    ziggurat_store::largest_bytes(values as u64, value_type)
-}
-
-fn read<V: Value>(
-    store: &Store,
-    key: ShardKey,
-    epoch: Epoch,
-    values: &mut [V],
-) -> Result<(), StoreError> {
-    let epoch = ShardEpoch { key: key.at(epoch), value_type: V::TYPE, values: values.len() as u64 };
-    store.read_into(&epoch, values)
 }
 
 fn failed(error: StoreError) -> JournalError {

@@ -1,5 +1,7 @@
-//! A job in a directory: what a solve writes down on disk, so that it can be killed at any moment and
-//! goes on from there, and ends in the same bytes.
+//! Solving with a directory: what is written down on disk, so that a process can be killed at any moment
+//! and another goes on from there, and ends in the same bytes.
+//!
+//! [`serve`] is a worker of a cluster: see [`cluster`]. A [`Job`] is a solve in one process:
 //!
 //! ```text
 //! DIR/store          shard epochs and small state, in RocksDB (see `ziggurat-store`); its lock is the job's
@@ -12,9 +14,12 @@
 //! or nothing. A solved step is its values. Both are columns of shard epochs, under the name of the step's first
 //! tier.
 
+pub mod cluster;
 mod job;
 mod journal;
+mod parts;
 mod progress;
 
+pub use cluster::{ServeError, ServeOptions, serve};
 pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, STORE_MEMORY_BYTES};
 pub use progress::{Progress, StepProgress, progress_of};

@@ -1,32 +1,39 @@
-//! `ziggurat export`: a table in another format or value type.
+//! `ziggurat export`: a table in another format or value type, or the table of a job of a cluster.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
-use clap::ValueEnum;
 use serde_json::json;
 use ziggurat_table::{AnyTable, Compression, ValueType};
 
 use crate::{
+    cluster::{
+        client::Coordinator,
+        download::{Download, Format, Wanted},
+        flags::CoordinatorArgs,
+    },
     failure::{Exit, Failure},
     interrupt,
     output::{bytes, print, print_json},
     progress::watched,
-    target::TargetArgs,
+    target::{JobOrPath, TargetArgs},
 };
 
-/// Write a table in another format or with another type of values
+/// Write a table in another format or with another type of values, or the table of a job of a cluster
 ///
-/// The file is called like the table, with the ending of the format, unless --out names it.
+/// The file is called like the table, with the ending of the format, unless --out names it; the table of a job
+/// is called RULESET-PIECES. The values of a job come from its workers; what was fetched when the command is
+/// interrupted is in FILE.part, and the same command goes on from there.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// A solved table, .zgt or .rgu
-    file: PathBuf,
+    /// A solved table, .zgt or .rgu, or the number of a solved job (`./7` if the name of a file is a number)
+    #[arg(value_name = "FILE|JOB")]
+    source: JobOrPath,
 
     /// The format to write
     #[arg(long, value_enum)]
     format: Format,
 
-    /// The type of the values: percent16, f32 or f64 [default: that of the table]
+    /// The type of the values: percent16, f32 or f64 [default: that of the table, or of the job]
     #[arg(long, value_name = "TYPE")]
     value_type: Option<ValueType>,
 
@@ -40,43 +47,64 @@ pub struct Args {
     /// Print JSON
     #[arg(long)]
     json: bool,
-}
 
-/// The formats tables are written in.
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
-enum Format {
-    /// Ziggurat's own
-    Zgt,
-    /// That of the Java and Python libraries for the game
-    Rgu,
-    /// For DuckDB, Polars, pandas and the like
-    Parquet,
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    let table = AnyTable::open(&args.file)?;
-    let ending = match args.format {
-        Format::Zgt => "zgt",
-        Format::Rgu => "rgu",
-        Format::Parquet => "parquet",
-    };
     if args.raw && args.format != Format::Zgt {
+        let ending = args.format.ending();
         return Err(Failure::bad_input(format!("--raw is about .zgt files, not .{ending} files"))
             .help("leave --raw out, or write --format zgt"));
     }
-    let out = args.target.file(|| args.file.with_extension(ending))?;
+    match &args.source {
+        JobOrPath::Job(job) => export_job(args, *job),
+        JobOrPath::Path(file) => export_table(args, file),
+    }
+}
+
+fn export_table(args: &Args, file: &Path) -> Result<Exit, Failure> {
+    let table = AnyTable::open(file)?;
+    let out = args.target.file(|| file.with_extension(args.format.ending()))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
     let existing = args.target.existing();
-    let compression = if args.raw { Compression::Raw } else { Compression::default() };
     interrupt::end_on_interrupt()?;
     let title = format!("Writing {}", out.display());
     watched(&title, args.json, |tell| match args.format {
-        Format::Zgt => table.export_zgt(&out, existing, value_type, compression, tell),
+        Format::Zgt => table.export_zgt(&out, existing, value_type, compression(args), tell),
         Format::Rgu => table.export_rgu(&out, existing, value_type, tell),
         Format::Parquet => table.export_parquet(&out, existing, value_type, tell),
     })?;
-    let size = std::fs::metadata(&out)?.len();
+    report(args, &out, value_type)
+}
+
+fn export_job(args: &Args, job: u64) -> Result<Exit, Failure> {
+    let coordinator = Coordinator::new(&args.coordinator)?;
+    let download = Download::locate(&coordinator, job)?;
+    let default = || PathBuf::from(format!("{}.{}", download.title(), args.format.ending()));
+    let out = args.target.file(default)?;
+    let value_type = args.value_type.unwrap_or(download.value_type());
+    let stops = interrupt::flag_on_interrupt()?;
+    let wanted = Wanted {
+        out: &out,
+        existing: args.target.existing(),
+        format: args.format,
+        value_type,
+        compression: compression(args),
+        json: args.json,
+    };
+    download.write(wanted, &stops)?;
+    report(args, &out, value_type)
+}
+
+fn compression(args: &Args) -> Compression {
+    if args.raw { Compression::Raw } else { Compression::default() }
+}
+
+fn report(args: &Args, out: &Path, value_type: ValueType) -> Result<Exit, Failure> {
+    let (size, ending) = (std::fs::metadata(out)?.len(), args.format.ending());
     if args.json {
         print_json(&json!({
             "file": out, "format": ending, "value_type": value_type, "bytes": size,

@@ -2,12 +2,19 @@
 
 pub mod bench;
 pub mod best;
+pub mod cancel;
+pub mod coordinator;
 pub mod count;
 pub mod exact;
 pub mod export;
+pub mod jobs;
+pub mod pause;
 pub mod plan;
 pub mod resume;
 pub mod rulesets;
 pub mod solve;
 pub mod status;
+pub mod submit;
 pub mod table;
+pub mod watch;
+pub mod worker;

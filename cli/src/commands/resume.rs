@@ -1,32 +1,36 @@
-//! `ziggurat resume`: goes on with a solve that was interrupted.
+//! `ziggurat resume`: goes on with a solve that was interrupted, or a job of a cluster that was paused.
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use ziggurat_kernel::{Settings, Simd};
+use ziggurat_rpc::proto::JobRequest;
 use ziggurat_table::{Compression, Existing, ValueType};
 use ziggurat_worker::{Job, Manifest};
 
 use super::solve::Checkpoints;
 use crate::{
+    cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Failure},
     job::threads,
     needs::Needs,
+    output::{print, print_json},
     resources,
     solving::{Solving, holds_no_solve, solve_and_report},
-    target::TargetArgs,
+    target::{JobOrPath, TargetArgs},
 };
 
-/// Go on with a solve that was killed or interrupted, where it was written down last
+/// Go on with a solve that was killed or interrupted, where it was written down last, or with a job of a
+/// cluster that was paused
 ///
-/// What the result depends on is as it was when the solve began; threads and memory may change.
+/// Of a job, nothing but --coordinator (with what goes with it) and --json has a meaning. What the result depends on is as it was when the solve began; threads and memory may change.
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The directory of the solve
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    /// The directory of the solve (`./7` if its name is a number), or the job's number
+    #[arg(value_name = "DIR|JOB")]
+    target: JobOrPath,
 
     #[command(flatten)]
-    target: TargetArgs,
+    out: TargetArgs,
 
     /// Memory the whole process may use, such as 6GiB [default: what the system has available]
     #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
@@ -47,11 +51,33 @@ pub struct Args {
     /// Print progress and result as lines of JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    let job = open(args)?;
+    match &args.target {
+        JobOrPath::Job(job) => resume_job(args, *job),
+        JobOrPath::Path(dir) => resume_solve(args, dir),
+    }
+}
+
+fn resume_job(args: &Args, job: u64) -> Result<Exit, Failure> {
+    let coordinator = Coordinator::new(&args.coordinator)?;
+    let status =
+        coordinator.ask(|mut jobs| async move { jobs.resume(JobRequest { job }).await })?;
+    if args.json {
+        print_json(&words::job_json(&status))?;
+    } else {
+        print(&format!("Job {job}, {}, is {}\n", status.name, words::job_state(&status)))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
+    let job = open(args, dir)?;
     let Manifest { out, replace, raw, value_type, .. } = job.manifest().clone();
     let settings = Settings {
         threads: args.threads,
@@ -60,8 +86,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let value_type: ValueType = value_type.parse()?;
     let compression = if raw { Compression::Raw } else { Compression::default() };
-    let existing = if replace { Existing::Replace } else { args.target.existing() };
-    let out = args.target.file_or(out, existing)?;
+    let existing = if replace { Existing::Replace } else { args.out.existing() };
+    let out = args.out.file_or(out, existing)?;
     let encoding = job.encoding();
     let needs = Needs::of(encoding, &settings, value_type, compression);
     let arrays = needs.arrange(args.memory, true)?;
@@ -79,9 +105,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     })
 }
 
-fn open(args: &Args) -> Result<Job, Failure> {
-    if !Job::exists(&args.dir) {
-        return Err(holds_no_solve(&args.dir));
+fn open(args: &Args, dir: &Path) -> Result<Job, Failure> {
+    if !Job::exists(dir) {
+        return Err(holds_no_solve(dir));
     }
-    Ok(Job::open(&args.dir, args.checkpoints.options())?)
+    Ok(Job::open(dir, args.checkpoints.options())?)
 }

@@ -51,7 +51,7 @@ pub struct Args {
 pub struct Checkpoints {
     /// The most work that may be lost when the solve is killed (a superstep if that takes longer), such
     /// as 90s or 10min
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = resources::parse_duration)]
     checkpoint_every: Duration,
 }
 
@@ -113,33 +113,4 @@ fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Resul
         raw: args.job.compression() == ziggurat_table::Compression::Raw,
     };
     Ok(Job::create(dir, manifest, args.checkpoints.options())?)
-}
-
-/// Parses a time such as `90s`, `10min` or `2h`.
-fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time; write for example 90s, 10min or 2h");
-    let (number, unit) = resources::number_and_unit(text).ok_or_else(wrong)?;
-    let seconds = match unit {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(wrong()),
-    };
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_read_with_their_unit() {
-        assert_eq!(parse_duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("1.5min"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("2 h"), Ok(Duration::from_secs(7200)));
-        assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
-        assert!(parse_duration("soon").is_err());
-        assert!(parse_duration("3 weeks").is_err());
-    }
 }

@@ -1,37 +1,63 @@
-//! `ziggurat status`: how far a solve in a directory is, from what it wrote down last.
+//! `ziggurat status`: how far a job of a cluster is, or a solve in a directory from what it wrote down
+//! last.
 
 use std::{
-    path::PathBuf,
+    path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use ziggurat_rpc::proto::JobRequest;
 use ziggurat_worker::{Progress, progress_of};
 
 use crate::{
+    cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Explain, Failure},
     output::{bytes, columns, duration, grouped, print, print_json},
     solving::holds_no_solve,
+    target::JobOrPath,
 };
 
-/// Print how far a solve in a directory is, whether it is running or not
+/// Print how far a job of a cluster is, or a solve in a directory, whether it is running or not
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The directory of the solve
-    #[arg(value_name = "DIR")]
-    dir: PathBuf,
+    /// The job's number, or the directory of the solve (`./7` if its name is a number)
+    #[arg(value_name = "JOB|DIR")]
+    target: JobOrPath,
 
     /// Print JSON
     #[arg(long)]
     json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    let progress = progress_of(&args.dir)
-        .context(format!("cannot read the progress of {}", args.dir.display()))
+    match &args.target {
+        JobOrPath::Job(job) => of_job(args, *job),
+        JobOrPath::Path(dir) => of_directory(args, dir),
+    }
+}
+
+fn of_job(args: &Args, job: u64) -> Result<Exit, Failure> {
+    let coordinator = Coordinator::new(&args.coordinator)?;
+    let status =
+        coordinator.ask(|mut jobs| async move { jobs.status(JobRequest { job }).await })?;
+    if args.json {
+        print_json(&words::status_json(&status))?;
+    } else {
+        print(&words::status_text(&status))?;
+    }
+    Ok(Exit::Success)
+}
+
+fn of_directory(args: &Args, dir: &Path) -> Result<Exit, Failure> {
+    let progress = progress_of(dir)
+        .context(format!("cannot read the progress of {}", dir.display()))
         .or_help("resume the solve: it writes it again")?;
     let Some(progress) = progress else {
-        return Err(holds_no_solve(&args.dir));
+        return Err(holds_no_solve(dir));
     };
     if args.json {
         print_json(&progress)?

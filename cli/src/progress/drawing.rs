@@ -2,34 +2,46 @@
 //! player with fewer pieces left has `j`. Steps are solved by ascending number of pieces left,
 //! so it grows from the ground and is finished by its top, the step with all pieces left.
 
+use ziggurat_encoding::Tier;
 use ziggurat_kernel::Plan;
 
 use super::forecast::StepState;
 
 /// Up to this number of pieces, stones are wide.
-const MOST_WIDE: u8 = 8;
+const MOST_WIDE: usize = 8;
 
 /// The levels from the top down, all of the same width. `states` has the states of the plan's
 /// steps.
 pub fn ziggurat(plan: &Plan, states: &[StepState]) -> Vec<String> {
-    let pieces = plan.steps.iter().map(|step| larger(step.tier)).max().unwrap_or(0);
-    let stone = if pieces <= MOST_WIDE { 3 } else { 1 };
-    (1..=pieces)
-        .rev()
-        .map(|level| {
-            let mut steps: Vec<_> = plan
-                .steps
-                .iter()
-                .zip(states)
-                .filter(|(step, _)| smaller(step.tier) == level)
-                .collect();
-            steps.sort_by_key(|(step, _)| larger(step.tier));
-            let stones: Vec<String> =
-                steps.iter().map(|(_, state)| face(**state).repeat(stone)).collect();
-            let indent = " ".repeat((level as usize - 1) * (stone + 1) / 2);
-            format!("{indent}{}{indent}", stones.join(" "))
-        })
-        .collect()
+    let tiers: Vec<Tier> = plan.steps.iter().map(|step| step.tier).collect();
+    let levels = levels(&tiers);
+    let stone = if levels.len() <= MOST_WIDE { 3 } else { 1 };
+    let count = levels.len();
+    let level = |(above, steps): (usize, Vec<usize>)| {
+        let stones: Vec<String> =
+            steps.iter().map(|&step| face(states[step]).repeat(stone)).collect();
+        let indent = " ".repeat(indent(count - 1 - above, stone));
+        format!("{indent}{}{indent}", stones.join(" "))
+    };
+    levels.into_iter().enumerate().map(level).collect()
+}
+
+/// The steps on each level, by their places, from the top down and from left to right.
+pub fn levels(tiers: &[Tier]) -> Vec<Vec<usize>> {
+    let pieces = tiers.iter().copied().map(larger).max().unwrap_or(0);
+    let on = |level: u8| {
+        let mut steps: Vec<usize> =
+            (0..tiers.len()).filter(|&step| smaller(tiers[step]) == level).collect();
+        steps.sort_by_key(|&step| larger(tiers[step]));
+        steps
+    };
+    (1..=pieces).rev().map(on).collect()
+}
+
+/// How far a level so high above the ground stands in, if stones have this width and a gap of one
+/// between them.
+pub fn indent(height: usize, stone: usize) -> usize {
+    height * (stone + 1) / 2
 }
 
 fn face(state: StepState) -> &'static str {
@@ -41,17 +53,16 @@ fn face(state: StepState) -> &'static str {
     }
 }
 
-fn smaller(tier: ziggurat_encoding::Tier) -> u8 {
+fn smaller(tier: Tier) -> u8 {
     tier.just_moved.min(tier.to_move)
 }
 
-fn larger(tier: ziggurat_encoding::Tier) -> u8 {
+fn larger(tier: Tier) -> u8 {
     tier.just_moved.max(tier.to_move)
 }
 
 #[cfg(test)]
 mod tests {
-    use ziggurat_encoding::Tier;
     use ziggurat_kernel::Step;
 
     use super::*;

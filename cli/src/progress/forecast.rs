@@ -21,7 +21,7 @@ const LEAST_FRACTION: f64 = 0.01;
 const STEADY_RESIDUAL: f64 = 1e-5;
 
 /// The factor by which a residual falls is taken over this many supersteps.
-const FACTOR_SUPERSTEPS: usize = 8;
+const FACTOR_SUPERSTEPS: u32 = 8;
 
 /// The speed is that of this many seconds past.
 const SPEED_WINDOW_SECONDS: f64 = 20.0;
@@ -57,8 +57,8 @@ pub struct Forecast {
     steps: Vec<(Tier, u64)>,
     tolerance: f64,
     states: Vec<StepState>,
-    /// Of each step, the residuals of its supersteps so far.
-    residuals: Vec<Vec<f64>>,
+    /// Of each step, its supersteps so far, as far as they were seen, with their residuals.
+    residuals: Vec<Vec<(u32, f64)>>,
     /// Seconds gone and positions swept, over all steps and supersteps, at some times past.
     swept: VecDeque<(f64, u64)>,
     latest: usize,
@@ -71,7 +71,7 @@ impl Forecast {
     }
 
     /// [`Forecast::new`] for steps with their positions.
-    fn of(steps: Vec<(Tier, u64)>, tolerance: f64) -> Self {
+    pub fn of(steps: Vec<(Tier, u64)>, tolerance: f64) -> Self {
         Self {
             tolerance,
             states: vec![StepState::Waiting; steps.len()],
@@ -90,13 +90,8 @@ impl Forecast {
                 self.latest = step;
             }
             Event::Superstep { step, superstep, residual, positions_swept, .. } => {
-                self.states[step] = StepState::Active { superstep, residual };
-                self.residuals[step].push(residual);
-                self.swept.push_back((seconds, positions_swept));
-                while self.swept.len() > 2 && self.swept[1].0 < seconds - SPEED_WINDOW_SECONDS {
-                    self.swept.pop_front();
-                }
-                self.latest = step;
+                self.see(step, StepState::Active { superstep, residual });
+                self.swept(seconds, positions_swept);
             }
             Event::StepResumed { step, supersteps } => {
                 self.states[step] = StepState::Active { superstep: supersteps, residual: 1.0 };
@@ -123,6 +118,32 @@ impl Forecast {
         }
     }
 
+    /// Takes note of the state of a step. One that has gone back, as after a loss, is where it is.
+    pub fn see(&mut self, step: usize, state: StepState) {
+        self.states[step] = state;
+        if let StepState::Active { superstep, residual } = state {
+            let residuals = &mut self.residuals[step];
+            let earlier = residuals.partition_point(|&(made, _)| made < superstep);
+            residuals.truncate(earlier);
+            residuals.push((superstep, residual));
+            self.latest = step;
+        }
+    }
+
+    /// Takes note of how many positions were swept, over all steps and supersteps, in so many
+    /// seconds.
+    pub fn swept(&mut self, seconds: f64, positions: u64) {
+        self.swept.push_back((seconds, positions));
+        while self.swept.len() > 2 && self.swept[1].0 < seconds - SPEED_WINDOW_SECONDS {
+            self.swept.pop_front();
+        }
+    }
+
+    /// The supersteps of a step that were seen, with their residuals.
+    pub fn residuals(&self, step: usize) -> &[(u32, f64)] {
+        &self.residuals[step]
+    }
+
     /// The states of all steps, in the order of the plan.
     pub fn states(&self) -> &[StepState] {
         &self.states
@@ -141,7 +162,7 @@ impl Forecast {
     /// Positions swept per second, of late.
     pub fn speed(&self) -> f64 {
         let ((began, before), (now, after)) = (self.swept[0], self.swept[self.swept.len() - 1]);
-        (after - before) as f64 / (now - began).max(1e-9)
+        after.saturating_sub(before) as f64 / (now - began).max(1e-9)
     }
 
     /// The share of all work that is done, 0..=1, as far as can be told.
@@ -166,6 +187,17 @@ impl Forecast {
             work.1 += needed * positions as f64;
         }
         work
+    }
+
+    /// The share of the supersteps of a step that are made, 0..=1, as far as can be told.
+    pub fn step_fraction(&self, step: usize) -> f64 {
+        match self.states[step] {
+            StepState::Done { .. } => 1.0,
+            _ => {
+                let (made, needed) = self.supersteps(step);
+                made / needed.max(1.0)
+            }
+        }
     }
 
     /// Supersteps made of a step, and those needed in all.
@@ -200,10 +232,12 @@ impl Forecast {
     /// Supersteps left of a step whose residual falls steadily.
     fn steadily(&self, step: usize) -> Option<f64> {
         let residuals = &self.residuals[step];
-        let now = *residuals.last()?;
-        let before = *residuals.get(residuals.len().checked_sub(FACTOR_SUPERSTEPS + 1)?)?;
+        let &(superstep, now) = residuals.last()?;
+        let earlier = superstep.checked_sub(FACTOR_SUPERSTEPS)?;
+        let place = residuals.partition_point(|&(made, _)| made <= earlier).checked_sub(1)?;
+        let (since, before) = residuals[place];
         let falls = now > 0.0 && now < before && now <= STEADY_RESIDUAL;
-        let factor = (now / before).powf(1.0 / FACTOR_SUPERSTEPS as f64);
+        let factor = (now / before).powf(1.0 / f64::from(superstep - since));
         falls.then(|| (self.tolerance / now).ln() / factor.ln())
     }
 }
@@ -251,6 +285,25 @@ mod tests {
         // Ten of twelve digits in ten of twelve supersteps.
         assert!((forecast.fraction() - 10.0 / 12.0).abs() < 1e-9);
         assert!((forecast.seconds_left().unwrap() - 2.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn supersteps_that_were_not_seen_are_filled_in() {
+        let mut forecast = forecast(&[100]);
+        for superstep in [1, 2, 8, 10] {
+            let residual = 10f64.powi(-superstep);
+            forecast.see(0, StepState::Active { superstep: superstep as u32, residual });
+        }
+        assert!((forecast.fraction() - 10.0 / 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_step_that_has_gone_back_forgets_what_was_lost() {
+        let mut forecast = forecast(&[100]);
+        for superstep in [5, 6, 7, 6] {
+            forecast.see(0, StepState::Active { superstep, residual: 0.1 });
+        }
+        assert_eq!(forecast.residuals(0), [(5, 0.1), (6, 0.1)]);
     }
 
     #[test]

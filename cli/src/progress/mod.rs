@@ -2,8 +2,8 @@
 //! both on standard error.
 
 mod display;
-mod drawing;
-mod forecast;
+pub mod drawing;
+pub mod forecast;
 mod solve;
 mod watch;
 

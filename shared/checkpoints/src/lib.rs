@@ -1,1 +1,68 @@
 //! The checkpoint store: a shared directory or an S3 bucket that keeps what workers saved.
+//!
+//! A worker saves on its own disk; what it saves here too outlives that disk, and any other worker can go on
+//! from it. An object has the numbers of one range of a shard at an epoch, is written once, and is read as a
+//! whole:
+//!
+//! ```
+//! use ziggurat_checkpoints::{CheckpointStore, Epoch, ShardKey};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # let dir = tempfile::tempdir()?;
+//! # let url = format!("file://{}", dir.path().display());
+//! let store = CheckpointStore::open(&url, "babylon").await?;
+//! let shard = ShardKey { job: 17, tier: (5, 4), orientation: 0, shard: 3, column: 0 };
+//! let numbers: Vec<u8> = [0.25_f64, 0.5].iter().flat_map(|number| number.to_le_bytes()).collect();
+//!
+//! store.put(shard.at(Epoch(8)), size_of::<f64>(), numbers.clone().into()).await?;
+//! assert_eq!(store.list(17, (5, 4), Epoch(8)).await?, [shard.at(Epoch(8))]);
+//! assert_eq!(store.get(shard.at(Epoch(8)), size_of::<f64>()).await?, numbers);
+//!
+//! store.delete_epochs(17, (5, 4), Epoch(9)).await?; // those before
+//! assert!(store.list(17, (5, 4), Epoch(8)).await?.is_empty());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! # Where things are
+//!
+//! ```text
+//! CLUSTER/JOB/N-M/EPOCH/COLUMN-SHARD-RANGE      babylon/17/5-4/8/0-3-0
+//! ```
+//!
+//! under the directory or the prefix of the bucket. The store itself keeps no list and no state: which epochs
+//! count, the coordinator knows.
+//!
+//! # How it stays right
+//!
+//! * An object has a checksum of its name and its contents. What is damaged, cut short, or in another's
+//!   place is [`CheckpointError::Damaged`], never numbers.
+//! * An object that is there is whole. A bucket promises that. In a directory, it is written under another name,
+//!   synced, and then renamed, and the directories are synced: `object_store` renames, too, but syncs nothing,
+//!   so after a power loss its file could be there and empty.
+//! * Writing again what is there changes nothing; writing something else there is refused. To a
+//!   directory, and to a bucket that knows conditional writes, that holds for writers at the same instant,
+//!   too. Where the bucket does not, or the object is so large that it is sent in parts, one of two such writers may
+//!   win; epochs that are numbered anew by every attempt keep that from happening.
+//! * An object that was damaged when it is written again is replaced.
+//!
+//! Requests to a bucket are tried again, for three minutes at most, and each one ends after two.
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | `place` | which place a URL means, and how to reach it |
+//! | `name` | names of objects |
+//! | `object` | what is in one |
+//! | `directory` | writing files so that they survive a power loss |
+//! | `store` | writing, reading, listing and deleting objects |
+
+mod directory;
+mod error;
+mod name;
+mod object;
+mod place;
+mod store;
+
+pub use error::CheckpointError;
+pub use store::CheckpointStore;
+pub use ziggurat_store::{Epoch, EpochKey, ShardKey};

@@ -68,6 +68,9 @@ pub struct Certified<'a, T> {
 /// The most interval sweeps that are tried.
 const MOST_SWEEPS: u32 = 64;
 
+/// No bound that is tried is larger: it says nothing any more.
+const LARGEST_BOUND: f64 = 2.0;
+
 /// Intervals grow a little before they shrink, so they start with this part of what they may have
 /// beyond the bounds of the tiers that are read.
 const START: f64 = 0.9;
@@ -167,6 +170,35 @@ impl Proof {
         let unit = (bound.log2().floor() - 14.0).exp2();
         let start = ((read + START * (bound - read)) / unit).floor() as u16;
         Some(Self { bound, unit, start, sweeps: 0, proven: false })
+    }
+
+    /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
+    /// told. `None` if no proof has such numbers.
+    pub fn from_parts(bound: f64, unit: f64, start: u16, sweeps: u32) -> Option<Self> {
+        let is_power_of_two = unit.is_normal() && unit.log2().round().exp2() == unit;
+        // [`Proof::new`] chooses it between 2^14 and 2^15; logarithms may be rounded differently elsewhere.
+        let is_fine_enough = (8192.0..=65536.0).contains(&(bound / unit));
+        let fits = bound <= LARGEST_BOUND
+            && is_power_of_two
+            && is_fine_enough
+            && f64::from(start) * unit <= bound
+            && sweeps < MOST_SWEEPS;
+        fits.then_some(Self { bound, unit, start, sweeps, proven: false })
+    }
+
+    /// What is to be proven.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// What a unit of the distances is worth.
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+
+    /// The distances before the first interval sweep, in units.
+    pub fn start(&self) -> u16 {
+        self.start
     }
 
     /// Interval sweeps made so far.

@@ -85,6 +85,11 @@ impl Packed {
     }
 }
 
+/// The most bytes a payload of strips of these lengths has.
+pub fn largest_payload(lengths: &[usize]) -> usize {
+    lengths.iter().map(|len| 1 + 8 * len).sum()
+}
+
 /// A strip of a payload.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStrip<'a> {

@@ -18,7 +18,7 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use crate::{
     array::Array,
     context::{Context, Tables},
-    halo::{Packed, PackedStrip, STRIP, strips},
+    halo::{Packed, PackedStrip, STRIP, largest_payload, strips},
     reads::{Places, Reads},
     step::{ShardRange, in_order},
 };
@@ -41,11 +41,16 @@ pub trait Exchange: Send + Sync {
     /// If the member cannot be reached.
     fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError>;
 
-    /// Waits for a payload.
+    /// Waits for a payload, of at most so many bytes.
     ///
     /// # Errors
     /// If the member cannot be reached, or the attempt is over.
-    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<u8>, ExchangeError>;
+    fn receive(
+        &self,
+        member: usize,
+        barrier: u32,
+        most_bytes: usize,
+    ) -> Result<Vec<u8>, ExchangeError>;
 }
 
 /// A part of a shard that another member reads.
@@ -243,9 +248,11 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
             if takes.is_empty() {
                 continue;
             }
-            let payload = self.team.exchange.receive(member, self.number)?;
             let lengths = takes.iter().flat_map(|strip| columns.iter().map(|_| strip.values.len()));
-            let packed = strips(&payload, &lengths.collect::<Vec<_>>())
+            let lengths: Vec<usize> = lengths.collect();
+            let most_bytes = largest_payload(&lengths);
+            let payload = self.team.exchange.receive(member, self.number, most_bytes)?;
+            let packed = strips(&payload, &lengths)
                 .map_err(|error| ExchangeError { member, message: error.to_string() })?;
             let count = columns.len();
             for (i, column) in columns.iter_mut().enumerate() {

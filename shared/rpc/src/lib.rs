@@ -1,1 +1,66 @@
 //! The protocol between coordinator, workers and their users, and who may speak it.
+//!
+//! The messages and services are compiled from `proto/`, where they are explained, into [`proto`]. This crate adds
+//! what every speaker needs: the [limits], [`Security`], servers and connections that keep to both, and
+//! [conversions](convert) that let nothing through that cannot be worked with.
+//!
+//! A server listens with [`bind`], and gives its services ([`control`], [`jobs`], [`data`]) to a [`server`]:
+//!
+//! ```no_run
+//! # async fn example(service: impl ziggurat_rpc::proto::data_server::Data) -> Result<(), Box<dyn std::error::Error>> {
+//! use ziggurat_rpc::{Security, bind, data, server};
+//!
+//! let security = Security::from_token_file("token".as_ref())?;
+//! let bound = bind("0.0.0.0:7301".parse()?, &security, false)?;
+//! let router = server(&security).add_service(data(service));
+//! router.serve_with_incoming(bound.incoming()?).await?;
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Strangers do not get as far as a service. Who sends what no peer sends is disconnected and named in the
+//! log; a service that reads a stream of messages says so itself: see [`Peer`].
+//!
+//! A client [`connect`]s:
+//!
+//! ```no_run
+//! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
+//! use std::time::Duration;
+//! use ziggurat_rpc::{Security, connect, jobs_client, proto::ListRequest};
+//!
+//! let security = Security::Open;
+//! let connection = connect("127.0.0.1:7400", &security, Duration::from_secs(5))?;
+//! let jobs = jobs_client(connection).list(ListRequest {}).await?.into_inner().jobs;
+//! # Ok(())
+//! # }
+//! ```
+
+mod client;
+pub mod convert;
+mod error;
+mod goodbye;
+mod hosts;
+mod incoming;
+pub mod limits;
+mod peer;
+mod security;
+mod server;
+mod watch;
+
+pub use client::{
+    Connection, ControlClient, Credentials, DataClient, JobsClient, connect, connect_now,
+    control_client, data_client, is_address, jobs_client,
+};
+pub use error::RpcError;
+pub use incoming::{Accepted, Bound, bind};
+pub use limits::PROTOCOL;
+pub use peer::Peer;
+pub use security::{Security, Tls, Token};
+pub use server::{Server, control, data, jobs, server};
+pub use watch::{Watch, Watched};
+
+/// Messages, clients and servers, as compiled from `proto/`, where they are explained.
+#[allow(missing_docs, clippy::all)]
+pub mod proto {
+    tonic::include_proto!("ziggurat.v1");
+}

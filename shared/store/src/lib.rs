@@ -103,7 +103,7 @@
 //! | module | knows |
 //! | --- | --- |
 //! | `key` | names of shards, epochs and pages, and their keys |
-//! | `value`, `shuffle`, `page` | pages: values shuffled, compressed and under a checksum |
+//! | `value`, `shuffle`, `packing`, `page` | pages: values shuffled, compressed and under a checksum |
 //! | `settings` | RocksDB's settings, and why |
 //! | `values`, `recovery` | the database of values, and opening it when it is damaged |
 //! | `state` | the database of the small state |
@@ -115,6 +115,7 @@ mod commit;
 mod error;
 mod failpoint;
 mod key;
+mod packing;
 mod page;
 mod reader;
 mod recovery;
@@ -130,6 +131,7 @@ mod writer;
 
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
+pub use packing::{pack, unpack};
 pub use recovery::Recovery;
 pub use settings::LEAST_MEMORY_BUDGET_BYTES;
 pub use space::{free_bytes, largest_bytes};

@@ -19,21 +19,15 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
 use crate::{
     Value, ValueType,
     key::PAGE_KEY_BYTES,
-    shuffle::{shuffle, unshuffle},
+    packing::{pack, unpack},
 };
 
 /// Version of the layout of a page.
 const VERSION: u8 = 1;
 pub(crate) const HEADER_BYTES: usize = 16;
 const CHECKSUM_AT: usize = 8;
-/// The fastest level: what is left after shuffling is noise that no level shrinks.
-const ZSTD_LEVEL: i32 = 1;
 
 thread_local! {
-    /// A compressor has a megabyte of tables, too much to make anew for every page.
-    static COMPRESSOR: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
-    /// Shuffled values on their way in or out.
-    static SHUFFLED: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
     /// A page on its way to its file.
     static PAGE: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
@@ -52,24 +46,12 @@ fn encode<V: Value>(
     values: &[V],
     page: &mut Vec<u8>,
 ) -> std::io::Result<()> {
-    let raw: &[u8] = bytemuck::cast_slice(values);
-    page.resize(HEADER_BYTES + zstd::zstd_safe::compress_bound(raw.len()), 0);
-    page[..CHECKSUM_AT].fill(0);
+    page.clear();
+    page.resize(HEADER_BYTES, 0);
     page[0] = VERSION;
     page[1] = V::TYPE.bytes() as u8;
     page[4..CHECKSUM_AT].copy_from_slice(&(values.len() as u32).to_le_bytes());
-    let length = SHUFFLED.with_borrow_mut(|shuffled| {
-        shuffled.resize(raw.len(), 0);
-        shuffle(raw, V::TYPE.bytes(), shuffled);
-        COMPRESSOR.with_borrow_mut(|compressor| {
-            let compressor = match compressor {
-                Some(compressor) => compressor,
-                None => compressor.insert(zstd::bulk::Compressor::new(ZSTD_LEVEL)?),
-            };
-            compressor.compress_to_buffer(shuffled, &mut page[HEADER_BYTES..])
-        })
-    })?;
-    page.truncate(HEADER_BYTES + length);
+    pack(bytemuck::cast_slice(values), V::TYPE.bytes(), page)?;
     let checksum = checksum(key, page);
     page[CHECKSUM_AT..HEADER_BYTES].copy_from_slice(&checksum.to_le_bytes());
     Ok(())
@@ -83,17 +65,7 @@ pub(crate) fn decode<V: Value>(
     values: &mut [V],
 ) -> Result<(), String> {
     check(key, page, V::TYPE, values.len())?;
-    let raw: &mut [u8] = bytemuck::cast_slice_mut(values);
-    SHUFFLED.with_borrow_mut(|shuffled| {
-        shuffled.resize(raw.len(), 0);
-        let length = zstd::bulk::decompress_to_buffer(&page[HEADER_BYTES..], shuffled)
-            .map_err(|error| error.to_string())?;
-        if length != raw.len() {
-            return Err(format!("it holds {length} bytes of values, not {}", raw.len()));
-        }
-        unshuffle(shuffled, V::TYPE.bytes(), raw);
-        Ok(())
-    })
+    unpack(&page[HEADER_BYTES..], V::TYPE.bytes(), bytemuck::cast_slice_mut(values))
 }
 
 /// Whether a page is what was written under `key`, and holds so many values of that type.

@@ -1,1 +1,71 @@
 //! Logs, metrics and health, as those who run services look at them.
+//!
+//! A service starts its [`logs`], makes its metrics ([`CoordinatorMetrics`] or [`WorkerMetrics`]) in a
+//! [`Registry`], counts as it goes, says in [`Health`] when it is ready, and [serves](serve()) all that on a
+//! port that can only be read:
+//!
+//! ```
+//! use std::sync::Arc;
+//! use ziggurat_telemetry::{CoordinatorMetrics, Health, JobState, Registry, bind, serve};
+//!
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! let mut registry = Registry::default();
+//! let metrics = CoordinatorMetrics::new(&mut registry);
+//! let health = Arc::new(Health::starting("the jobs are being read"));
+//! let listener = bind("127.0.0.1:0".parse()?, false).await?;
+//! tokio::spawn(serve(listener, registry, Arc::clone(&health)));
+//!
+//! health.ready();
+//! metrics.jobs.of(JobState::Running).set(1);
+//! let (job, step) = (17, (5, 4));
+//! metrics.supersteps.of((job, step)).inc();
+//! metrics.residual.of((job, step)).set(1e-9);
+//! metrics.forget_job(job);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! # }).unwrap();
+//! ```
+//!
+//! Every metric is explained in `docs/METRICS.md`. What has labels is a [`Labelled`], from which those of jobs
+//! that ended can be removed.
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | `logs` | where lines go, and in which form |
+//! | `labels`, `age` | metrics with labels, and time since something happened |
+//! | `coordinator`, `worker`, `export` | which metrics there are |
+//! | `health` | whether a service is ready |
+//! | `serve` | all of it over HTTP |
+
+mod age;
+mod coordinator;
+mod export;
+mod health;
+mod labels;
+pub mod logs;
+mod serve;
+mod worker;
+
+pub use age::Age;
+pub use coordinator::CoordinatorMetrics;
+pub use health::Health;
+pub use labels::{
+    ByFailure, ByJob, ByState, ByStep, ByWorker, FailureKind, FailureLabels, JobLabels, JobState,
+    Labelled, Name, StateLabels, StepLabels, StepName, WorkerLabels,
+};
+pub use prometheus_client::{
+    metrics::{counter::Counter, histogram::Histogram},
+    registry::Registry,
+};
+pub use serve::{BindError, bind, serve};
+pub use worker::WorkerMetrics;
+
+/// A whole number that goes up and down.
+pub type Gauge = prometheus_client::metrics::gauge::Gauge;
+
+/// A number that goes up and down.
+pub type FloatGauge = prometheus_client::metrics::gauge::Gauge<f64, std::sync::atomic::AtomicU64>;
+
+/// Brings a counter up to a total that is counted elsewhere. Smaller totals change nothing.
+pub fn raise(counter: &Counter, total: u64) {
+    counter.inner().fetch_max(total, std::sync::atomic::Ordering::Relaxed);
+}

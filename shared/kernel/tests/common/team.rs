@@ -45,10 +45,13 @@ pub struct Exchanged {
     pub supersteps: AtomicU64,
 }
 
+/// A barrier's number and a payload.
+type Payload = (u32, Vec<u8>);
+
 struct Channels<'a> {
     me: usize,
-    to: &'a [Vec<mpsc::Sender<(u32, Vec<u8>)>>],
-    from: Vec<Mutex<mpsc::Receiver<(u32, Vec<u8>)>>>,
+    to: &'a [Vec<mpsc::Sender<Payload>>],
+    from: Vec<Mutex<mpsc::Receiver<Payload>>>,
     exchanged: &'a Exchanged,
     size: &'a (dyn Fn(&[u8]) -> usize + Sync),
 }
@@ -63,14 +66,19 @@ impl Exchange for Channels<'_> {
             .map_err(|_| ExchangeError { member, message })
     }
 
-    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<u8>, ExchangeError> {
+    fn receive(
+        &self,
+        member: usize,
+        barrier: u32,
+        most_bytes: usize,
+    ) -> Result<Vec<u8>, ExchangeError> {
         let message = "the member is gone".to_owned();
         let (number, payload) = self.from[member]
             .lock()
             .unwrap()
             .recv()
             .map_err(|_| ExchangeError { member, message })?;
-        assert_eq!(number, barrier);
+        assert!(number == barrier && payload.len() <= most_bytes);
         Ok(payload)
     }
 }

@@ -1,0 +1,198 @@
+//! Getting a range from a worker that may be gone, slow or wrong.
+//!
+//! In each round the workers that should have the range are asked in turn. Before the next, after a
+//! pause, the coordinator is asked again who they are: a worker that was started again may be
+//! elsewhere.
+
+use std::{collections::HashMap, time::Duration};
+
+use tokio::{
+    sync::Mutex,
+    time::{sleep, timeout},
+};
+use tonic::{Code, Status};
+use xxhash_rust::xxh3::xxh3_64;
+use ziggurat_kernel::Column;
+use ziggurat_rpc::{
+    DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
+    proto::{FetchRequest, JobRequest, LocateReply, Peer},
+};
+
+use super::ranges::{Fetched, Holders, Ranges};
+use crate::{
+    cluster::client::{Coordinator, message, patiently, refusal},
+    failure::{Exit, Failure},
+};
+
+/// How often workers are asked, and how long they may take.
+#[derive(Clone, Copy, Debug)]
+pub struct Patience {
+    /// Rounds until it is given up.
+    pub rounds: u32,
+    /// The pause after the first round; it doubles from round to round.
+    pub pause: Duration,
+    /// The longest time to connect, and between two messages.
+    pub silence: Duration,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self { rounds: 7, pause: Duration::from_millis(500), silence: Duration::from_secs(30) }
+    }
+}
+
+/// Gets ranges of a job.
+pub struct Fetcher<'a> {
+    jobs: JobsClient,
+    coordinator: &'a str,
+    security: &'a Security,
+    job: u64,
+    width: usize,
+    patience: Patience,
+    /// Who has what, and in which round of asking that was told.
+    holders: Mutex<(u32, Option<Holders>)>,
+    connections: Mutex<HashMap<String, DataClient>>,
+}
+
+impl<'a> Fetcher<'a> {
+    /// For the ranges of a job.
+    pub fn new(
+        coordinator: &'a Coordinator,
+        job: u64,
+        ranges: &Ranges,
+        patience: Patience,
+    ) -> Self {
+        Self {
+            jobs: coordinator.client(),
+            coordinator: coordinator.address(),
+            security: coordinator.security(),
+            job,
+            width: ranges.width(),
+            patience,
+            holders: Mutex::default(),
+            connections: Mutex::default(),
+        }
+    }
+
+    /// The values of a range, verified.
+    ///
+    /// # Errors
+    /// If nobody has them, in all rounds.
+    pub async fn fetch(&self, range: &Fetched) -> Result<Vec<u8>, Failure> {
+        let mut troubles = Vec::new();
+        for round in 0..self.patience.rounds {
+            if round > 0 {
+                sleep(self.patience.pause * 2u32.saturating_pow(round - 1)).await;
+            }
+            let holders = self.holders(round).await?;
+            troubles.clear();
+            for peer in holders.of(range.step, range.shard) {
+                match self.fetch_from(peer, range, holders.epoch(range.step)).await {
+                    Ok(bytes) => return Ok(bytes),
+                    Err(trouble) => troubles.push(trouble),
+                }
+            }
+        }
+        let (shard, step) = (range.shard, range.step);
+        let troubles = match &troubles[..] {
+            [] => "no worker has it".to_owned(),
+            troubles => troubles.join("; "),
+        };
+        let failure = format!("shard {shard} of step {step} cannot be had: {troubles}");
+        Err(Failure::of(Exit::Failed, failure).help(
+            "start the workers that have it again; the same command then goes on where it was",
+        ))
+    }
+
+    /// Who has what, as told in this round or a later one.
+    async fn holders(&self, round: u32) -> Result<Holders, Failure> {
+        let mut told = self.holders.lock().await;
+        if let (when, Some(holders)) = &*told
+            && *when >= round
+        {
+            return Ok(holders.clone());
+        }
+        let located: LocateReply = patiently(|| {
+            let (mut jobs, job) = (self.jobs.clone(), self.job);
+            async move { jobs.locate(JobRequest { job }).await }
+        })
+        .await
+        .map_err(|status| refusal(&status, self.coordinator))?;
+        let holders = Holders::new(&located);
+        *told = (round, Some(holders.clone()));
+        Ok(holders)
+    }
+
+    /// The values as a worker has them, or what is wrong with it.
+    async fn fetch_from(
+        &self,
+        peer: &Peer,
+        range: &Fetched,
+        epoch: u32,
+    ) -> Result<Vec<u8>, String> {
+        let address = &peer.address;
+        let trouble = match self.read(address, range, epoch).await {
+            Ok(bytes) => return Ok(bytes),
+            Err(trouble) => trouble,
+        };
+        // It may be another process by now.
+        if trouble.code() != Code::NotFound {
+            self.connections.lock().await.remove(address);
+        }
+        Err(format!("the worker at {address}: {}", message(&trouble)))
+    }
+
+    async fn read(&self, address: &str, range: &Fetched, epoch: u32) -> Result<Vec<u8>, Status> {
+        let silence = self.patience.silence;
+        let silent = |_| Status::deadline_exceeded(format!("it has been silent for {silence:?}"));
+        let request = FetchRequest {
+            protocol: PROTOCOL,
+            job: self.job,
+            step: Some(range.step.into()),
+            epoch,
+            column: Some(Column::Values.into()),
+            shard: range.shard,
+            range: range.range,
+        };
+        let mut client = self.client(address).await?;
+        let answer = timeout(silence, client.fetch(request)).await.map_err(silent)??;
+        let mut stream = answer.into_inner();
+        let expected = range.len() as usize * self.width;
+        let mut bytes = Vec::with_capacity(expected);
+        while let Some(reply) = timeout(silence, stream.message()).await.map_err(silent)?? {
+            bytes.extend_from_slice(&reply.data);
+            if bytes.len() > expected {
+                return Err(Status::data_loss(format!(
+                    "it sends more than the {expected} bytes of the range"
+                )));
+            }
+            if let Some(checksum) = reply.checksum {
+                return verified(bytes, expected, checksum);
+            }
+        }
+        Err(Status::data_loss("it ended without a checksum"))
+    }
+
+    async fn client(&self, address: &str) -> Result<DataClient, Status> {
+        let known = self.connections.lock().await.get(address).cloned();
+        if let Some(client) = known {
+            return Ok(client);
+        }
+        let connection = connect(address, self.security, self.patience.silence)
+            .map_err(|error| Status::unavailable(error.to_string()))?;
+        let client = data_client(connection);
+        self.connections.lock().await.insert(address.to_owned(), client.clone());
+        Ok(client)
+    }
+}
+
+fn verified(bytes: Vec<u8>, expected: usize, checksum: u64) -> Result<Vec<u8>, Status> {
+    if bytes.len() != expected {
+        let found = bytes.len();
+        return Err(Status::data_loss(format!("it sends {found} bytes instead of {expected}")));
+    }
+    if xxh3_64(&bytes) != checksum {
+        return Err(Status::data_loss("what it sends does not match its checksum"));
+    }
+    Ok(bytes)
+}

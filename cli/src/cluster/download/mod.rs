@@ -1,0 +1,205 @@
+//! The values of a solved job, from its workers into a file.
+//!
+//! A download is interrupted as easily as a solve, so the values go into a *part file* next to the table
+//! first, range by range, each under a checksum. What is there already is not fetched again. When all is
+//! there, the table is written from it, and the part file goes.
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | `ranges` | what there is to fetch, and from whom |
+//! | `part` | the part file |
+//! | `fetch` | getting a range from a worker that may be gone, slow or wrong |
+//! | `table` | writing the table |
+
+mod fetch;
+mod part;
+mod ranges;
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+use futures::{StreamExt, TryStreamExt, stream};
+use ziggurat_kernel::Precision;
+use ziggurat_rpc::proto::{JobRequest, LocateReply};
+use ziggurat_table::{Compression, Existing, ValueType};
+
+use self::{
+    fetch::{Fetcher, Patience},
+    part::Part,
+    ranges::Ranges,
+};
+use super::client::Coordinator;
+use crate::{
+    failure::{Exit, Failure},
+    job::value_type_of,
+    progress::watched,
+};
+
+/// Ranges that are fetched at the same time.
+const AT_A_TIME: usize = 4;
+
+/// A wish to stop is noticed within this time.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// A solved job whose table is wanted.
+pub struct Download<'a> {
+    coordinator: &'a Coordinator,
+    job: u64,
+    ranges: Ranges,
+}
+
+/// A table to be written.
+#[derive(Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Its name.
+    pub out: &'a Path,
+    /// Whether it may replace a file.
+    pub existing: Existing,
+    /// Its format.
+    pub format: Format,
+    /// The type of its values.
+    pub value_type: ValueType,
+    /// How they are packed, in a `.zgt` file.
+    pub compression: Compression,
+    /// Whether machines read what is printed.
+    pub json: bool,
+}
+
+/// The formats tables are written in.
+#[derive(Clone, Copy, PartialEq, Eq, clap::ValueEnum, Debug)]
+pub enum Format {
+    /// Ziggurat's own
+    Zgt,
+    /// That of the Java and Python libraries for the game
+    Rgu,
+    /// For DuckDB, Polars, pandas and the like
+    Parquet,
+}
+
+impl Format {
+    /// How the names of such files end.
+    pub fn ending(self) -> &'static str {
+        match self {
+            Self::Zgt => "zgt",
+            Self::Rgu => "rgu",
+            Self::Parquet => "parquet",
+        }
+    }
+}
+
+impl<'a> Download<'a> {
+    /// Asks where the values of a job are.
+    ///
+    /// # Errors
+    /// If there is no such job, it is not solved, or by a program whose positions are ranked in
+    /// another way.
+    pub fn locate(coordinator: &'a Coordinator, job: u64) -> Result<Self, Failure> {
+        let located = locate(coordinator, job)?;
+        Ok(Self { coordinator, job, ranges: Ranges::new(&located)? })
+    }
+
+    /// The type of values that loses nothing.
+    pub fn value_type(&self) -> ValueType {
+        value_type_of(self.precision())
+    }
+
+    /// The name of the table, but for its ending: `RULESET-PIECES`.
+    pub fn title(&self) -> String {
+        let ruleset = self.ranges.encoding().ruleset();
+        format!("{}-{}", ruleset.name(), ruleset.pieces())
+    }
+
+    fn precision(&self) -> Precision {
+        self.ranges.settings().precision
+    }
+
+    /// Fetches what is not there yet, and writes the table. Where `stops` becomes true, what was
+    /// fetched stays.
+    ///
+    /// # Errors
+    /// If workers cannot be reached for long or send what is damaged, a file cannot be written, or
+    /// somebody asked for it to stop.
+    pub fn write(self, wanted: Wanted<'_>, stops: &AtomicBool) -> Result<(), Failure> {
+        self.write_with(wanted, stops, Patience::default())
+    }
+
+    fn write_with(
+        self,
+        wanted: Wanted<'_>,
+        stops: &AtomicBool,
+        patience: Patience,
+    ) -> Result<(), Failure> {
+        let file = part_file(wanted.out);
+        let title = format!("Fetching job {} into {}", self.job, file.display());
+        let part = watched(&title, wanted.json, |tell| self.fetch(&file, stops, patience, tell))?;
+        let title = format!("Writing {}", wanted.out.display());
+        watched(&title, wanted.json, |tell| {
+            table::write(&self.ranges, &part, wanted, tell, stops)
+        })?;
+        part.remove()
+    }
+
+    /// A part file with all values.
+    fn fetch(
+        &self,
+        file: &Path,
+        stops: &AtomicBool,
+        patience: Patience,
+        tell: &(dyn Fn(f64) + Sync),
+    ) -> Result<Part, Failure> {
+        let mut part = Part::open(file, &self.ranges)?;
+        let all = self.ranges.positions().max(1) as f64;
+        let missing = part.missing(&self.ranges)?;
+        let mut there =
+            self.ranges.positions() - missing.iter().map(|range| range.len()).sum::<u64>();
+        let fetcher = Fetcher::new(self.coordinator, self.job, &self.ranges, patience);
+        let fetcher = &fetcher;
+        let fetch = async |range| Ok::<_, Failure>((range, fetcher.fetch(range).await?));
+        let fetching = async {
+            let mut fetched = stream::iter(missing).map(fetch).buffer_unordered(AT_A_TIME);
+            while let Some((range, bytes)) = fetched.try_next().await? {
+                part.put(range, &bytes)?;
+                there += range.len();
+                tell(there as f64 / all);
+            }
+            Ok(())
+        };
+        let stopped = async {
+            while !stops.load(Ordering::Relaxed) {
+                tokio::time::sleep(NOTICE).await;
+            }
+            Err(interrupted(file))
+        };
+        self.coordinator.runtime().block_on(async {
+            tokio::select! {
+                done = fetching => done,
+                stopped = stopped => stopped,
+            }
+        })?;
+        Ok(part)
+    }
+}
+
+/// What a user reads who stopped it.
+fn interrupted(part: &Path) -> Failure {
+    let message = format!("interrupted; what was fetched is in {}", part.display());
+    Failure::of(Exit::Interrupted, message).help("the same command goes on from there")
+}
+
+fn locate(coordinator: &Coordinator, job: u64) -> Result<LocateReply, Failure> {
+    coordinator.ask(|mut jobs| async move { jobs.locate(JobRequest { job }).await })
+}
+
+/// Where the values of a table go first.
+fn part_file(out: &Path) -> PathBuf {
+    let mut name = OsString::from(out);
+    name.push(".part");
+    name.into()
+}

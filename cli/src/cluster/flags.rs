@@ -1,0 +1,123 @@
+//! The options that name a coordinator, and say who may speak to whom.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+use ziggurat_rpc::{Security, is_address};
+
+use crate::failure::{Explain, Failure};
+
+/// Which coordinator, and what it knows its users by.
+#[derive(Args, Clone, Debug)]
+pub struct CoordinatorArgs {
+    /// Where the coordinator listens
+    #[arg(
+        long,
+        value_name = "HOST:PORT",
+        env = "ZIGGURAT_COORDINATOR",
+        default_value = "127.0.0.1:7400",
+        value_parser = parse_address,
+        help_heading = "Cluster"
+    )]
+    pub coordinator: String,
+
+    #[command(flatten)]
+    pub security: SecurityArgs,
+}
+
+/// What peers know each other by: nothing, a shared secret, or certificates.
+#[derive(Args, Clone, Default, Debug)]
+pub struct SecurityArgs {
+    /// A file with the secret that all of the cluster share
+    #[arg(
+        long,
+        value_name = "FILE",
+        env = "ZIGGURAT_TOKEN_FILE",
+        conflicts_with = "tls_ca",
+        help_heading = "Cluster"
+    )]
+    token_file: Option<PathBuf>,
+
+    /// Speak TLS: the certificate (PEM) of who signs the certificates of the cluster
+    #[arg(
+        long,
+        value_name = "FILE",
+        requires = "tls_cert",
+        requires = "tls_key",
+        help_heading = "Cluster"
+    )]
+    tls_ca: Option<PathBuf>,
+
+    /// The certificate (PEM) of this peer
+    #[arg(long, value_name = "FILE", requires = "tls_ca", help_heading = "Cluster")]
+    tls_cert: Option<PathBuf>,
+
+    /// The key (PEM) of that certificate
+    #[arg(long, value_name = "FILE", requires = "tls_ca", help_heading = "Cluster")]
+    tls_key: Option<PathBuf>,
+}
+
+impl SecurityArgs {
+    /// What they stand for.
+    ///
+    /// # Errors
+    /// If one of the files cannot be read, or is not what it should be.
+    pub fn security(&self) -> Result<Security, Failure> {
+        match (&self.token_file, &self.tls_ca, &self.tls_cert, &self.tls_key) {
+            (Some(token), ..) => Security::from_token_file(token).or_bad_input(),
+            (None, Some(ca), Some(certificate), Some(key)) => {
+                Security::from_tls_files(ca, certificate, key).or_bad_input()
+            }
+            _ => Ok(Security::Open),
+        }
+    }
+}
+
+/// What only the commands have that listen.
+#[derive(Args, Clone, Debug)]
+pub struct ListenArgs {
+    /// Listen beyond this machine although anybody may then give orders and read tables
+    #[arg(long, help_heading = "Cluster")]
+    pub insecure: bool,
+
+    /// Serve /metrics, /healthz and /readyz over HTTP at this address
+    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Cluster")]
+    pub metrics: Option<SocketAddr>,
+
+    /// How log lines are written to standard error; ZIGGURAT_LOG chooses which, such as `debug`
+    #[arg(long, value_enum, default_value_t = LogFormat::Text, help_heading = "Cluster")]
+    pub log_format: LogFormat,
+}
+
+/// How log lines look.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum LogFormat {
+    /// For people
+    Text,
+    /// An object per line
+    Json,
+}
+
+/// A host and a port.
+pub fn parse_address(text: &str) -> Result<String, String> {
+    if is_address(text) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("`{text}` is no address; write HOST:PORT, such as 127.0.0.1:7400"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_a_host_and_a_port() {
+        for right in ["127.0.0.1:7400", "node-1.example:1", "[::1]:7400"] {
+            assert_eq!(parse_address(right).as_deref(), Ok(right));
+        }
+        for wrong in ["", "host", "host:", ":7400", "host:0", "host:70000", "http://a:1"] {
+            assert!(parse_address(wrong).unwrap_err().contains("HOST:PORT"), "{wrong}");
+        }
+    }
+}

@@ -1,0 +1,88 @@
+//! A job as it was seen so far, with its forecast.
+
+use ziggurat_rpc::proto::{ClusterStatus, JobStatus, StepState as State, StepStatus};
+
+use super::words;
+use crate::progress::forecast::{Forecast, StepState};
+
+/// What is known of a job that is being followed.
+pub struct Following {
+    /// Where its coordinator listens.
+    pub coordinator: String,
+    /// The job as it was told last.
+    pub status: Option<ClusterStatus>,
+    /// What is to be expected of it.
+    pub forecast: Option<Forecast>,
+    /// Why nothing is heard of it at the moment.
+    pub silence: Option<String>,
+}
+
+impl Following {
+    /// Nothing is known yet.
+    pub fn new(coordinator: &str) -> Self {
+        Self { coordinator: coordinator.to_owned(), status: None, forecast: None, silence: None }
+    }
+
+    /// The job, as far as it is known.
+    pub fn job(&self) -> Option<&JobStatus> {
+        self.status.as_ref()?.job.as_ref()
+    }
+
+    /// Takes note of what the coordinator tells.
+    pub fn hear(&mut self, status: ClusterStatus) {
+        let job = status.job.clone().unwrap_or_default();
+        let known = self.forecast.take();
+        let fits = |known: &Forecast| known.states().len() == status.steps.len();
+        let mut forecast = known.filter(fits).unwrap_or_else(|| {
+            let steps = status.steps.iter().map(|step| (words::step_tier(step), step.positions));
+            let tolerance = job.spec.as_ref().map_or(0.0, |spec| spec.tolerance);
+            Forecast::of(steps.collect(), tolerance)
+        });
+        for (step, now) in status.steps.iter().enumerate() {
+            forecast.see(step, state(now));
+        }
+        forecast.swept(job.seconds, job.swept_positions);
+        self.forecast = Some(forecast);
+        self.silence = None;
+        self.status = Some(status);
+    }
+}
+
+fn state(step: &StepStatus) -> StepState {
+    let superstep = step.supersteps;
+    match step.state() {
+        State::Solved => StepState::Done { supersteps: superstep },
+        State::Running if step.interval_sweeps > 0 => {
+            StepState::Proving { superstep, sweep: step.interval_sweeps }
+        }
+        State::Running if superstep > 0 => StepState::Active { superstep, residual: step.residual },
+        State::Running => StepState::Active { superstep: 0, residual: 1.0 },
+        // What is told of a step that waits for its workers is where it will go on.
+        State::Waiting | State::Unspecified => StepState::Waiting,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_job_that_is_followed_has_speed_and_time_left() {
+        let mut following = Following::new("a:1");
+        let mut status = words::samples::under_way();
+        following.hear(status.clone());
+        for _ in 0..3 {
+            let job = status.job.as_mut().unwrap();
+            job.seconds += 15.0;
+            job.swept_positions += 15 * 62_000_000;
+            status.steps[4].supersteps += 1;
+            status.steps[4].residual /= 2.0;
+            following.hear(status.clone());
+        }
+        let forecast = following.forecast.as_ref().unwrap();
+        assert_eq!(forecast.speed(), 62e6);
+        assert_eq!(forecast.residuals(4)[..2], [(12, 3.4e-7), (13, 1.7e-7)]);
+        assert!(forecast.seconds_left().unwrap() > 0.0);
+        assert_eq!(forecast.done(), 4);
+    }
+}

@@ -1,0 +1,168 @@
+//! Following a job on a terminal.
+//!
+//! ```text
+//! job 3, blitz-3: running                                    127.0.0.1:7400
+//!
+//!         ░░░           4 of 6 steps, 19.0 % of the positions
+//!       ███ ▓░░         10.4 M positions per second
+//!     ███ ███ ███       ...
+//!
+//! residual against superstep, as a chart
+//!
+//! worker ...
+//! ```
+//!
+//! What is drawn is a function of what is known, see [`draw`]; around it there is a loop that listens
+//! to the coordinator and to the keyboard.
+
+mod chart;
+mod facts;
+mod terraces;
+#[cfg(test)]
+mod tests;
+mod workers;
+
+use std::{
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, TryRecvError},
+    },
+    time::Duration,
+};
+
+use ratatui::{
+    Frame,
+    crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
+    layout::{Constraint, Layout, Rect},
+    style::{Color, Style, Stylize},
+    text::Line,
+    widgets::{Paragraph, Wrap},
+};
+
+use super::{feed::News, following::Following, words};
+use crate::failure::{Explain, Failure};
+
+/// News and keys are noticed within this time.
+const NOTICE: Duration = Duration::from_millis(100);
+
+/// A chart needs so many lines, with its frame.
+const LEAST_CHART: u16 = 7;
+
+/// Between the ziggurat and what there is to say.
+const GAP: u16 = 4;
+
+/// What there is to say needs so many columns.
+const LEAST_FACTS: u16 = 42;
+
+/// What stands at the bottom.
+const KEYS: &str = "q leaves; the job goes on";
+
+/// Draws what is known whenever it changes, until the job has ended, the user leaves, or `stops`
+/// becomes true. Returns whether it has ended. The terminal is as it was, afterwards and after a bug.
+///
+/// # Errors
+/// If the coordinator refuses or does not answer for long, or the terminal fails.
+pub fn show_until_end(
+    news: &Receiver<Result<News, Failure>>,
+    following: &mut Following,
+    stops: &AtomicBool,
+) -> Result<bool, Failure> {
+    let mut terminal = ratatui::try_init().context("cannot draw on this terminal")?;
+    let _restores = Restores;
+    loop {
+        loop {
+            match news.try_recv() {
+                Ok(Ok(News::Status(status))) => following.hear(*status),
+                Ok(Ok(News::Silence(why))) => following.silence = Some(why),
+                Ok(Err(failure)) => return Err(failure),
+                Err(TryRecvError::Empty) => break,
+                Err(TryRecvError::Disconnected) => return Ok(true),
+            }
+        }
+        terminal.draw(|frame| draw(frame, following))?;
+        let leaves = event::poll(NOTICE)? && is_leaving(&event::read()?);
+        if leaves || stops.load(Ordering::Relaxed) {
+            return Ok(false);
+        }
+    }
+}
+
+/// Gives the terminal back.
+struct Restores;
+
+impl Drop for Restores {
+    fn drop(&mut self) {
+        ratatui::restore();
+    }
+}
+
+fn is_leaving(event: &Event) -> bool {
+    let &Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return false };
+    let control = modifiers.contains(KeyModifiers::CONTROL);
+    kind == KeyEventKind::Press
+        && matches!((code, control), (KeyCode::Char('q'), false) | (KeyCode::Char('c'), true))
+}
+
+/// Draws what is known of a job. Where there is little room, the chart goes first, then the ziggurat.
+fn draw(frame: &mut Frame, following: &Following) {
+    let area = frame.area();
+    let (message, style) = message(following);
+    let width = usize::from(area.width.max(1));
+    let message_lines = message.chars().count().div_ceil(width).min(2) as u16;
+    let facts = facts::lines(following);
+    let terraces = terraces::size(following, area.width.saturating_sub(GAP + LEAST_FACTS));
+    let upper = (facts.len() as u16).max(terraces.height).min(area.height.saturating_sub(4));
+    let taken = 2 + upper + 1 + message_lines + 1;
+    let free = area.height.saturating_sub(taken);
+    let workers = following.status.as_ref().map_or(&[][..], |status| &status.workers);
+    let table = (workers.len() as u16 + 1).min(free.saturating_sub(LEAST_CHART + 1).max(free / 2));
+    let chart = free.saturating_sub(table + 1);
+    let chart = if chart < LEAST_CHART { 0 } else { chart };
+    let table = if chart == 0 { free } else { table };
+    let [title, _, upper, _, chart, _, table, message_area, keys] = Layout::vertical([
+        Constraint::Length(1),
+        Constraint::Length(1),
+        Constraint::Length(upper),
+        Constraint::Length(1),
+        Constraint::Length(chart),
+        Constraint::Length(u16::from(chart > 0)),
+        Constraint::Min(table.min(1)),
+        Constraint::Length(message_lines),
+        Constraint::Length(1),
+    ])
+    .areas(area);
+    draw_title(frame, title, following);
+    let [left, _, right] = Layout::horizontal([
+        Constraint::Length(terraces.width),
+        Constraint::Length(if terraces.width > 0 { GAP } else { 0 }),
+        Constraint::Min(0),
+    ])
+    .areas(upper);
+    terraces::draw(frame, left, following);
+    frame.render_widget(Paragraph::new(facts), right);
+    if chart.height >= LEAST_CHART {
+        chart::draw(frame, chart, following);
+    }
+    workers::draw(frame, table, workers);
+    let text = Paragraph::new(message).style(style).wrap(Wrap { trim: true });
+    frame.render_widget(text, message_area);
+    frame.render_widget(Line::from(KEYS).dim(), keys);
+}
+
+fn draw_title(frame: &mut Frame, area: Rect, following: &Following) {
+    let title = following.job().map_or_else(
+        || "waiting for the coordinator".to_owned(),
+        |job| format!("job {}, {}: {}", job.job, job.name, words::job_state(job)),
+    );
+    frame.render_widget(Line::from(following.coordinator.as_str()).right_aligned().dim(), area);
+    frame.render_widget(Line::from(title).bold(), area);
+}
+
+/// Why nothing is heard, or why it waits.
+fn message(following: &Following) -> (String, Style) {
+    match (&following.silence, following.job()) {
+        (Some(why), _) => (format!("no answer: {why}; asking again"), Style::new().fg(Color::Red)),
+        (None, Some(job)) => (job.message.clone(), Style::new().fg(Color::Yellow)),
+        (None, None) => (String::new(), Style::new()),
+    }
+}

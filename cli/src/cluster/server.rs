@@ -1,0 +1,61 @@
+//! What the commands that listen have in common: their runtime, their logs, and how they end.
+
+use std::{io, pin::Pin, process};
+
+use tokio::{
+    runtime::Builder,
+    signal::unix::{Signal, SignalKind, signal},
+};
+use ziggurat_telemetry::logs;
+
+use super::flags::{ListenArgs, LogFormat};
+use crate::failure::{Exit, Explain, Failure};
+
+/// What is logged unless ZIGGURAT_LOG says otherwise.
+const FILTER: &str = "info";
+
+/// Starts the logs, and runs a service until it ends by itself or, asked to by a signal, cleanly. A second
+/// signal ends the process at once; what is on disk is as after a power failure.
+///
+/// # Errors
+/// Those of the service.
+pub fn serve<E, F>(args: &ListenArgs, service: impl FnOnce(Shutdown) -> F) -> Result<Exit, Failure>
+where
+    F: Future<Output = Result<(), E>>,
+    E: std::error::Error + Send + Sync + 'static,
+{
+    let format = match args.log_format {
+        LogFormat::Text => logs::LogFormat::Text,
+        LogFormat::Json => logs::LogFormat::Json,
+    };
+    logs::start(format, FILTER).or_bad_input()?;
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    runtime.block_on(async {
+        let shutdown = shutdown()?;
+        service(shutdown).await.map_err(Failure::from)
+    })?;
+    Ok(Exit::Success)
+}
+
+/// Becomes ready when somebody wants the service to end.
+pub type Shutdown = Pin<Box<dyn Future<Output = ()> + Send>>;
+
+fn shutdown() -> io::Result<Shutdown> {
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    let mut terminate = signal(SignalKind::terminate())?;
+    Ok(Box::pin(async move {
+        either(&mut interrupt, &mut terminate).await;
+        tokio::spawn(async move {
+            either(&mut interrupt, &mut terminate).await;
+            eprintln!("error: ended at once, asked to a second time");
+            process::exit(Exit::Interrupted as i32);
+        });
+    }))
+}
+
+async fn either(interrupt: &mut Signal, terminate: &mut Signal) {
+    tokio::select! {
+        _ = interrupt.recv() => {}
+        _ = terminate.recv() => {}
+    }
+}

@@ -1,0 +1,452 @@
+//! Jobs, steps and workers as text for people and as JSON for programs.
+
+use serde_json::{Value, json};
+use ziggurat_encoding::Tier;
+use ziggurat_rpc::proto::{
+    ClusterStatus, JobState, JobStatus, PlanReply, Precision, Step, StepState, StepStatus,
+    WorkerStatus,
+};
+
+use crate::output::{bytes, columns, duration, grouped, short};
+
+/// Whether nothing more will happen to a job.
+pub fn has_ended(job: &JobStatus) -> bool {
+    matches!(job.state(), JobState::Solved | JobState::Failed | JobState::Cancelled)
+}
+
+/// The state of a job in a word.
+pub fn job_state(job: &JobStatus) -> &'static str {
+    match job.state() {
+        JobState::Unspecified => "unknown",
+        JobState::Queued => "queued",
+        JobState::Running => "running",
+        JobState::Paused => "paused",
+        JobState::Solved => "solved",
+        JobState::Failed => "failed",
+        JobState::Cancelled => "cancelled",
+    }
+}
+
+/// The state of a step in a word.
+pub fn step_state(step: &StepStatus) -> &'static str {
+    match step.state() {
+        StepState::Unspecified => "unknown",
+        StepState::Waiting => "waiting",
+        StepState::Running if step.interval_sweeps > 0 => "proving",
+        StepState::Running => "running",
+        StepState::Solved => "solved",
+    }
+}
+
+/// What a worker is at.
+pub fn worker_state(worker: &WorkerStatus) -> String {
+    let step = worker.step.as_ref();
+    match (worker.connected, step) {
+        (false, _) => format!("silent for {}", duration(worker.silent_seconds)),
+        (true, Some(step)) if worker.draining => format!("leaves after {}", tier(step)),
+        (true, None) if worker.draining => "leaves".to_owned(),
+        (true, Some(step)) => format!("job {}, step {}", worker.job, tier(step)),
+        (true, None) => "idle".to_owned(),
+    }
+}
+
+/// The first tier of a step. Numbers that no tier has become 0.
+pub fn tier(step: &Step) -> Tier {
+    let pieces = |number: u32| u8::try_from(number).unwrap_or(0);
+    Tier::new(pieces(step.just_moved), pieces(step.to_move))
+}
+
+/// The first tier of a step, if it is told.
+pub fn step_tier(step: &StepStatus) -> Tier {
+    step.step.as_ref().map_or(Tier::new(0, 0), tier)
+}
+
+/// Bytes sent for each halo position and superstep; `None` if there were none.
+pub fn bytes_per_position(job: &JobStatus) -> Option<f64> {
+    let positions = job.exchanged_positions;
+    (positions > 0).then(|| job.exchanged_bytes as f64 / positions as f64)
+}
+
+/// All jobs, a line for each.
+pub fn jobs_table(jobs: &[JobStatus]) -> String {
+    if jobs.is_empty() {
+        return "There are no jobs.\n".to_owned();
+    }
+    let header = ["job", "name", "state", "steps", "positions", "solved", "worked", "message"];
+    let rows = jobs.iter().map(|job| {
+        vec![
+            job.job.to_string(),
+            job.name.clone(),
+            job_state(job).to_owned(),
+            format!("{}/{}", job.solved_steps, job.steps),
+            grouped(job.positions),
+            format!("{:.1} %", share(job) * 100.0),
+            duration(job.seconds),
+            job.message.clone(),
+        ]
+    });
+    table(&header, rows)
+}
+
+/// The share of the positions that is solved.
+pub fn share(job: &JobStatus) -> f64 {
+    job.solved_positions as f64 / job.positions.max(1) as f64
+}
+
+/// A job with its steps and workers.
+pub fn status_text(status: &ClusterStatus) -> String {
+    let job = status.job.clone().unwrap_or_default();
+    let mut text = format!("Job {}, {}: {}\n", job.job, job.name, job_state(&job));
+    if !job.message.is_empty() {
+        text += &format!("{}\n", job.message);
+    }
+    text += &format!(
+        "{} of {} steps are solved, {} of {} positions\n",
+        job.solved_steps,
+        job.steps,
+        grouped(job.solved_positions),
+        grouped(job.positions),
+    );
+    text += &format!(
+        "Worked on for {}: {} positions swept, {} exchanged{}\n",
+        duration(job.seconds),
+        grouped(job.swept_positions),
+        bytes(job.exchanged_bytes),
+        bytes_per_position(&job)
+            .map_or_else(String::new, |each| format!(", {each:.2} bytes per halo position")),
+    );
+    if !status.steps.is_empty() {
+        text += &format!("\n{}", steps_table(&status.steps));
+    }
+    if !status.workers.is_empty() {
+        text += &format!("\n{}", workers_table(&status.workers));
+    }
+    text
+}
+
+fn steps_table(steps: &[StepStatus]) -> String {
+    let header =
+        ["step", "positions", "shards", "supersteps", "residual", "proven", "state", "workers"];
+    let rows = steps.iter().map(|step| {
+        let begun = step.supersteps > 0;
+        let number =
+            |number: f64| if number > 0.0 { format!("{number:.1e}") } else { String::new() };
+        vec![
+            step_tier(step).to_string(),
+            grouped(step.positions),
+            grouped(step.shards),
+            if begun { step.supersteps.to_string() } else { String::new() },
+            number(step.residual),
+            number(step.bound),
+            step_state(step).to_owned(),
+            step.workers.join(" "),
+        ]
+    });
+    table(&header, rows)
+}
+
+/// Workers, a line for each.
+pub fn workers_table(workers: &[WorkerStatus]) -> String {
+    let header = ["worker", "cores", "memory", "free disk", "shards", "speed", "state"];
+    let rows = workers.iter().map(|worker| {
+        vec![
+            worker.name.clone(),
+            worker.cores.to_string(),
+            format!("{} of {}", bytes(worker.resident_bytes), bytes(worker.memory_bytes)),
+            bytes(worker.free_disk_bytes),
+            worker.shards.to_string(),
+            speed(worker.positions_per_second),
+            worker_state(worker),
+        ]
+    });
+    table(&header, rows)
+}
+
+/// Positions per second, if known.
+pub fn speed(positions_per_second: f64) -> String {
+    if positions_per_second > 0.0 {
+        format!("{}/s", short(positions_per_second))
+    } else {
+        String::new()
+    }
+}
+
+/// What a job needs of the workers that are there.
+pub fn plan_text(plan: &PlanReply, title: &str) -> String {
+    let mut text = format!(
+        "Solving {title}: {} undecided positions, {} in the largest step.\n\
+         Memory: {} of {} that the workers have. Disk: {} of {}.\n",
+        grouped(plan.positions),
+        grouped(plan.largest_positions),
+        bytes(plan.memory_bytes),
+        bytes(plan.worker_memory_bytes),
+        bytes(plan.disk_bytes),
+        bytes(plan.worker_disk_bytes),
+    );
+    if !plan.workers.is_empty() {
+        text += &workers_table(&plan.workers);
+    }
+    for missing in &plan.missing {
+        text += &format!("Missing: {missing}\n");
+    }
+    text
+}
+
+fn table(header: &[&str], rows: impl Iterator<Item = Vec<String>>) -> String {
+    let header = header.iter().map(|&cell| cell.to_owned()).collect();
+    columns(&std::iter::once(header).chain(rows).collect::<Vec<_>>())
+}
+
+/// A job for machines.
+pub fn job_json(job: &JobStatus) -> Value {
+    let spec = job.spec.clone().unwrap_or_default();
+    let time = |seconds: f64| (seconds > 0.0).then_some(seconds);
+    json!({
+        "job": job.job,
+        "name": job.name,
+        "state": job_state(job),
+        "message": job.message,
+        "precision": match spec.precision() {
+            Precision::F32 => "f32",
+            Precision::F64 | Precision::Unspecified => "f64",
+        },
+        "tolerance": spec.tolerance,
+        "certified": spec.certified,
+        "positions": job.positions,
+        "solved_positions": job.solved_positions,
+        "steps": job.steps,
+        "solved_steps": job.solved_steps,
+        "submitted": time(job.submitted),
+        "ended": time(job.ended),
+        "seconds": job.seconds,
+        "exchanged_bytes": job.exchanged_bytes,
+        "exchanged_positions": job.exchanged_positions,
+        "swept_positions": job.swept_positions,
+    })
+}
+
+/// A job with its steps and workers for machines.
+pub fn status_json(status: &ClusterStatus) -> Value {
+    json!({
+        "job": job_json(&status.job.clone().unwrap_or_default()),
+        "steps": status.steps.iter().map(step_json).collect::<Vec<_>>(),
+        "workers": status.workers.iter().map(worker_json).collect::<Vec<_>>(),
+    })
+}
+
+fn step_json(step: &StepStatus) -> Value {
+    json!({
+        "tier": step_tier(step).to_string(),
+        "state": step_state(step),
+        "positions": step.positions,
+        "shards": step.shards,
+        "supersteps": step.supersteps,
+        "supersteps_in_f32": step.supersteps_in_f32,
+        "residual": step.residual,
+        "error_estimate": step.error_estimate,
+        "certificate": (step.bound > 0.0).then_some(step.bound),
+        "sweeps": step.sweeps,
+        "epoch": step.epoch,
+        "attempt": step.attempt,
+        "workers": step.workers,
+    })
+}
+
+fn worker_json(worker: &WorkerStatus) -> Value {
+    json!({
+        "worker": worker.worker,
+        "name": worker.name,
+        "address": worker.address,
+        "connected": worker.connected,
+        "draining": worker.draining,
+        "cores": worker.cores,
+        "memory_bytes": worker.memory_bytes,
+        "resident_bytes": worker.resident_bytes,
+        "disk_bytes": worker.disk_bytes,
+        "free_disk_bytes": worker.free_disk_bytes,
+        "positions_per_second": worker.positions_per_second,
+        "job": worker.step.is_some().then_some(worker.job),
+        "tier": worker.step.as_ref().map(|step| tier(step).to_string()),
+        "shards": worker.shards,
+        "silent_seconds": worker.silent_seconds,
+    })
+}
+
+/// What a job needs for machines.
+pub fn plan_json(plan: &PlanReply) -> Value {
+    json!({
+        "event": "planned",
+        "positions": plan.positions,
+        "largest_positions": plan.largest_positions,
+        "memory_bytes": plan.memory_bytes,
+        "worker_memory_bytes": plan.worker_memory_bytes,
+        "disk_bytes": plan.disk_bytes,
+        "worker_disk_bytes": plan.worker_disk_bytes,
+        "workers": plan.workers.iter().map(worker_json).collect::<Vec<_>>(),
+        "missing": plan.missing,
+    })
+}
+
+#[cfg(test)]
+pub mod samples {
+    //! A job under way, for tests.
+
+    use ziggurat_rpc::proto::JobSpec;
+
+    use super::*;
+
+    fn step(
+        (just_moved, to_move): (u32, u32),
+        state: StepState,
+        positions: u64,
+        supersteps: u32,
+        residual: f64,
+    ) -> StepStatus {
+        let solved = state == StepState::Solved;
+        StepStatus {
+            step: Some(Step { just_moved, to_move }),
+            state: state.into(),
+            positions,
+            shards: positions.div_ceil(65536) as u32,
+            supersteps,
+            residual,
+            bound: if solved { 2e-13 } else { 0.0 },
+            workers: if supersteps > 0 { vec!["anu".into(), "enki".into()] } else { Vec::new() },
+            ..StepStatus::default()
+        }
+    }
+
+    fn worker(name: &str, connected: bool, step: Option<Step>) -> WorkerStatus {
+        WorkerStatus {
+            worker: "0123456789abcdef".into(),
+            name: name.into(),
+            address: format!("{name}:7410"),
+            connected,
+            cores: 2,
+            memory_bytes: 8_000_000_000,
+            resident_bytes: 512_000_000,
+            disk_bytes: 100_000_000_000,
+            free_disk_bytes: 90_000_000_000,
+            positions_per_second: if step.is_some() { 31_200_000.0 } else { 0.0 },
+            job: 3,
+            shards: if step.is_some() { 5 } else { 0 },
+            step,
+            silent_seconds: if connected { 0.4 } else { 40.0 },
+            ..WorkerStatus::default()
+        }
+    }
+
+    /// Three pieces: four steps are solved, one is under way, one waits; of three workers one is lost.
+    pub fn under_way() -> ClusterStatus {
+        let at = Some(Step { just_moved: 3, to_move: 2 });
+        ClusterStatus {
+            job: Some(JobStatus {
+                job: 3,
+                name: "blitz-3".into(),
+                state: JobState::Running.into(),
+                message: "waiting for worker utu (last heard 40 s ago)".into(),
+                spec: Some(JobSpec { tolerance: 1e-12, ..JobSpec::default() }),
+                positions: 1_234_567,
+                solved_positions: 234_567,
+                steps: 6,
+                solved_steps: 4,
+                submitted: 1_790_000_000.5,
+                ended: 0.0,
+                seconds: 95.0,
+                exchanged_bytes: 52_000_000,
+                exchanged_positions: 100_000_000,
+                swept_positions: 987_654_321,
+            }),
+            steps: vec![
+                step((1, 1), StepState::Solved, 1_000, 30, 1e-14),
+                step((2, 1), StepState::Solved, 8_567, 40, 1e-14),
+                step((2, 2), StepState::Solved, 75_000, 35, 1e-14),
+                step((3, 1), StepState::Solved, 150_000, 45, 1e-14),
+                step((3, 2), StepState::Running, 400_000, 12, 3.4e-7),
+                step((3, 3), StepState::Waiting, 600_000, 0, 0.0),
+            ],
+            workers: vec![
+                worker("anu", true, at),
+                worker("enki", true, at),
+                worker("utu", false, None),
+            ],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_status_is_three_parts_of_text() {
+        assert_eq!(
+            status_text(&samples::under_way()),
+            "\
+Job 3, blitz-3: running
+waiting for worker utu (last heard 40 s ago)
+4 of 6 steps are solved, 234,567 of 1,234,567 positions
+Worked on for 1 min 35 s: 987,654,321 positions swept, 52.0 MB exchanged, 0.52 bytes per halo position
+
+step  positions  shards  supersteps  residual   proven    state   workers
+1-1       1,000       1          30   1.0e-14  2.0e-13   solved  anu enki
+2-1       8,567       1          40   1.0e-14  2.0e-13   solved  anu enki
+2-2      75,000       2          35   1.0e-14  2.0e-13   solved  anu enki
+3-1     150,000       3          45   1.0e-14  2.0e-13   solved  anu enki
+3-2     400,000       7          12    3.4e-7           running  anu enki
+3-3     600,000      10                                 waiting
+
+worker  cores             memory  free disk  shards     speed            state
+anu         2  512 MB of 8.00 GB    90.0 GB       5  31.2 M/s  job 3, step 3-2
+enki        2  512 MB of 8.00 GB    90.0 GB       5  31.2 M/s  job 3, step 3-2
+utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
+"
+        );
+    }
+
+    #[test]
+    fn machines_read_numbers_and_words() {
+        let value = status_json(&samples::under_way());
+        assert_eq!(value["job"]["state"], "running");
+        assert_eq!(value["job"]["ended"], Value::Null);
+        assert_eq!(value["steps"][4]["tier"], "3-2");
+        assert_eq!(value["steps"][4]["certificate"], Value::Null);
+        assert_eq!(value["steps"][0]["certificate"], 2e-13);
+        assert_eq!(value["workers"][2]["job"], Value::Null);
+        assert_eq!(value["workers"][0]["tier"], "3-2");
+    }
+
+    #[test]
+    fn a_plan_says_what_is_missing() {
+        let plan = PlanReply {
+            positions: 1000,
+            largest_positions: 600,
+            memory_bytes: 2_000_000,
+            missing: vec!["a worker".into()],
+            ..PlanReply::default()
+        };
+        assert_eq!(
+            plan_text(&plan, "blitz with 3 pieces"),
+            "\
+Solving blitz with 3 pieces: 1,000 undecided positions, 600 in the largest step.
+Memory: 2.00 MB of 0 B that the workers have. Disk: 0 B of 0 B.
+Missing: a worker
+"
+        );
+        assert_eq!(plan_json(&plan)["missing"][0], "a worker");
+    }
+
+    #[test]
+    fn jobs_are_a_table() {
+        assert_eq!(jobs_table(&[]), "There are no jobs.\n");
+        let mut job = samples::under_way().job.unwrap();
+        job.message.clear();
+        assert_eq!(
+            jobs_table(&[job]),
+            "\
+job     name    state  steps  positions  solved      worked  message
+3    blitz-3  running    4/6  1,234,567  19.0 %  1 min 35 s
+"
+        );
+    }
+}

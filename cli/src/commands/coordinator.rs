@@ -1,0 +1,62 @@
+//! `ziggurat coordinator`: takes jobs, and shares them out to workers.
+
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
+
+use ziggurat_coordinator::Options;
+
+use crate::{
+    cluster::{
+        flags::{ListenArgs, SecurityArgs},
+        server::serve,
+    },
+    failure::{Exit, Failure},
+    resources::parse_duration,
+};
+
+/// Run the coordinator of a cluster: it takes jobs and shares them out to workers
+///
+/// It can be killed at any moment and started again on its directory. Ctrl-C ends it; its workers wait for
+/// it then.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The directory for what it must not forget; made if there is none
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+
+    /// Where to listen; beyond this machine only with --token-file, --tls-... or --insecure
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400")]
+    listen: SocketAddr,
+
+    /// A worker that is not heard of for this time is taken for lost, and others get its work
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    lease: Duration,
+
+    /// What a lost worker alone had is computed again after this time
+    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = parse_duration)]
+    lost_after: Duration,
+
+    /// Steps with fewer positions are not split: what workers exchange costs more than it gains then
+    #[arg(long, value_name = "POSITIONS", default_value_t = 2 << 20)]
+    split_above: u64,
+
+    #[command(flatten)]
+    security: SecurityArgs,
+
+    #[command(flatten)]
+    listening: ListenArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let options = Options {
+        listen: args.listen,
+        dir: args.dir.clone(),
+        security: args.security.security()?,
+        insecure: args.listening.insecure,
+        lease: args.lease,
+        lost_after: args.lost_after,
+        whole_step_positions: args.split_above,
+        metrics: args.listening.metrics,
+    };
+    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown))
+}

@@ -1,0 +1,34 @@
+//! `ziggurat jobs`: the jobs of a cluster.
+
+use serde_json::{Value, json};
+use ziggurat_rpc::proto::ListRequest;
+
+use crate::{
+    cluster::{client::Coordinator, flags::CoordinatorArgs, words},
+    failure::{Exit, Failure},
+    output::{print, print_json},
+};
+
+/// List the jobs of a cluster, in the order they were submitted
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let coordinator = Coordinator::new(&args.coordinator)?;
+    let jobs = coordinator.ask(|mut jobs| async move { jobs.list(ListRequest {}).await })?.jobs;
+    if args.json {
+        let jobs: Vec<Value> = jobs.iter().map(words::job_json).collect();
+        print_json(&json!({ "jobs": jobs }))?;
+    } else {
+        print(&words::jobs_table(&jobs))?;
+    }
+    Ok(Exit::Success)
+}

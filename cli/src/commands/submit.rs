@@ -1,0 +1,154 @@
+//! `ziggurat submit`: gives a job to a cluster.
+
+use std::{
+    hash::{BuildHasher, RandomState},
+    io::IsTerminal,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+
+use serde_json::json;
+use ziggurat_rpc::{
+    convert::Job,
+    proto::{JobState, SubmitRequest},
+};
+
+use super::watch;
+use crate::{
+    cluster::{client::Coordinator, flags::CoordinatorArgs, following::Following, words},
+    failure::{Exit, Failure},
+    job::SpecArgs,
+    output::{print, print_json},
+    program_name,
+    resources::parse_duration,
+};
+
+/// Give a job to a cluster: print what it takes, what is missing, and the job's number
+///
+/// The number is all that goes to standard output. What is missing may come later: the job waits for it.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    spec: SpecArgs,
+
+    /// What the job is called [default: RULESET-PIECES]
+    #[arg(long = "name", value_name = "NAME")]
+    called: Option<String>,
+
+    /// The most work that may be lost when a worker is lost (a superstep if that takes longer), such as
+    /// 90s or 10min
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    checkpoint_every: Duration,
+
+    /// Wait until the job has ended, and tell how far it is
+    #[arg(long)]
+    wait: bool,
+
+    /// Print JSON: the plan, the number, and while waiting, where the job is
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let ruleset = args.spec.ruleset()?;
+    let settings = args.spec.settings();
+    let title = format!("{} with {} pieces", ruleset.name(), ruleset.pieces());
+    let request = SubmitRequest {
+        spec: Some((&Job::new(ruleset.clone(), &settings)).into()),
+        name: args
+            .called
+            .clone()
+            .unwrap_or_else(|| format!("{}-{}", ruleset.name(), ruleset.pieces())),
+        key: key(),
+        checkpoint_seconds: args.checkpoint_every.as_secs_f64(),
+    };
+    let coordinator = Coordinator::new(&args.coordinator)?;
+    let plan = coordinator.ask(|mut jobs| {
+        let request = request.clone();
+        async move { jobs.plan(request).await }
+    })?;
+    if args.json {
+        print_json(&words::plan_json(&plan))?;
+    } else {
+        eprint!("{}", words::plan_text(&plan, &title));
+    }
+    let job = coordinator
+        .ask(|mut jobs| {
+            let request = request.clone();
+            async move { jobs.submit(request).await }
+        })?
+        .job;
+    if args.json {
+        print_json(&json!({ "event": "submitted", "job": job }))?;
+    } else {
+        print(&format!("{job}\n"))?;
+    }
+    if !args.wait {
+        if !args.json && std::io::stderr().is_terminal() {
+            eprintln!("Follow it: {} watch {job}", program_name());
+        }
+        return Ok(Exit::Success);
+    }
+    let following = watch::in_lines(&coordinator, job, args.json)?;
+    outcome(&following, settings.tolerance)
+}
+
+/// What came of a job that has ended.
+fn outcome(following: &Following, tolerance: f64) -> Result<Exit, Failure> {
+    let exit = watch::outcome(following)?;
+    let solved = following.job().is_some_and(|job| job.state() == JobState::Solved);
+    let steps = following.status.iter().flat_map(|status| &status.steps);
+    let bound = steps.map(|step| step.bound).fold(0.0, f64::max);
+    if solved && bound > tolerance * (1.0 + 1e-9) {
+        return Err(Failure::of(
+            Exit::Failed,
+            format!("the job is solved, but its values are proven to {bound:.1e} only, not to {tolerance:e}"),
+        )
+        .help("rounding allows no less; ask for a larger --tolerance, or for --precision f64"));
+    }
+    Ok(exit)
+}
+
+/// Tells this submission from all others, so that it may be sent again.
+fn key() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
+    let random = RandomState::new().hash_one((now, std::process::id()));
+    format!("{random:016x}{:016x}", RandomState::new().hash_one(now))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::words::samples;
+
+    #[test]
+    fn no_two_submissions_have_the_same_key() {
+        let (one, other) = (key(), key());
+        assert_ne!(one, other);
+        assert!(one.len() <= ziggurat_rpc::limits::KEY_BYTES);
+    }
+
+    #[test]
+    fn the_exit_code_is_that_of_a_solve() {
+        let outcome = |state: JobState, bound: f64| {
+            let mut status = samples::under_way();
+            let job = status.job.as_mut().unwrap();
+            job.state = state.into();
+            job.message = "no room".into();
+            status.steps[0].bound = bound;
+            let mut following = Following::new("a:1");
+            following.hear(status);
+            outcome(&following, 1e-12).map_err(|failure| (failure.exit, failure.report()))
+        };
+        assert_eq!(outcome(JobState::Solved, 1e-12), Ok(Exit::Success));
+        let (exit, report) = outcome(JobState::Solved, 1e-11).unwrap_err();
+        assert!(exit == Exit::Failed && report.contains("proven to 1.0e-11 only, not to 1e-12"));
+        let (exit, report) = outcome(JobState::Failed, 0.0).unwrap_err();
+        assert!(exit == Exit::Failed && report.contains("job 3 failed: no room"), "{report}");
+        let (exit, report) = outcome(JobState::Cancelled, 0.0).unwrap_err();
+        assert!(exit == Exit::Failed && report.contains("job 3 was cancelled"), "{report}");
+    }
+}

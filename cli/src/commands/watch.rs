@@ -1,0 +1,83 @@
+//! `ziggurat watch`: follows a job of a cluster.
+
+use std::io::{self, IsTerminal};
+
+use ziggurat_rpc::proto::JobState;
+
+use crate::{
+    cluster::{
+        client::Coordinator, feed, flags::CoordinatorArgs, following::Following, lines, screen,
+        words,
+    },
+    failure::{Exit, Failure},
+    interrupt,
+    output::print,
+    program_name,
+};
+
+/// Follow a job of a cluster until it has ended: on a terminal as a picture, elsewhere as lines
+///
+/// The picture has the ziggurat as far as it is solved, the residuals against supersteps, and the workers.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    /// The job's number
+    #[arg(value_name = "JOB")]
+    job: u64,
+
+    /// Print lines of JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let coordinator = Coordinator::new(&args.coordinator)?;
+    let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
+    if args.json || !is_terminal {
+        let following = in_lines(&coordinator, args.job, args.json)?;
+        return outcome(&following);
+    }
+    let stops = interrupt::flag_on_interrupt()?;
+    let news = feed::follow(&coordinator, args.job);
+    let mut following = Following::new(coordinator.address());
+    if !screen::show_until_end(&news, &mut following, &stops)? {
+        return Ok(Exit::Success);
+    }
+    if let Some(status) = &following.status {
+        print(&words::status_text(status))?;
+    }
+    outcome(&following)
+}
+
+/// Follows a job as lines until it has ended.
+///
+/// # Errors
+/// If the coordinator refuses or does not answer for long, or the user does not want to wait.
+pub fn in_lines(coordinator: &Coordinator, job: u64, json: bool) -> Result<Following, Failure> {
+    let stops = interrupt::flag_on_interrupt()?;
+    let news = feed::follow(coordinator, job);
+    let mut following = Following::new(coordinator.address());
+    if lines::print_until_end(&news, &mut following, &stops, json)? {
+        return Ok(following);
+    }
+    let program = program_name();
+    Err(Failure::of(Exit::Interrupted, format!("interrupted; job {job} goes on"))
+        .help(format!("look at it: {program} watch {job}; end it: {program} cancel {job}")))
+}
+
+/// What came of a job that has ended.
+///
+/// # Errors
+/// If it is not solved.
+pub fn outcome(following: &Following) -> Result<Exit, Failure> {
+    let Some(job) = following.job() else { return Ok(Exit::Success) };
+    let failed = |what: String| Err(Failure::of(Exit::Failed, what));
+    match job.state() {
+        JobState::Failed => failed(format!("job {} failed: {}", job.job, job.message)),
+        JobState::Cancelled => failed(format!("job {} was cancelled", job.job)),
+        _ => Ok(Exit::Success),
+    }
+}

@@ -1,0 +1,102 @@
+//! `ziggurat worker`: sweeps the shards that a coordinator gives it.
+
+use std::{net::SocketAddr, path::PathBuf};
+
+use ziggurat_worker::ServeOptions;
+
+use crate::{
+    cluster::{
+        flags::{CoordinatorArgs, ListenArgs, parse_address},
+        server::serve,
+    },
+    failure::{Exit, Failure},
+    job::threads,
+    resources,
+};
+
+/// Run a worker of a cluster: it sweeps the shards that the coordinator gives it
+///
+/// It can be killed at any moment and started again on its directory. Asked to end (Ctrl-C, SIGTERM), it
+/// hands over first.
+#[derive(clap::Args, Debug)]
+pub struct Args {
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+
+    /// The directory for its shards and its identity; made if there is none
+    #[arg(long, value_name = "DIR")]
+    dir: PathBuf,
+
+    /// Where to listen for other workers; port 0 takes a free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    listen: SocketAddr,
+
+    /// What others call that place [default: the address it listens on]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
+    advertise: Option<String>,
+
+    /// Its name, unique in the cluster [default: that of the host]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    name: Option<String>,
+
+    /// Threads to sweep with; 0 is one per core. The result does not depend on it
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
+    threads: usize,
+
+    /// Memory the whole process may use, such as 6GiB [default: what the system has available]
+    #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
+    memory: Option<u64>,
+
+    /// Write what is saved to a store that all workers share, too, so that any of them can take over: a
+    /// directory, or s3://BUCKET/PREFIX
+    #[arg(long, value_name = "URL")]
+    checkpoints: Option<String>,
+
+    #[command(flatten)]
+    listening: ListenArgs,
+}
+
+/// Runs the command.
+pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let options = ServeOptions {
+        coordinator: args.coordinator.coordinator.clone(),
+        dir: args.dir.clone(),
+        listen: args.listen,
+        advertise: args.advertise.clone(),
+        name: args.name.clone().unwrap_or_else(host_name),
+        threads: args.threads,
+        memory_bytes: args.memory,
+        checkpoints: args.checkpoints.clone(),
+        security: args.coordinator.security.security()?,
+        insecure: args.listening.insecure,
+        metrics: args.listening.metrics,
+    };
+    serve(&args.listening, |shutdown| ziggurat_worker::serve(options, shutdown))
+}
+
+/// What the host is called.
+fn host_name() -> String {
+    rustix::system::uname().nodename().to_string_lossy().into_owned()
+}
+
+fn parse_name(text: &str) -> Result<String, String> {
+    let most = ziggurat_rpc::limits::NAME_BYTES;
+    if text.is_empty() || text.len() > most || text.chars().any(char::is_control) {
+        return Err(format!("a name has 1 to {most} bytes, all of them visible"));
+    }
+    Ok(text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_short_and_visible() {
+        assert_eq!(parse_name("node-1"), Ok("node-1".to_owned()));
+        for wrong in ["", "a\nb", &"x".repeat(256)] {
+            assert!(parse_name(wrong).is_err());
+        }
+        assert!(parse_name(&host_name()).is_ok());
+    }
+}

@@ -1,0 +1,289 @@
+//! An attempt at a step, from its first order to its end.
+
+use std::time::Duration;
+
+use ziggurat_kernel::{Course, Order, Outcome};
+
+use super::{
+    Checkpoint, Counters, Machine, Note, Phase, Trouble, line_of,
+    message::{Message, Task},
+    names::{SessionId, StepId, Time, WorkerId},
+    record::Run,
+};
+
+/// A worker may take so long for an order, and [`PATIENCE`] times as long as is expected.
+const LEAST_PATIENCE: Duration = Duration::from_secs(600);
+const PATIENCE: f64 = 20.0;
+
+/// An attempt at a step.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Attempt {
+    /// Its number.
+    pub number: u32,
+    /// Who takes part.
+    pub members: Vec<Member>,
+    /// Which shards they have.
+    pub runs: Vec<Run>,
+    /// How far the step is.
+    pub course: Course,
+    /// What the members are at.
+    pub doing: Doing,
+    /// The number of the order.
+    pub order: u32,
+    /// When it was given.
+    pub since: Time,
+    /// When the last checkpoint was complete, or the attempt began.
+    pub(super) saved: Time,
+    /// Whether the course is that of the last checkpoint, or the first.
+    pub(super) clean: bool,
+    /// Whether the attempt is to end at the next checkpoint.
+    pub(super) winding_down: bool,
+    /// What the members have reported so far, together.
+    pub(super) outcome: Option<Outcome>,
+    /// What was done since the last checkpoint.
+    pub counters: Counters,
+}
+
+/// What the members of an attempt are at.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Doing {
+    /// They get ready.
+    Preparing,
+    /// They carry out the order of the course.
+    Carrying,
+    /// They write a checkpoint.
+    Saving {
+        /// Its number.
+        epoch: u32,
+        /// Whether all of it goes to the checkpoint store, too.
+        stored: bool,
+    },
+}
+
+/// A worker that takes part in an attempt.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Member {
+    /// Who it is.
+    pub worker: WorkerId,
+    /// Its connection.
+    pub session: SessionId,
+    /// Shards that it has.
+    pub shards: u32,
+    /// Their positions.
+    pub positions: u64,
+    /// Positions of others that it keeps copies of.
+    pub halo_positions: u64,
+    /// Whether it has answered the order.
+    pub reported: bool,
+}
+
+impl Attempt {
+    /// The place of a worker among the members.
+    pub fn place_of(&self, worker: WorkerId) -> Option<usize> {
+        self.members.iter().position(|member| member.worker == worker)
+    }
+
+    /// The members that have not yet answered.
+    pub fn awaited(&self) -> impl Iterator<Item = &Member> {
+        self.members.iter().filter(|member| !member.reported)
+    }
+}
+
+/// How far a course is: supersteps first, then the sweeps of a proof.
+fn reach(course: &Course) -> u32 {
+    let sweeps = course.proof().map_or(0, ziggurat_kernel::Proof::sweeps);
+    course.statistics().supersteps.saturating_mul(100).saturating_add(sweeps)
+}
+
+impl Machine {
+    /// All members have carried out the order: on to the next.
+    pub(super) fn advance(&mut self, step: StepId) {
+        let attempt = self.attempts.get_mut(&step).expect("it was just reported to");
+        match attempt.doing {
+            Doing::Preparing => {}
+            Doing::Carrying => {
+                let outcome = attempt.outcome.take().expect("all members have reported");
+                attempt.course.take(outcome);
+                attempt.clean = false;
+                let reached = reach(&attempt.course);
+                if let Some(trouble) = self.trouble.get_mut(&step)
+                    && reached > trouble.reached
+                {
+                    *trouble = Trouble { reached, ..Trouble::default() };
+                }
+            }
+            Doing::Saving { epoch, stored } => self.commit(step, epoch, stored),
+        }
+        self.go_on(step);
+    }
+
+    /// Gives the next order, or ends the attempt.
+    fn go_on(&mut self, step: StepId) {
+        let attempt = &self.attempts[&step];
+        let draining = |member: &Member| self.sessions[&member.session].draining.is_some();
+        // Nothing is handed over to those that leave, too.
+        let moving = self.must_move(step) && !attempt.members.iter().any(draining);
+        let every = self.records.jobs[&step.job].checkpoint_every;
+        let due = self.now - attempt.saved >= every;
+        let Attempt { clean, winding_down, ref course, .. } = *attempt;
+        let solved = course.order().is_none();
+        if clean && !moving && (solved || winding_down) {
+            self.end_attempt(step);
+        } else if (solved || course.can_be_saved())
+            && (moving || !clean && (solved || winding_down || due))
+        {
+            self.save(step);
+        } else {
+            let order = course.order().expect("it is not solved");
+            self.give(step, Doing::Carrying, Task::Carry(order));
+        }
+    }
+
+    /// Has the members write a checkpoint.
+    fn save(&mut self, step: StepId) {
+        let record = self.step_mut(step);
+        record.last_epoch += 1;
+        let epoch = record.last_epoch;
+        let attempt = &self.attempts[&step];
+        let has_store =
+            |member: &Member| self.sessions[&member.session].registration.checkpoint_store;
+        let stored = attempt.members.iter().all(has_store);
+        let (differences, distances) = (attempt.course.row() as u32, attempt.course.distances());
+        let task = Task::Save { epoch, differences, distances };
+        self.give(step, Doing::Saving { epoch, stored }, task);
+    }
+
+    /// Gives all members an order.
+    fn give(&mut self, step: StepId, doing: Doing, task: Task) {
+        let now = self.now;
+        let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
+        attempt.order += 1;
+        (attempt.doing, attempt.since, attempt.outcome) = (doing, now, None);
+        for member in &mut attempt.members {
+            member.reported = false;
+        }
+        let Attempt { number, order, ref members, .. } = *attempt;
+        for session in members.iter().map(|member| member.session).collect::<Vec<_>>() {
+            let task = task.clone();
+            self.send(session, Message::Order { step, attempt: number, order, task });
+        }
+    }
+
+    /// All members have written their shards: this is where others go on from.
+    fn commit(&mut self, step: StepId, epoch: u32, stored: bool) {
+        let now = self.now;
+        let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
+        (attempt.clean, attempt.saved) = (true, now);
+        let checkpoint = Checkpoint {
+            epoch,
+            course: attempt.course.clone(),
+            owners: attempt.members.iter().map(|member| member.worker).collect(),
+            runs: attempt.runs.clone(),
+            stored,
+            lost: Default::default(),
+        };
+        let number = attempt.number;
+        let solved = checkpoint.course.order().is_none();
+        self.step_mut(step).checkpoint = Some(checkpoint);
+        self.trouble.remove(&step);
+        self.count(step);
+        self.count_time(step.job);
+        self.send_to_all(&Message::Commit { step, epoch });
+        let what = if solved { "is solved" } else { "is saved" };
+        let text = format!("step {} {what}", step.tier);
+        self.note(Note { attempt: number, epoch, ..line_of(step, text) });
+        if !solved && self.would_be_faster_with_others(step) {
+            self.attempts.get_mut(&step).expect("it was just there").winding_down = true;
+        }
+    }
+
+    /// Ends an attempt at the next place where it can be saved.
+    pub(super) fn wind_down(&mut self, step: StepId) {
+        let Some(attempt) = self.attempts.get_mut(&step) else { return };
+        attempt.winding_down = true;
+        if attempt.doing == Doing::Preparing {
+            self.end_attempt(step);
+        }
+    }
+
+    /// Ends an attempt, whatever its members are at.
+    pub(super) fn end_attempt(&mut self, step: StepId) {
+        self.count(step);
+        let Some(attempt) = self.attempts.remove(&step) else { return };
+        self.count_time(step.job);
+        for member in &attempt.members {
+            if self.sessions.contains_key(&member.session) {
+                self.send(member.session, Message::Abandon { step, attempt: attempt.number });
+            }
+        }
+        let text = format!("attempt {} at step {} is over", attempt.number, step.tier);
+        self.note(Note { attempt: attempt.number, ..line_of(step, text) });
+    }
+
+    /// Writes down what the members of an attempt have done.
+    fn count(&mut self, step: StepId) {
+        let Some(attempt) = self.attempts.get_mut(&step) else { return };
+        let counters = std::mem::take(&mut attempt.counters);
+        let sessions: Vec<_> = attempt.members.iter().map(|member| member.session).collect();
+        self.job_mut(step.job).counters.add(counters);
+        for session in sessions {
+            if let Some(connected) = self.sessions.get(&session) {
+                let (worker, speed) =
+                    (connected.registration.worker, connected.positions_per_second);
+                self.remember_speed(worker, speed);
+            }
+        }
+    }
+
+    /// Counts a failure of a step; too many without getting further, and the job fails.
+    pub(super) fn count_failure(&mut self, step: StepId, message: String) {
+        let reached = self.attempts.get(&step).map_or(0, |attempt| reach(&attempt.course));
+        let trouble = self.trouble.entry(step).or_default();
+        trouble.reached = trouble.reached.max(reached);
+        trouble.failures += 1;
+        trouble.message = message;
+        if trouble.failures >= super::MOST_FAILURES {
+            let message = format!(
+                "step {} failed {} times in a row without getting further: {}; \
+                 resume the job once that is mended",
+                step.tier, trouble.failures, trouble.message
+            );
+            self.end_job(step.job, Phase::Failed, &message);
+        }
+    }
+
+    /// Ends attempts of which a member has not answered for far longer than it should take.
+    pub(super) fn end_late_attempts(&mut self) {
+        let mut late = Vec::new();
+        for (&step, attempt) in &self.attempts {
+            let waited = self.now - attempt.since;
+            for member in attempt.awaited() {
+                let expected = member.positions as f64 / self.speeds(&[member.worker])[0];
+                if waited > LEAST_PATIENCE + Duration::from_secs_f64(PATIENCE * expected) {
+                    late.push((step, attempt.order, member.worker, waited));
+                }
+            }
+        }
+        for (step, order, worker, waited) in late {
+            let (name, seconds) = (self.name_of(worker), waited.as_secs());
+            let message = format!(
+                "worker {name} has not answered order {order} of step {} for {seconds} s",
+                step.tier
+            );
+            self.resting.insert(worker, (self.now + super::REST, message.clone()));
+            self.count_failure(step, message);
+            self.end_attempt(step);
+        }
+    }
+
+    /// What the members of an attempt are asked to do, for people.
+    pub(super) fn task_of(attempt: &Attempt) -> &'static str {
+        match (attempt.doing, attempt.course.order()) {
+            (Doing::Preparing, _) => "getting ready",
+            (Doing::Saving { .. }, _) => "saving",
+            (Doing::Carrying, Some(Order::Sweep { .. })) => "a superstep",
+            (Doing::Carrying, Some(Order::Prove(_))) => "an interval sweep",
+            (Doing::Carrying, _) => "an extrapolation",
+        }
+    }
+}

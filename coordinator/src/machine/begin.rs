@@ -1,0 +1,255 @@
+//! Who takes part in an attempt, and its beginning.
+
+use std::sync::Arc;
+
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{first_of_step, read_by};
+
+use super::{
+    Checkpoint, Counters, Machine, Note,
+    attempt::{Attempt, Doing, Member},
+    line_of,
+    message::{Assignment, Message, Peer, Place},
+    names::{StepId, WorkerId},
+    plan::StepPlan,
+    record::Run,
+    split::{seconds, split},
+};
+
+/// An attempt is begun anew with other members or other shares if a superstep then takes at most this part of
+/// the time.
+const WORTH_IT: f64 = 0.75;
+
+/// Why a step cannot be worked on.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) enum Blocked {
+    /// Nobody is there.
+    Nobody,
+    /// A worker is away that has what is needed of this step.
+    Away(WorkerId, Tier),
+    /// Only the checkpoint store has what is needed of this step, and nobody reads from it.
+    Stored(Tier),
+    /// Those that are there cannot reach this worker, which has what is needed of this step.
+    Apart(WorkerId, Tier),
+}
+
+/// The steps that a step reads, by their first tiers.
+pub(super) fn reads(tier: Tier) -> impl Iterator<Item = Tier> {
+    read_by(tier).map(first_of_step)
+}
+
+impl Machine {
+    /// Whether all steps that a step reads are solved.
+    pub(super) fn can_begin(&self, step: StepId) -> bool {
+        reads(step.tier).all(|tier| self.solution(StepId { tier, ..step }).is_some())
+    }
+
+    /// The checkpoints that an attempt at a step needs.
+    fn needed(&self, step: StepId) -> impl Iterator<Item = (Tier, &Checkpoint)> {
+        let own = self.checkpoint(step).map(|checkpoint| (step.tier, checkpoint));
+        let read = reads(step.tier)
+            .filter_map(move |tier| Some((tier, self.solution(StepId { tier, ..step })?)));
+        own.into_iter().chain(read)
+    }
+
+    /// Those of some workers that can take part in an attempt together.
+    pub(super) fn able(
+        &self,
+        step: StepId,
+        workers: &[WorkerId],
+    ) -> Result<Vec<WorkerId>, Blocked> {
+        let mut able = workers.to_vec();
+        let mut blocked = Blocked::Nobody;
+        let reads_store = |worker: &WorkerId| {
+            self.connection(*worker).is_some_and(|there| there.registration.checkpoint_store)
+        };
+        for (tier, checkpoint) in self.needed(step) {
+            if let Some(away) = self.away(checkpoint).next() {
+                if !checkpoint.stored {
+                    return Err(Blocked::Away(away, tier));
+                }
+                if able.iter().any(|worker| !reads_store(worker)) {
+                    blocked = Blocked::Stored(tier);
+                    able.retain(reads_store);
+                }
+            }
+            for &owner in &checkpoint.owners {
+                let reaches = |worker: &WorkerId| {
+                    checkpoint.stored && reads_store(worker) || !self.are_apart(*worker, owner)
+                };
+                if checkpoint.shards_of(owner) > 0 && !able.iter().all(reaches) {
+                    blocked = Blocked::Apart(owner, tier);
+                    able.retain(reaches);
+                }
+            }
+        }
+        self.keep_larger_set(&mut able);
+        if able.is_empty() { Err(blocked) } else { Ok(able) }
+    }
+
+    /// Leaves out workers that others cannot reach, those first which most cannot.
+    fn keep_larger_set(&self, able: &mut Vec<WorkerId>) {
+        loop {
+            let unreached = |&worker: &WorkerId| {
+                able.iter().filter(|&&other| self.are_apart(worker, other)).count()
+            };
+            let Some(worst) = able.iter().copied().max_by_key(unreached) else { return };
+            if unreached(&worst) == 0 {
+                return;
+            }
+            able.retain(|&worker| worker != worst);
+        }
+    }
+
+    /// Whether a step is for all workers together.
+    pub(super) fn is_large(&self, plan: &StepPlan) -> bool {
+        plan.positions() >= self.limits.whole_step_positions
+    }
+
+    /// Deals the shards of a step out to workers. Those that get none are not among the members.
+    fn deal(&self, step: StepId, plan: &StepPlan, able: &[WorkerId]) -> (Vec<WorkerId>, Vec<Run>) {
+        if !self.is_large(plan) {
+            let one = self.best_for(step, able);
+            return (vec![one], vec![Run { count: plan.shards.len() as u32, owner: 0 }]);
+        }
+        let mut runs = split(&plan.shards, &plan.waves, &self.speeds(able));
+        let has_shards = |place: usize| runs.iter().any(|run| run.owner as usize == place);
+        let places: Vec<usize> = (0..able.len()).filter(|&place| has_shards(place)).collect();
+        for run in &mut runs {
+            let new = places.binary_search(&(run.owner as usize)).expect("it has shards");
+            run.owner = new as u32;
+        }
+        (places.into_iter().map(|place| able[place]).collect(), runs)
+    }
+
+    /// The worker for a whole step: the one that has most of what it needs, then the fastest.
+    fn best_for(&self, step: StepId, able: &[WorkerId]) -> WorkerId {
+        let speeds = self.speeds(able);
+        let shards = |worker| -> u32 {
+            self.needed(step).map(|(_, checkpoint)| checkpoint.shards_of(worker)).sum()
+        };
+        let rank = |i: &usize| (shards(able[*i]), speeds[*i]);
+        let better = |a: &usize, b: &usize| {
+            let ((a_shards, a_speed), (b_shards, b_speed)) = (rank(a), rank(b));
+            a_shards.cmp(&b_shards).then(a_speed.total_cmp(&b_speed))
+        };
+        able[(0..able.len()).max_by(better).expect("somebody is able")]
+    }
+
+    /// Whether an attempt had better be begun anew with all that are free, or with other shares.
+    pub(super) fn would_be_faster_with_others(&self, step: StepId) -> bool {
+        let Some(plan) = self.plans.get(&step.job) else { return false };
+        let plan = &plan.steps[&step.tier];
+        if !self.is_large(plan) {
+            return false;
+        }
+        let attempt = &self.attempts[&step];
+        let members: Vec<_> = attempt.members.iter().map(|member| member.worker).collect();
+        let free = |worker: &WorkerId| {
+            self.is_usable(*worker) && (members.contains(worker) || self.step_of(*worker).is_none())
+        };
+        let free: Vec<_> = self.online.keys().copied().filter(free).collect();
+        let Ok(able) = self.able(step, &free) else { return false };
+        let (others, runs) = self.deal(step, plan, &able);
+        let StepPlan { shards, waves, .. } = plan;
+        let now = seconds(shards, waves, &attempt.runs, &self.speeds(&members));
+        let then = seconds(shards, waves, &runs, &self.speeds(&others));
+        then < now * WORTH_IT
+    }
+
+    /// Whether a worker may be given work when it has none.
+    pub(super) fn is_usable(&self, worker: WorkerId) -> bool {
+        let rests = self.resting.get(&worker).is_some_and(|&(until, _)| until > self.now);
+        !rests && self.connection(worker).is_some_and(|here| here.draining.is_none())
+    }
+
+    /// Begins an attempt with workers that are able. Returns those that take part.
+    pub(super) fn begin(&mut self, step: StepId, able: &[WorkerId]) -> Vec<WorkerId> {
+        let plan = self.plans[&step.job].clone();
+        let (workers, runs) = self.deal(step, &plan.steps[&step.tier], able);
+        let members = self.members(&plan.steps[&step.tier], &workers, &runs);
+        let course = self.checkpoint(step).map_or_else(
+            || {
+                let bounds = reads(step.tier).filter_map(|tier| {
+                    self.solution(StepId { tier, ..step }).map(Checkpoint::bound)
+                });
+                plan.course(step.tier, bounds.fold(0.0, f64::max))
+            },
+            |checkpoint| checkpoint.course.clone(),
+        );
+        let record = self.step_mut(step);
+        record.last_attempt += 1;
+        let number = record.last_attempt;
+        let reads = reads(step.tier).map(|tier| {
+            let solution = self.solution(StepId { tier, ..step }).expect("it can begin");
+            (tier, self.place(solution), solution.bound())
+        });
+        let assignment = Arc::new(Assignment {
+            step,
+            attempt: number,
+            members: workers.iter().map(|&worker| self.peer(worker)).collect(),
+            shares: runs.clone(),
+            checkpoint: self.checkpoint(step).map(|checkpoint| self.place(checkpoint)),
+            precision: course.precision(),
+            differences: course.row() as u32,
+            distances: course.distances(),
+            reads: reads.collect(),
+        });
+        for (place, member) in members.iter().enumerate() {
+            self.send(member.session, Message::Assign(assignment.clone(), place as u32));
+        }
+        let count = workers.len();
+        let attempt = Attempt {
+            number,
+            members,
+            runs,
+            course,
+            doing: Doing::Preparing,
+            order: 0,
+            since: self.now,
+            saved: self.now,
+            clean: true,
+            winding_down: false,
+            outcome: None,
+            counters: Counters::default(),
+        };
+        self.attempts.insert(step, attempt);
+        self.count_time(step.job);
+        let text = format!("attempt {number} at step {} begins with {count} workers", step.tier);
+        self.note(Note { attempt: number, ..line_of(step, text) });
+        workers
+    }
+
+    fn members(&self, plan: &StepPlan, workers: &[WorkerId], runs: &[Run]) -> Vec<Member> {
+        let member = |&worker: &WorkerId| Member {
+            worker,
+            session: self.online[&worker],
+            shards: 0,
+            positions: 0,
+            halo_positions: 0,
+            reported: false,
+        };
+        let mut members: Vec<Member> = workers.iter().map(member).collect();
+        let mut shards = plan.shards.iter();
+        for run in runs {
+            let member = &mut members[run.owner as usize];
+            member.shards += run.count;
+            member.positions += shards.by_ref().take(run.count as usize).sum::<u64>();
+        }
+        members
+    }
+
+    /// Where a checkpoint is to be had: of those who are away, where they were last.
+    pub fn place(&self, checkpoint: &Checkpoint) -> Place {
+        Place {
+            epoch: checkpoint.epoch,
+            peers: checkpoint.owners.iter().map(|&owner| self.peer(owner)).collect(),
+            runs: checkpoint.runs.clone(),
+            stored: checkpoint.stored,
+        }
+    }
+
+    fn peer(&self, worker: WorkerId) -> Peer {
+        Peer { worker, address: self.records.workers[&worker].address.clone() }
+    }
+}

@@ -1,0 +1,95 @@
+//! What is always true of the state.
+
+use std::collections::BTreeMap;
+
+use super::{Doing, Machine, Phase, names::StepId};
+
+impl Machine {
+    /// Checks what must always be true, for tests.
+    ///
+    /// # Errors
+    /// What is not.
+    pub fn check(&self) -> Result<(), String> {
+        let mut at = BTreeMap::new();
+        for (&step, attempt) in &self.attempts {
+            let name = format!("attempt {} at step {step:?}", attempt.number);
+            let plan = self.plans.get(&step.job).ok_or(format!("{name} without a plan"))?;
+            let shards: u32 = attempt.runs.iter().map(|run| run.count).sum();
+            let dealt: u32 = attempt.members.iter().map(|member| member.shards).sum();
+            let all = plan.steps[&step.tier].shards.len() as u32;
+            expect(shards == all && dealt == all, || {
+                format!("{name}: not every shard has one owner")
+            })?;
+            let record = self.records.steps.get(&step).ok_or(format!("{name} is not recorded"))?;
+            expect(record.last_attempt == attempt.number, || format!("{name} is not the last"))?;
+            if let Doing::Saving { epoch, .. } = attempt.doing {
+                expect(record.last_epoch == epoch, || format!("{name} saves an older epoch"))?;
+            }
+            let phase = self.records.jobs[&step.job].phase;
+            let goes_on = phase == Phase::Active || phase == Phase::Paused && attempt.winding_down;
+            expect(goes_on, || format!("{name} goes on, but the job is {phase:?}"))?;
+            expect(attempt.awaited().next().is_some(), || format!("{name} waits for nobody"))?;
+            for member in &attempt.members {
+                let worker = member.worker;
+                expect(member.shards > 0, || format!("{name}: {worker} has no shards"))?;
+                let before = at.insert(worker, step);
+                expect(before.is_none(), || format!("{worker} is at {before:?} and {step:?}"))?;
+                let session = self.online.get(&worker);
+                expect(session == Some(&member.session), || format!("{name}: {worker} is away"))?;
+            }
+        }
+        self.check_records()?;
+        self.check_waiting()
+    }
+
+    fn check_records(&self) -> Result<(), String> {
+        for (step, record) in &self.records.steps {
+            let name = format!("step {step:?}");
+            let job = self.records.jobs.get(&step.job).ok_or(format!("{name} of no job"))?;
+            expect(job.phase != Phase::Cancelled, || format!("{name} of a cancelled job"))?;
+            let Some(checkpoint) = &record.checkpoint else {
+                expect(job.phase != Phase::Solved, || format!("{name} of a solved job is not"))?;
+                continue;
+            };
+            expect(checkpoint.epoch <= record.last_epoch, || format!("{name}: epochs go back"))?;
+            let owned: u32 =
+                checkpoint.owners.iter().map(|&owner| checkpoint.shards_of(owner)).sum();
+            let size = job.steps.iter().find(|size| size.tier == step.tier);
+            expect(size.is_some_and(|size| size.shards == owned), || {
+                format!("{name}: a checkpoint without all shards")
+            })?;
+            expect(checkpoint.stored || checkpoint.lost.is_empty(), || {
+                format!("{name}: parts of the checkpoint are nowhere")
+            })?;
+        }
+        Ok(())
+    }
+
+    /// Nothing stands still without saying why.
+    fn check_waiting(&self) -> Result<(), String> {
+        for (&id, job) in &self.records.jobs {
+            if job.phase == Phase::Active && self.attempted(id).is_empty() {
+                let why = self.why_waiting(id);
+                expect(!why.is_empty(), || format!("job {id} stands still and says nothing"))?;
+                let busy = !self.attempts.is_empty() || !why.contains("all are busy");
+                expect(busy, || format!("job {id} says {why}, but nobody is busy"))?;
+                expect(why != "waiting for other steps", || format!("job {id} is stuck"))?;
+            }
+        }
+        let step = |step: &StepId| self.attempts.contains_key(step);
+        let free = self.online.keys().any(|&w| self.is_usable(w) && self.step_of(w).is_none());
+        let first = self.plans.keys().flat_map(|&job| self.steps_to_do(job)).next();
+        if let Some(first) = first.filter(|_| free && self.attempts.is_empty()) {
+            let usable: Vec<_> =
+                self.online.keys().copied().filter(|&w| self.is_usable(w)).collect();
+            expect(step(&first) || self.able(first, &usable).is_err(), || {
+                format!("workers are free, and step {first:?} is not begun")
+            })?;
+        }
+        Ok(())
+    }
+}
+
+fn expect(holds: bool, otherwise: impl FnOnce() -> String) -> Result<(), String> {
+    if holds { Ok(()) } else { Err(otherwise()) }
+}

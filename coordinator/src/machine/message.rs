@@ -1,0 +1,300 @@
+//! What the machine hears, and what it has others do.
+
+use std::{sync::Arc, time::Duration};
+
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Growth, Order, Precision, Products};
+
+use super::{
+    names::{JobId, SessionId, StepId, WorkerId},
+    plan::JobPlan,
+    record::{Run, Spec},
+};
+
+/// Something that happened.
+#[derive(Clone, Debug)]
+pub enum Event {
+    /// Somebody submits a job. Answered.
+    Submit(Submission),
+    /// Somebody pauses a job. Answered.
+    Pause(JobId),
+    /// Somebody resumes a job. Answered.
+    Resume(JobId),
+    /// Somebody cancels a job. Answered.
+    Cancel(JobId),
+    /// What [`Command::Plan`] asked for.
+    Planned(JobId, Result<Arc<JobPlan>, String>),
+    /// A worker has connected.
+    Register(SessionId, Registration),
+    /// It lives.
+    Heartbeat(SessionId, Resources),
+    /// It answers an order.
+    Report(SessionId, Report),
+    /// It wants to leave.
+    Drain(SessionId),
+    /// Its connection ended.
+    Disconnect(SessionId),
+    /// Time has passed.
+    Tick,
+}
+
+/// A job to be added to the queue.
+#[derive(Clone, Debug)]
+pub struct Submission {
+    /// For people.
+    pub name: String,
+    /// Tells the submission from others; empty for none.
+    pub key: String,
+    /// What it is.
+    pub spec: Spec,
+    /// At most so much work is lost.
+    pub checkpoint_every: Duration,
+    /// What it consists of.
+    pub plan: Arc<JobPlan>,
+}
+
+/// What a worker says of itself.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Registration {
+    /// Its identity.
+    pub worker: WorkerId,
+    /// Its name.
+    pub name: String,
+    /// Where others reach it: host:port.
+    pub address: String,
+    /// Threads.
+    pub cores: u32,
+    /// What it may use.
+    pub memory_bytes: u64,
+    /// What it may use.
+    pub disk_bytes: u64,
+    /// Whether it writes to the checkpoint store, and reads from it.
+    pub checkpoint_store: bool,
+}
+
+/// What a worker uses.
+#[derive(Clone, Copy, PartialEq, Debug, Default)]
+pub struct Resources {
+    /// Resident memory.
+    pub resident_bytes: u64,
+    /// Disk that is free.
+    pub free_disk_bytes: u64,
+}
+
+/// The answer to an order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Report {
+    /// The step.
+    pub step: StepId,
+    /// The attempt at it.
+    pub attempt: u32,
+    /// The number of the order.
+    pub order: u32,
+    /// Time it took, without waiting for others.
+    pub seconds: f64,
+    /// Positions swept.
+    pub positions: u64,
+    /// Bytes sent to other workers.
+    pub sent_bytes: u64,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// What came of an order.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Answer {
+    /// Ready for orders, with copies of so many positions of others.
+    Ready {
+        /// How many.
+        halo_positions: u64,
+    },
+    /// Done.
+    Done,
+    /// The largest change.
+    Residual(f64),
+    /// Inner products by range.
+    Products(Vec<(u32, Products)>),
+    /// What an interval sweep did.
+    Growth(Growth),
+    /// It could not be done.
+    Failed(Failure),
+}
+
+/// Why an order could not be carried out.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Failure {
+    /// For people.
+    pub message: String,
+    /// What kind it is, if it is one of these.
+    pub kind: Option<FailureKind>,
+}
+
+/// Failures that something can be done about.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum FailureKind {
+    /// The member at this place could not be reached.
+    Unreachable(u32),
+    /// This worker, which takes no part, could not be reached for what it has saved.
+    OutOfReach(WorkerId),
+    /// A checkpoint is damaged.
+    Damage {
+        /// Of this step.
+        tier: Tier,
+        /// This one.
+        epoch: u32,
+        /// What this worker has of it, or what the checkpoint store has.
+        worker: Option<WorkerId>,
+    },
+    /// The worker cannot take part.
+    Unable,
+    /// Somebody asked the worker to stop.
+    Cancelled,
+}
+
+/// Something to be done, in order, after all changed records are on disk.
+#[derive(Clone, Debug)]
+pub enum Command {
+    /// Answers a request.
+    Answer(Result<JobId, Refusal>),
+    /// Asks for the plan of a job: [`Event::Planned`].
+    Plan(JobId),
+    /// Sends a worker a message.
+    Send(SessionId, Message),
+    /// Ends a connection.
+    Close(SessionId, Refusal),
+    /// Tells people.
+    Note(Note),
+}
+
+/// Why something is not done.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    /// There is no such job.
+    NoSuchJob(JobId),
+    /// The job has ended, or goes on without being asked to.
+    WrongPhase(String),
+    /// A worker of that name or identity is connected.
+    Connected(String),
+    /// Nothing was heard for a whole lease.
+    Silent,
+    /// What a peer sent makes no sense.
+    Misbehaved(String),
+}
+
+/// A line for the log.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Note {
+    /// What happened.
+    pub text: String,
+    /// The job and step it is about, if any.
+    pub job: Option<JobId>,
+    /// The step, if any.
+    pub tier: Option<Tier>,
+    /// The attempt; 0 for none.
+    pub attempt: u32,
+    /// The checkpoint; 0 for none.
+    pub epoch: u32,
+    /// The worker, if any.
+    pub worker: Option<WorkerId>,
+}
+
+/// A message to a worker.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Message {
+    /// It is registered; these are the jobs there are.
+    Welcome(Vec<JobId>),
+    /// The answer to a heartbeat.
+    Heard,
+    /// A part in an attempt: the member at this place.
+    Assign(Arc<Assignment>, u32),
+    /// An order.
+    Order {
+        /// The step.
+        step: StepId,
+        /// The attempt at it.
+        attempt: u32,
+        /// Its number.
+        order: u32,
+        /// What to do.
+        task: Task,
+    },
+    /// An attempt is over.
+    Abandon {
+        /// The step.
+        step: StepId,
+        /// The attempt at it.
+        attempt: u32,
+    },
+    /// A checkpoint is complete.
+    Commit {
+        /// The step.
+        step: StepId,
+        /// The checkpoint.
+        epoch: u32,
+    },
+    /// A job is cancelled.
+    Forget(JobId),
+    /// The worker may leave.
+    Released,
+}
+
+/// What to do for an attempt.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Task {
+    /// What the course of the step says.
+    Carry(Order),
+    /// Write the shards down.
+    Save {
+        /// The number of the checkpoint.
+        epoch: u32,
+        /// Rows of changes to write.
+        differences: u32,
+        /// Whether distances are written.
+        distances: bool,
+    },
+}
+
+/// An attempt, as its members are told.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Assignment {
+    /// The step.
+    pub step: StepId,
+    /// The attempt at it.
+    pub attempt: u32,
+    /// Who takes part.
+    pub members: Vec<Peer>,
+    /// Which shards they have.
+    pub shares: Vec<Run>,
+    /// What to begin with.
+    pub checkpoint: Option<Place>,
+    /// The type of the values at the beginning.
+    pub precision: Precision,
+    /// Rows of changes to read from the checkpoint.
+    pub differences: u32,
+    /// Whether to read distances from it.
+    pub distances: bool,
+    /// The solved steps that the step reads, and what is proven of them.
+    pub reads: Vec<(Tier, Place, f64)>,
+}
+
+/// A worker, as others reach it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Peer {
+    /// Its identity.
+    pub worker: WorkerId,
+    /// host:port, where it was last if it is away.
+    pub address: String,
+}
+
+/// Where a checkpoint is.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// Its number.
+    pub epoch: u32,
+    /// Who has it.
+    pub peers: Vec<Peer>,
+    /// Which shards they have.
+    pub runs: Vec<Run>,
+    /// Whether the checkpoint store has all of it.
+    pub stored: bool,
+}

@@ -1,0 +1,271 @@
+//! All decisions of the coordinator, as a pure state machine.
+//!
+//! [`Machine::handle`] takes an [`Event`] and the time and gives [`Command`]s and the [`Key`]s of the
+//! records that changed. It does no I/O and has no clock: the same events give the same commands. What is around it
+//! writes the changed records down first and then does what the commands say, so that after a
+//! restart from the records nobody was ever told anything that is not written.
+//!
+//! A step is worked on in *attempts* ([`attempt`](self)): its members sweep their shards order by order until it
+//! is solved or somebody fails, and then the next attempt goes on from the last checkpoint that all of its
+//! members had written. So there is one answer to everything that can go wrong: the attempt is over, begin anew with
+//! whoever is there. Numbers of attempts and checkpoints only grow; they are the fence that keeps what is late from
+//! doing harm.
+
+mod attempt;
+mod availability;
+mod begin;
+mod invariants;
+mod jobs;
+mod message;
+mod names;
+mod plan;
+mod record;
+mod reports;
+mod schedule;
+#[cfg(test)]
+mod simulation;
+mod split;
+mod waiting;
+mod workers;
+
+use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duration};
+
+pub use attempt::{Attempt, Doing, Member};
+pub use message::{
+    Answer, Assignment, Command, Event, Failure, FailureKind, Message, Note, Peer, Place, Refusal,
+    Registration, Report, Resources, Submission, Task,
+};
+pub use names::{JobId, SessionId, StepId, Time, WorkerId};
+pub use plan::JobPlan;
+pub use record::{
+    Checkpoint, Counters, JobRecord, Key, Phase, Records, Run, Spec, StepRecord, StepSize,
+    WorkerRecord,
+};
+pub use workers::Connected;
+
+/// How long things may take.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Limits {
+    /// A worker of which nothing was heard for so long is lost.
+    pub lease: Duration,
+    /// What a worker has that is away for so long, while another waits, is given up.
+    pub lost_after: Duration,
+    /// Steps with fewer positions are one worker's.
+    pub whole_step_positions: u64,
+}
+
+impl Limits {
+    /// With the default size of whole steps: below 2 Mi positions, exchange costs more than it gains.
+    pub fn new(lease: Duration, lost_after: Duration) -> Self {
+        Self { lease, lost_after, whole_step_positions: 2 << 20 }
+    }
+}
+
+/// Two workers that could not reach each other are kept apart for so long.
+const APART: Duration = Duration::from_secs(60);
+/// A worker that could not take part is left alone for so long.
+const REST: Duration = Duration::from_secs(60);
+/// A worker is left alone for so long after any other failure.
+const SHORT_REST: Duration = Duration::from_secs(5);
+/// A member that has not reported for so long is spoken of.
+const SLOW_AFTER: Duration = Duration::from_secs(60);
+/// A draining worker hands over what others need for so long.
+const HANDING_OVER: Duration = Duration::from_secs(300);
+/// As many failures without progress, and the job fails.
+const MOST_FAILURES: u32 = 5;
+
+/// What came of an event.
+#[derive(Debug, Default)]
+pub struct Output {
+    /// Records that changed, or are gone.
+    pub changed: BTreeSet<Key>,
+    /// What to do, once they are on disk.
+    pub commands: Vec<Command>,
+}
+
+/// The state.
+pub struct Machine {
+    limits: Limits,
+    now: Time,
+    started: Time,
+    records: Records,
+    plans: BTreeMap<JobId, Arc<JobPlan>>,
+    sessions: BTreeMap<SessionId, Connected>,
+    online: BTreeMap<WorkerId, SessionId>,
+    attempts: BTreeMap<StepId, Attempt>,
+    /// When workers that are away were last heard of.
+    last_heard: BTreeMap<WorkerId, Time>,
+    /// Since when there has been a worker all the time.
+    somebody_since: Option<Time>,
+    /// Workers that could not reach each other, the smaller identity first, and until when they are
+    /// kept apart.
+    apart: BTreeMap<(WorkerId, WorkerId), Time>,
+    /// Workers that are left alone, until when, and why.
+    resting: BTreeMap<WorkerId, (Time, String)>,
+    /// Failures of steps since they last got further.
+    trouble: BTreeMap<StepId, Trouble>,
+    /// Since when jobs have been worked on, as far as it is not in their counters.
+    busy_since: BTreeMap<JobId, Time>,
+    output: Output,
+}
+
+/// What went wrong with a step since it last got further.
+#[derive(Clone, Debug, Default)]
+struct Trouble {
+    failures: u32,
+    /// The most supersteps and interval sweeps that were ever reached.
+    reached: u32,
+    /// The last failure.
+    message: String,
+}
+
+impl Machine {
+    /// Goes on from what was written down.
+    pub fn new(records: Records, limits: Limits, now: Time) -> (Self, Output) {
+        let mut machine = Self {
+            limits,
+            now,
+            started: now,
+            records,
+            plans: BTreeMap::new(),
+            sessions: BTreeMap::new(),
+            online: BTreeMap::new(),
+            attempts: BTreeMap::new(),
+            last_heard: BTreeMap::new(),
+            somebody_since: None,
+            apart: BTreeMap::new(),
+            resting: BTreeMap::new(),
+            trouble: BTreeMap::new(),
+            busy_since: BTreeMap::new(),
+            output: Output::default(),
+        };
+        let unfinished = |job: &JobRecord| matches!(job.phase, Phase::Active | Phase::Paused);
+        let jobs = machine.records.jobs.iter();
+        let jobs: Vec<_> =
+            jobs.filter(|(_, job)| unfinished(job)).map(|(&id, _)| Command::Plan(id)).collect();
+        machine.output.commands.extend(jobs);
+        let output = std::mem::take(&mut machine.output);
+        (machine, output)
+    }
+
+    /// Takes note of an event. Time never goes back; what says so is taken for no time.
+    pub fn handle(&mut self, event: Event, now: Time) -> Output {
+        self.now = self.now.max(now);
+        match event {
+            Event::Submit(submission) => self.submit(submission),
+            Event::Pause(job) => self.pause(job),
+            Event::Resume(job) => self.resume(job),
+            Event::Cancel(job) => self.cancel(job),
+            Event::Planned(job, plan) => self.planned(job, plan),
+            Event::Register(session, registration) => self.register(session, registration),
+            Event::Heartbeat(session, resources) => self.heartbeat(session, resources),
+            Event::Report(session, report) => self.report(session, report),
+            Event::Drain(session) => self.drain(session),
+            Event::Disconnect(session) => self.disconnect(session),
+            Event::Tick => self.tick(),
+        }
+        self.schedule();
+        std::mem::take(&mut self.output)
+    }
+
+    /// What is written down.
+    pub fn records(&self) -> &Records {
+        &self.records
+    }
+
+    /// What a job consists of, if it is known at the moment.
+    pub fn plan(&self, job: JobId) -> Option<&Arc<JobPlan>> {
+        self.plans.get(&job)
+    }
+
+    /// How long things may take.
+    pub fn limits(&self) -> Limits {
+        self.limits
+    }
+
+    /// Whether a connection is that of a worker.
+    pub fn is_connected(&self, session: SessionId) -> bool {
+        self.sessions.contains_key(&session)
+    }
+
+    /// Time in which a job has been worked on that is not in its counters yet.
+    pub fn working_seconds(&self, job: JobId) -> f64 {
+        let since = self.busy_since.get(&job);
+        since.map_or(0.0, |&since| self.now.saturating_sub(since).as_secs_f64())
+    }
+
+    /// The attempts under way.
+    pub fn attempts(&self) -> &BTreeMap<StepId, Attempt> {
+        &self.attempts
+    }
+
+    /// The connected workers.
+    pub fn connected(&self) -> impl Iterator<Item = &Connected> {
+        self.sessions.values()
+    }
+
+    /// Time passes: leases end, and what is long gone is given up.
+    fn tick(&mut self) {
+        self.end_leases();
+        self.end_late_attempts();
+        self.give_up_what_is_lost();
+        let now = self.now;
+        self.apart.retain(|_, until| *until > now);
+        self.resting.retain(|_, (until, _)| *until > now);
+    }
+
+    /// The record of a step, to be changed.
+    fn step_mut(&mut self, step: StepId) -> &mut StepRecord {
+        self.output.changed.insert(Key::Step(step));
+        self.records.steps.entry(step).or_default()
+    }
+
+    /// The record of a job, to be changed.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn job_mut(&mut self, job: JobId) -> &mut JobRecord {
+        self.output.changed.insert(Key::Job(job));
+        self.records.jobs.get_mut(&job).expect("jobs are never removed")
+    }
+
+    /// The committed checkpoint of a step.
+    fn checkpoint(&self, step: StepId) -> Option<&Checkpoint> {
+        self.records.steps.get(&step)?.checkpoint.as_ref()
+    }
+
+    /// The committed checkpoint of a step that is solved.
+    fn solution(&self, step: StepId) -> Option<&Checkpoint> {
+        self.records.steps.get(&step)?.solution()
+    }
+
+    fn send(&mut self, session: SessionId, message: Message) {
+        self.output.commands.push(Command::Send(session, message));
+    }
+
+    /// Sends a message to all workers.
+    fn send_to_all(&mut self, message: &Message) {
+        for session in self.sessions.keys().copied().collect::<Vec<_>>() {
+            self.send(session, message.clone());
+        }
+    }
+
+    fn note(&mut self, note: Note) {
+        self.output.commands.push(Command::Note(note));
+    }
+
+    /// What a worker is called.
+    pub fn name_of(&self, worker: WorkerId) -> String {
+        self.records.workers.get(&worker).map_or_else(|| worker.to_string(), |w| w.name.clone())
+    }
+}
+
+/// A line about nothing in particular.
+fn line(text: impl Into<String>) -> Note {
+    Note { text: text.into(), job: None, tier: None, attempt: 0, epoch: 0, worker: None }
+}
+
+/// A line about a step.
+fn line_of(step: StepId, text: impl Into<String>) -> Note {
+    Note { job: Some(step.job), tier: Some(step.tier), ..line(text) }
+}

@@ -1,0 +1,66 @@
+//! What a job consists of, as far as the machine needs to know.
+
+use std::{collections::BTreeMap, ops::Range};
+
+use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_kernel::{Course, Goal, Settings, plan, shards, waves};
+
+use super::record::StepSize;
+
+/// A job, worked out from its ruleset. This may take seconds and is no work for the machine.
+#[derive(Debug)]
+pub struct JobPlan {
+    encoding: Encoding,
+    settings: Settings,
+    /// The steps in the order they are solved.
+    pub order: Vec<StepSize>,
+    /// What they consist of.
+    pub steps: BTreeMap<Tier, StepPlan>,
+}
+
+/// A step.
+#[derive(Clone, PartialEq, Debug)]
+pub struct StepPlan {
+    /// The positions of each shard.
+    pub shards: Vec<u64>,
+    /// The shards of each wave.
+    pub waves: Vec<Range<usize>>,
+    /// How many ranges the shards have together.
+    pub ranges: u32,
+}
+
+impl JobPlan {
+    /// Cuts a ruleset into steps, shards and waves.
+    pub fn new(encoding: Encoding, settings: Settings) -> Self {
+        let mut steps = BTreeMap::new();
+        let mut order = Vec::new();
+        for step in plan(&encoding, &settings).steps {
+            let parts = StepPlan::new(&shards(&encoding, &settings, step.tier));
+            let shards = parts.shards.len() as u32;
+            order.push(StepSize { tier: step.tier, positions: step.positions, shards });
+            steps.insert(step.tier, parts);
+        }
+        Self { encoding, settings, order, steps }
+    }
+
+    /// The course of a step that has not begun, if the steps it reads are proven to `read`.
+    pub fn course(&self, tier: Tier, read: f64) -> Course {
+        Course::new(Goal::new(&self.encoding, &self.settings, tier, read))
+    }
+}
+
+impl StepPlan {
+    fn new(shards: &[Shard]) -> Self {
+        let ranges = |shard: &Shard| 1 + u32::from(shard.ranges.1.is_some());
+        Self {
+            shards: shards.iter().map(Shard::len).collect(),
+            waves: waves(shards),
+            ranges: shards.iter().map(ranges).sum(),
+        }
+    }
+
+    /// Positions of the step.
+    pub fn positions(&self) -> u64 {
+        self.shards.iter().sum()
+    }
+}

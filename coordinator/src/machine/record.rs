@@ -1,0 +1,206 @@
+//! What must survive a restart: jobs, the checkpoints of their steps, and what is known of workers.
+//!
+//! Everything else (connections, attempts, pending reports) is gone when the coordinator stops, and
+//! nobody needs it: workers stop what they were doing when their connection ends.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use serde::{Deserialize, Serialize};
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Course, Precision, Settings};
+
+use super::names::{JobId, StepId, Time, WorkerId};
+
+/// All records.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Records {
+    /// Jobs that were ever submitted.
+    pub jobs: BTreeMap<JobId, JobRecord>,
+    /// Steps that were ever worked on, of jobs that are not cancelled.
+    pub steps: BTreeMap<StepId, StepRecord>,
+    /// Workers that were ever connected.
+    pub workers: BTreeMap<WorkerId, WorkerRecord>,
+}
+
+/// The name of a record that has changed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Key {
+    /// A job's.
+    Job(JobId),
+    /// A step's.
+    Step(StepId),
+    /// A worker's.
+    Worker(WorkerId),
+}
+
+/// What decides the bytes of a job's result.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Spec {
+    /// The ruleset, as a ruleset file.
+    pub ruleset: String,
+    /// The type of the values.
+    pub precision: Precision,
+    /// See [`Settings::tolerance`].
+    pub tolerance: f64,
+    /// See [`Settings::certified`].
+    pub certified: bool,
+    /// See [`Settings::shard_positions`].
+    pub shard_positions: Option<u64>,
+}
+
+impl Spec {
+    /// How the ruleset is solved.
+    pub fn settings(&self) -> Settings {
+        Settings {
+            tolerance: self.tolerance,
+            certified: self.certified,
+            shard_positions: self.shard_positions,
+            ..Settings::new(self.precision)
+        }
+    }
+}
+
+/// What is to become of a job.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Phase {
+    /// It is worked on when there are workers for it.
+    Active,
+    /// It keeps what it has saved.
+    Paused,
+    /// All its steps are solved.
+    Solved,
+    /// It cannot be solved as things are.
+    Failed,
+    /// Nobody wants it any more.
+    Cancelled,
+}
+
+/// A job.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct JobRecord {
+    /// For people.
+    pub name: String,
+    /// Tells its submission from others; empty for none.
+    pub key: String,
+    /// What it is.
+    pub spec: Spec,
+    /// At most so much work is lost.
+    pub checkpoint_every: Duration,
+    /// What is to become of it.
+    pub phase: Phase,
+    /// Why it failed.
+    pub message: String,
+    /// When it was submitted.
+    pub submitted: Time,
+    /// When it was solved, failed or was cancelled.
+    pub ended: Option<Time>,
+    /// Its steps, in the order they are solved.
+    pub steps: Vec<StepSize>,
+    /// What was done for it, as of the last checkpoint.
+    pub counters: Counters,
+}
+
+/// A step, and how large it is.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct StepSize {
+    /// Its first tier.
+    pub tier: Tier,
+    /// Its positions.
+    pub positions: u64,
+    /// Its shards.
+    pub shards: u32,
+}
+
+/// What was done for a job.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Counters {
+    /// Time in which it was worked on.
+    pub seconds: f64,
+    /// Positions swept, over all supersteps.
+    pub swept_positions: u64,
+    /// Bytes sent between workers.
+    pub exchanged_bytes: u64,
+    /// The sum over supersteps of positions of which members keep a copy.
+    pub exchanged_positions: u64,
+}
+
+impl Counters {
+    /// Adds what was done besides.
+    pub fn add(&mut self, more: Self) {
+        self.seconds += more.seconds;
+        self.swept_positions += more.swept_positions;
+        self.exchanged_bytes += more.exchanged_bytes;
+        self.exchanged_positions += more.exchanged_positions;
+    }
+}
+
+/// A step.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct StepRecord {
+    /// The number of the last attempt that was begun.
+    pub last_attempt: u32,
+    /// The number of the last checkpoint that was begun.
+    pub last_epoch: u32,
+    /// The last checkpoint that is complete.
+    pub checkpoint: Option<Checkpoint>,
+}
+
+impl StepRecord {
+    /// The checkpoint, if the step is solved.
+    pub fn solution(&self) -> Option<&Checkpoint> {
+        self.checkpoint.as_ref().filter(|checkpoint| checkpoint.course.order().is_none())
+    }
+}
+
+/// A committed checkpoint of a step.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Checkpoint {
+    /// Its number.
+    pub epoch: u32,
+    /// How to go on from it.
+    pub course: Course,
+    /// The workers that wrote it.
+    pub owners: Vec<WorkerId>,
+    /// Which shards they wrote.
+    pub runs: Vec<Run>,
+    /// Whether the checkpoint store has all of it.
+    pub stored: bool,
+    /// Owners that have lost it.
+    pub lost: BTreeSet<WorkerId>,
+}
+
+/// Successive shards of one worker.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Run {
+    /// How many.
+    pub count: u32,
+    /// The place of the worker in the list that comes with the runs.
+    pub owner: u32,
+}
+
+impl Checkpoint {
+    /// What is proven of the values, if they are final.
+    pub fn bound(&self) -> f64 {
+        self.course.statistics().certificate.map_or(0.0, |certificate| certificate.bound)
+    }
+
+    /// How many shards a worker wrote.
+    pub fn shards_of(&self, worker: WorkerId) -> u32 {
+        let own = |run: &&Run| self.owners[run.owner as usize] == worker;
+        self.runs.iter().filter(own).map(|run| run.count).sum()
+    }
+}
+
+/// A worker.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct WorkerRecord {
+    /// Its name.
+    pub name: String,
+    /// Where others reached it last: host:port.
+    pub address: String,
+    /// Positions it sweeps in a second; `None` if it never did.
+    pub positions_per_second: Option<f64>,
+}

@@ -1,0 +1,167 @@
+//! Answers to orders: what they say, and what is done about failures.
+
+use ziggurat_kernel::{Order, Outcome};
+
+use super::{
+    Machine, Note, REST, SHORT_REST,
+    attempt::{Attempt, Doing},
+    line_of,
+    message::{Answer, Failure, FailureKind, Refusal, Report},
+    names::{SessionId, StepId, WorkerId},
+    plan::StepPlan,
+};
+
+/// What an answer means to an attempt.
+enum Meaning {
+    /// The member is done.
+    Done,
+    /// It is done, and this came of it.
+    Came(Outcome),
+    /// It makes no sense.
+    Nonsense,
+}
+
+impl Machine {
+    /// A worker answers an order. Answers to what nobody asked, or asks no more, change nothing.
+    pub(super) fn report(&mut self, session: SessionId, report: Report) {
+        let now = self.now;
+        let Some(connected) = self.sessions.get_mut(&session) else { return };
+        connected.last_heard = now;
+        let worker = connected.registration.worker;
+        let Report { step, attempt: number, order, .. } = report;
+        let Some(attempt) = self.attempts.get_mut(&step) else { return };
+        let Some(place) = attempt.place_of(worker) else { return };
+        let awaited = attempt.number == number && attempt.order == order;
+        if !awaited || attempt.members[place].reported {
+            return;
+        }
+        if let Answer::Failed(failure) = report.answer {
+            return self.failed(step, place, failure);
+        }
+        let Some(plan) = self.plans.get(&step.job) else { return };
+        match meaning(attempt, &plan.steps[&step.tier], &report.answer) {
+            Meaning::Nonsense => {
+                let text = format!(
+                    "its answer to order {order} of step {} makes no sense: {:?}",
+                    step.tier, report.answer
+                );
+                return self.close(session, Refusal::Misbehaved(text));
+            }
+            Meaning::Done => {}
+            Meaning::Came(outcome) => {
+                let before = attempt.outcome.take();
+                // The course expects both, so they are of one kind.
+                attempt.outcome = match before {
+                    Some(before) => before.and(outcome),
+                    None => Some(outcome),
+                };
+            }
+        }
+        let member = &mut attempt.members[place];
+        member.reported = true;
+        if let Answer::Ready { halo_positions } = report.answer {
+            member.halo_positions = halo_positions;
+        }
+        attempt.counters.exchanged_bytes += report.sent_bytes;
+        if attempt.doing == Doing::Carrying
+            && matches!(attempt.course.order(), Some(Order::Sweep { .. }))
+        {
+            attempt.counters.exchanged_positions += member.halo_positions;
+            attempt.counters.swept_positions += report.positions;
+            connected.measure(report.positions, report.seconds);
+        }
+        if attempt.awaited().next().is_some() {
+            return;
+        }
+        if let Some(Outcome::Measured(ranges)) = &attempt.outcome {
+            let mut places: Vec<u32> = ranges.iter().map(|&(place, _)| place).collect();
+            places.sort_unstable();
+            if !places.into_iter().eq(0..plan.steps[&step.tier].ranges) {
+                let message = "the workers did not measure every range once".to_owned();
+                self.count_failure(step, message);
+                return self.end_attempt(step);
+            }
+        }
+        self.advance(step);
+    }
+
+    /// Keeps a worker from another that it could not reach, for a while or until that one is back. Whether there
+    /// is such a one.
+    fn part(&mut self, worker: WorkerId, other: Option<WorkerId>) -> bool {
+        let known = |other: &WorkerId| *other != worker && self.records.workers.contains_key(other);
+        let Some(other) = other.filter(known) else { return false };
+        if self.online.contains_key(&other) {
+            self.keep_apart(worker, other);
+        }
+        true
+    }
+
+    /// A member could not do what it was asked to: the attempt is over.
+    fn failed(&mut self, step: StepId, place: usize, failure: Failure) {
+        let attempt = &self.attempts[&step];
+        let (number, worker) = (attempt.number, attempt.members[place].worker);
+        let other = |place: u32| attempt.members.get(place as usize).map(|member| member.worker);
+        let Failure { message, kind } = failure;
+        let name = self.name_of(worker);
+        let text = format!("worker {name} failed at step {}: {message}", step.tier);
+        let counts = match kind {
+            Some(FailureKind::Unreachable(place)) => !self.part(worker, other(place)),
+            Some(FailureKind::OutOfReach(other)) => !self.part(worker, Some(other)),
+            Some(FailureKind::Damage { tier, epoch, worker: owner }) => {
+                let damaged = StepId { tier, ..step };
+                let known = self.checkpoint(damaged).is_some_and(|checkpoint| {
+                    checkpoint.epoch == epoch
+                        && owner.map_or(checkpoint.stored, |owner| {
+                            checkpoint.shards_of(owner) > 0 && !checkpoint.lost.contains(&owner)
+                        })
+                });
+                match owner {
+                    _ if !known => {}
+                    Some(owner) => self.lose(damaged, owner),
+                    None => self.lose_stored(damaged),
+                }
+                !known
+            }
+            Some(FailureKind::Cancelled) => false,
+            Some(FailureKind::Unable) | None => true,
+        };
+        let rest = match kind {
+            Some(FailureKind::Unable) => Some(REST),
+            Some(FailureKind::Cancelled) => Some(SHORT_REST),
+            _ if counts => Some(SHORT_REST),
+            _ => None,
+        };
+        if let Some(rest) = rest {
+            self.resting.insert(worker, (self.now + rest, message.clone()));
+        }
+        self.note(Note { attempt: number, worker: Some(worker), ..line_of(step, text) });
+        if counts {
+            self.count_failure(step, format!("worker {name}: {message}"));
+        }
+        self.end_attempt(step);
+    }
+}
+
+/// What an answer means.
+fn meaning(attempt: &Attempt, plan: &StepPlan, answer: &Answer) -> Meaning {
+    let outcome = match (attempt.doing, answer) {
+        (Doing::Preparing, Answer::Ready { .. }) | (Doing::Saving { .. }, Answer::Done) => {
+            return Meaning::Done;
+        }
+        (Doing::Carrying, Answer::Done) => Outcome::Done,
+        (Doing::Carrying, &Answer::Residual(residual)) if (0.0..=1.0).contains(&residual) => {
+            Outcome::Swept(residual)
+        }
+        (Doing::Carrying, Answer::Products(products))
+            if products.iter().all(|&(place, _)| place < plan.ranges) =>
+        {
+            Outcome::Measured(products.clone())
+        }
+        (Doing::Carrying, &Answer::Growth(growth)) => Outcome::Proved(growth),
+        _ => return Meaning::Nonsense,
+    };
+    match attempt.course.expects(&outcome) {
+        true => Meaning::Came(outcome),
+        false => Meaning::Nonsense,
+    }
+}

@@ -1,0 +1,204 @@
+//! The machine in a simulated world, where anything may go wrong that can.
+//!
+//! A seed decides everything. The machine's invariants are checked after every event, and what it tells the
+//! workers is compared with what the world knows: that values are where it says, that nothing is committed
+//! which was not saved, that numbers never go back, that records are written when they change. In the
+//! end, when nothing goes wrong any more, every job has to be solved, with the values that one
+//! process finds.
+//!
+//! `ZIGGURAT_SEEDS=1000..2000` runs other seeds, `ZIGGURAT_SEEDS=17` one.
+
+mod chance;
+mod values;
+mod worker;
+mod world;
+
+use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_kernel::{Precision, Settings};
+
+use self::{values::Value, world::World};
+use super::{Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, StepId, WorkerId};
+
+type Solutions = Arc<BTreeMap<Tier, Vec<Value>>>;
+
+/// A small game, cut into so many shards that there is something to share.
+fn game() -> (Arc<JobPlan>, Solutions) {
+    let pieces = Overrides { pieces: Some(3), ..Overrides::default() };
+    let ruleset = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
+    let encoding = Encoding::new(&ruleset).unwrap();
+    let settings = Settings { shard_positions: Some(10_000), ..Settings::new(Precision::F64) };
+    let plan = JobPlan::new(encoding, settings);
+    let (solutions, _) = values::solve(&plan);
+    (Arc::new(plan), Arc::new(solutions))
+}
+
+fn limits() -> Limits {
+    let whole_step_positions = 30_000;
+    let seconds = Duration::from_secs;
+    Limits { lease: seconds(10), lost_after: seconds(60), whole_step_positions }
+}
+
+/// What may go wrong, one after another.
+fn something_goes_wrong(world: &mut World, jobs: u64) {
+    let for_a_while = |world: &mut World| {
+        let longest = if world.chance.once_in(4) { 120_000 } else { 15_000 };
+        Duration::from_millis(world.chance.below(longest))
+    };
+    let count = world.workers.len() as u64;
+    let place = world.chance.below(count) as usize;
+    let other = world.chance.below(count) as usize;
+    let (one, two) = (world.workers[place].id, world.workers[other].id);
+    let until = world.now + for_a_while(world);
+    let job = JobId(1 + world.chance.below(jobs));
+    let failure = |kind| Failure { message: "trouble".to_owned(), kind };
+    match world.chance.below(17) {
+        0..=2 => {
+            let away = for_a_while(world);
+            world.crash(place, away);
+        }
+        3 => {
+            let away = for_a_while(world);
+            world.crash(place, away);
+            world.workers[place].id = WorkerId(world.new_identity());
+            world.workers[place].disk.clear();
+        }
+        4 | 5 if one != two => {
+            world.apart.insert((one.min(two), one.max(two)), until);
+        }
+        6 => {
+            world.cut_off.insert(one, until);
+        }
+        7 => world.restart(),
+        8 => world.workers[place].slow = 1 + world.chance.below(50),
+        9 => {
+            world.workers[place].draining = true;
+            if let Some(session) = world.workers[place].session {
+                world.tell(Event::Drain(session));
+            }
+        }
+        10 => world.tell(Event::Pause(job)),
+        11 => world.tell(Event::Resume(job)),
+        12 if world.chance.once_in(30) => world.tell(Event::Cancel(job)),
+        13 => {
+            let disk = &mut world.workers[place].disk;
+            let parts = disk.len() as u64;
+            if parts > 0 {
+                let part = world.chance.below(parts) as usize;
+                let part = *world.workers[place].disk.keys().nth(part).unwrap();
+                world.workers[place].disk.remove(&part);
+                world.damaged.insert(part);
+            }
+        }
+        14 => world.workers[place].trouble = Some(failure(Some(FailureKind::Unable))),
+        15 => {
+            let kind = world.chance.once_in(2).then_some(FailureKind::Cancelled);
+            world.workers[place].trouble = Some(failure(kind));
+        }
+        16 if world.chance.once_in(4) => {
+            let parts: Vec<(StepId, u32)> = world.store.keys().copied().collect();
+            if !parts.is_empty() {
+                let part = parts[world.chance.below(parts.len() as u64) as usize];
+                world.store.remove(&part);
+                world.damaged.insert(part);
+            }
+        }
+        _ if count < 7 => world.join(false),
+        _ => {}
+    }
+}
+
+/// Nothing is wrong any more.
+fn heal(world: &mut World, jobs: u64) {
+    world.faults = false;
+    world.apart.clear();
+    world.cut_off.clear();
+    for worker in &mut world.workers {
+        (worker.slow, worker.trouble, worker.draining) = (1, None, false);
+        if !worker.up {
+            worker.returns = Some(world.now);
+        }
+    }
+    for job in 1..=jobs {
+        world.tell(Event::Resume(JobId(job)));
+    }
+}
+
+/// Runs the world of a seed to its end. Returns the number of events.
+fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
+    let mut world = World::new(seed, plan.clone(), solutions.clone(), limits());
+    let jobs = 1 + world.chance.below(3);
+    let workers = 1 + world.chance.below(5);
+    let store = world.chance.below(3);
+    for _ in 0..workers {
+        let has_store = store == 2 || store == 1 && world.chance.once_in(2);
+        world.join(has_store);
+    }
+    for job in 0..jobs {
+        world.submit(&format!("job {job}"));
+        world.submit(&format!("job {job}"));
+    }
+    let calm = [50, 300, 2000][world.chance.below(3) as usize];
+    let faults = world.chance.below(6000);
+    while world.events < faults {
+        world.go_on();
+        if world.chance.once_in(calm) {
+            something_goes_wrong(&mut world, jobs);
+        }
+    }
+    while world.machine.is_none() {
+        world.go_on();
+    }
+    heal(&mut world, jobs);
+    let end = world.now + Duration::from_secs(3600);
+    loop {
+        world.go_on();
+        let machine = world.machine.as_ref().expect("nobody kills it any more");
+        let failed =
+            |(&id, job): (&JobId, &super::JobRecord)| (job.phase == Phase::Failed).then_some(id);
+        // What went wrong before may be counted to the end.
+        if let Some(job) = machine.records().jobs.iter().find_map(failed) {
+            world.tell(Event::Resume(job));
+        }
+        if world.is_over_for_all() {
+            break;
+        }
+        if world.now > end {
+            let machine = world.machine.as_ref().expect("nobody kills it any more");
+            let jobs = machine.records().jobs.iter();
+            let why = jobs.map(|(&id, job)| (id, job.phase, machine.why_waiting(id)));
+            panic!("it never ends: {:?}", why.collect::<Vec<_>>());
+        }
+    }
+    world.check_solutions();
+    world.events
+}
+
+/// The seeds to run.
+fn seeds(default: Range<u64>) -> Range<u64> {
+    let Ok(text) = std::env::var("ZIGGURAT_SEEDS") else { return default };
+    let number = |text: &str| text.parse().expect("ZIGGURAT_SEEDS is a seed or FIRST..END");
+    match text.split_once("..") {
+        Some((first, end)) => number(first)..number(end),
+        None => number(&text)..number(&text) + 1,
+    }
+}
+
+#[test]
+fn whatever_happens_every_job_ends_in_the_values_of_one_process() {
+    let game = game();
+    let (mut events, start) = (0, std::time::Instant::now());
+    let seeds = seeds(0..100);
+    for seed in seeds.clone() {
+        let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed, &game)));
+        match ran {
+            Ok(more) => events += more,
+            Err(_) => panic!("ZIGGURAT_SEEDS={seed} runs it again"),
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64();
+    let rate = events as f64 / seconds;
+    println!("seeds {seeds:?}: {events} events in {seconds:.1} s, {rate:.0} per second");
+}

@@ -1,0 +1,101 @@
+//! Values of shards in the simulation: a number that remembers every order that made it, so that a
+//! step that ends with the right numbers went the right way, whatever happened meanwhile.
+
+use std::collections::BTreeMap;
+
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Growth, Order, Outcome};
+
+use super::{super::JobPlan, super::begin::reads, chance::scramble};
+
+/// The value of a shard.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Value {
+    history: u64,
+    sweeps: u32,
+}
+
+impl Value {
+    /// Before the first superstep.
+    pub fn first(tier: Tier, shard: u32) -> Self {
+        let place = u64::from(tier.just_moved) << 8 | u64::from(tier.to_move);
+        Self { history: scramble(place << 32 | u64::from(shard)), sweeps: 0 }
+    }
+
+    /// What remains of many values.
+    pub fn digest(values: impl Iterator<Item = Self>) -> u64 {
+        values.fold(0, |digest, value| scramble(digest ^ value.history))
+    }
+
+    /// Carries out an order that reads finals with a digest, for a shard of a tier.
+    pub fn carry(&mut self, order: &Order, finals: u64, tier: Tier, ranges: &[u32]) -> Outcome {
+        let code = match order {
+            Order::Sweep { row, grid } => 1 + ((*row as u64) << 32 | grid.exponent() as u32 as u64),
+            Order::Extrapolate { multiples, grid } => multiples
+                .iter()
+                .fold(grid.exponent() as u64, |code, m| scramble(code ^ m.to_bits())),
+            Order::Widen => 2,
+            Order::Measure | Order::Prove(_) => 0,
+        };
+        if code != 0 {
+            self.history = scramble(self.history ^ finals ^ scramble(code));
+        }
+        match order {
+            Order::Sweep { .. } => {
+                self.sweeps += 1;
+                let uneven = 1.0 + (self.history % 1000) as f64 / 1000.0;
+                Outcome::Swept(0.2_f64.powi(self.sweeps as i32) * uneven)
+            }
+            Order::Measure => {
+                let mut products = [[0.0; 4]; 4];
+                for (i, row) in products.iter_mut().enumerate() {
+                    row[i] = 1.0 + (self.history >> (8 * i) & 0xff) as f64;
+                }
+                Outcome::Measured(ranges.iter().map(|&range| (range, products)).collect())
+            }
+            Order::Extrapolate { .. } | Order::Widen => Outcome::Done,
+            // One step has to go back once; the others are proven in two sweeps.
+            Order::Prove(_) if tier == Tier::new(2, 1) && self.sweeps < 20 => {
+                Outcome::Proved(Growth { largest: u16::MAX, grew: true })
+            }
+            Order::Prove(proof) if proof.sweeps() == 0 => {
+                Outcome::Proved(Growth { largest: 40_000, grew: true })
+            }
+            Order::Prove(_) => Outcome::Proved(Growth { largest: 1, grew: false }),
+        }
+    }
+}
+
+/// The places of a shard's ranges: in the simulation, each shard has as many as the step has per shard, and
+/// the first ones what is left over.
+pub fn ranges_of(shard: u32, shards: u32, ranges: u32) -> Vec<u32> {
+    (0..ranges).filter(|range| range % shards == shard).collect()
+}
+
+/// The solutions of all steps, found without any cluster, and how many orders they took.
+pub fn solve(plan: &JobPlan) -> (BTreeMap<Tier, Vec<Value>>, u32) {
+    let mut solved: BTreeMap<Tier, Vec<Value>> = BTreeMap::new();
+    let mut bounds: BTreeMap<Tier, f64> = BTreeMap::new();
+    let mut orders = 0;
+    for size in &plan.order {
+        let tier = size.tier;
+        let read = reads(tier).map(|tier| bounds[&tier]).fold(0.0, f64::max);
+        let finals = reads(tier).flat_map(|tier| solved[&tier].iter().copied());
+        let finals = Value::digest(finals.collect::<Vec<_>>().into_iter());
+        let mut values: Vec<Value> =
+            (0..size.shards).map(|shard| Value::first(tier, shard)).collect();
+        let mut course = plan.course(tier, read);
+        while let Some(order) = course.order() {
+            let ranges = plan.steps[&tier].ranges;
+            let outcomes = (0..).zip(&mut values).map(|(shard, value)| {
+                value.carry(&order, finals, tier, &ranges_of(shard, size.shards, ranges))
+            });
+            let outcome = outcomes.reduce(|a, b| a.and(b).expect("the same order"));
+            course.take(outcome.expect("a step has shards"));
+            orders += 1;
+        }
+        bounds.insert(tier, course.statistics().certificate.map_or(0.0, |proof| proof.bound));
+        solved.insert(tier, values);
+    }
+    (solved, orders)
+}

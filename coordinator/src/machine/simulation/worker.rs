@@ -1,0 +1,125 @@
+//! A worker in the simulation: it does what it is told, if it can.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use super::{
+    super::{Answer, Assignment, Failure, Report, Run, SessionId, StepId, Task, Time, WorkerId},
+    values::{Value, ranges_of},
+};
+use ziggurat_kernel::Outcome;
+
+/// Saved values, by step and epoch, then shard.
+pub type Disk = BTreeMap<(StepId, u32), BTreeMap<u32, Value>>;
+
+/// A worker.
+pub struct Worker {
+    pub id: WorkerId,
+    pub name: String,
+    /// Whether its process runs.
+    pub up: bool,
+    /// When it comes up again.
+    pub returns: Option<Time>,
+    pub session: Option<SessionId>,
+    pub disk: Disk,
+    pub store: bool,
+    /// How many times slower than the others.
+    pub slow: u64,
+    /// When something last came from the coordinator.
+    pub heard: Time,
+    /// Whether it wants to leave.
+    pub draining: bool,
+    /// What it is to answer next, in place of the truth.
+    pub trouble: Option<Failure>,
+    pub part: Option<Part>,
+}
+
+/// What a worker has in an attempt.
+pub struct Part {
+    pub assignment: Arc<Assignment>,
+    pub values: BTreeMap<u32, Value>,
+    /// A digest of the finals that the step reads.
+    pub finals: u64,
+    /// Ranges of the whole step.
+    pub ranges: u32,
+}
+
+/// The shards that runs give to an owner.
+pub fn shards_of(runs: &[Run], owner: u32) -> Vec<u32> {
+    let mut first = 0;
+    let mut shards = Vec::new();
+    for run in runs {
+        if run.owner == owner {
+            shards.extend(first..first + run.count);
+        }
+        first += run.count;
+    }
+    shards
+}
+
+impl Worker {
+    pub fn new(id: u64, name: String, store: bool, now: Time) -> Self {
+        Self {
+            id: WorkerId(id),
+            name,
+            up: true,
+            returns: None,
+            session: None,
+            disk: Disk::new(),
+            store,
+            slow: 1,
+            heard: now,
+            draining: false,
+            trouble: None,
+            part: None,
+        }
+    }
+
+    /// The connection is over: what was not saved is gone.
+    pub fn disconnected(&mut self) {
+        (self.session, self.part) = (None, None);
+    }
+
+    /// Carries out an order; `None` if it is not of the attempt it is in.
+    pub fn obey(
+        &mut self,
+        step: StepId,
+        attempt: u32,
+        order: u32,
+        task: &Task,
+        seconds: f64,
+    ) -> Option<Report> {
+        let part = self.part.as_mut()?;
+        if (part.assignment.step, part.assignment.attempt) != (step, attempt) {
+            return None;
+        }
+        let report = |positions, answer| {
+            Some(Report { step, attempt, order, seconds, positions, sent_bytes: 10, answer })
+        };
+        if let Some(trouble) = self.trouble.take() {
+            self.part = None;
+            return report(0, Answer::Failed(trouble));
+        }
+        match task {
+            Task::Carry(carry) => {
+                let shards: u32 = part.assignment.shares.iter().map(|run| run.count).sum();
+                let Part { finals, ranges, ref mut values, .. } = *part;
+                let outcomes = values.iter_mut().map(|(&shard, value)| {
+                    value.carry(carry, finals, step.tier, &ranges_of(shard, shards, ranges))
+                });
+                let outcome = outcomes.reduce(|a, b| a.and(b).expect("the same order"));
+                let answer = match outcome.expect("a member has shards") {
+                    Outcome::Swept(residual) => Answer::Residual(residual),
+                    Outcome::Measured(products) => Answer::Products(products),
+                    Outcome::Done => Answer::Done,
+                    Outcome::Proved(growth) => Answer::Growth(growth),
+                };
+                report(values.len() as u64 * 1000, answer)
+            }
+            Task::Save { epoch, .. } => {
+                let before = self.disk.insert((step, *epoch), part.values.clone());
+                assert!(before.is_none(), "epoch {epoch} of {step:?} is saved twice");
+                report(0, Answer::Done)
+            }
+        }
+    }
+}

@@ -1,0 +1,627 @@
+//! The world of the simulation: workers, the messages between them and the machine, and time.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
+
+use ziggurat_encoding::Tier;
+
+use super::{
+    super::{
+        Answer, Assignment, Checkpoint, Command, Event, Failure, FailureKind, JobId, JobPlan, Key,
+        Limits, Machine, Message, Output, Phase, Place, Records, Registration, Report, Resources,
+        SessionId, Spec, StepId, Submission, Task, Time, WorkerId, begin::reads,
+    },
+    chance::Chance,
+    values::Value,
+    worker::{Disk, Part, Worker, shards_of},
+};
+
+/// Something that is to happen.
+enum Due {
+    /// The machine hears something, if the connection is there.
+    ToMachine(SessionId, Event),
+    /// A worker hears something.
+    ToWorker(SessionId, Message),
+    /// A worker is done with an order.
+    Answer(SessionId, Report),
+    /// A worker's end of a connection is closed.
+    Closed(SessionId),
+    /// The machine gets a plan.
+    Planned(JobId),
+    /// Everything that happens by the clock.
+    Tick,
+}
+
+/// The world.
+pub struct World {
+    pub chance: Chance,
+    pub now: Time,
+    pub machine: Option<Machine>,
+    /// When the coordinator starts again, if it does not run.
+    pub restarts: Time,
+    /// What the coordinator has written down.
+    written: Records,
+    limits: Limits,
+    pub workers: Vec<Worker>,
+    pub store: Disk,
+    due: BTreeMap<(Time, u64), Due>,
+    sequence: u64,
+    sessions: u64,
+    identities: u64,
+    plan: Arc<JobPlan>,
+    solutions: Arc<BTreeMap<Tier, Vec<Value>>>,
+    /// Which workers cannot reach which, and until when.
+    pub apart: BTreeMap<(WorkerId, WorkerId), Time>,
+    /// Which workers cannot reach the coordinator, and until when.
+    pub cut_off: BTreeMap<WorkerId, Time>,
+    /// What some worker has ever written, to check commits with.
+    ever_saved: BTreeSet<(StepId, u32, WorkerId, u32)>,
+    attempts: BTreeMap<StepId, u32>,
+    epochs: BTreeMap<StepId, u32>,
+    /// Some messages of the past, to be sent again.
+    past: Vec<Report>,
+    pub faults: bool,
+    pub events: u64,
+    /// Checkpoints of which something was damaged: nobody may have noticed.
+    pub damaged: BTreeSet<(StepId, u32)>,
+}
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+impl World {
+    pub fn new(
+        seed: u64,
+        plan: Arc<JobPlan>,
+        solutions: Arc<BTreeMap<Tier, Vec<Value>>>,
+        limits: Limits,
+    ) -> Self {
+        let now = Duration::from_secs(1_000_000);
+        let (machine, _) = Machine::new(Records::default(), limits, now);
+        let mut world = Self {
+            chance: Chance(seed),
+            now,
+            machine: Some(machine),
+            restarts: now,
+            written: Records::default(),
+            limits,
+            workers: Vec::new(),
+            store: Disk::new(),
+            due: BTreeMap::new(),
+            sequence: 0,
+            sessions: 0,
+            identities: 0,
+            plan,
+            solutions,
+            apart: BTreeMap::new(),
+            cut_off: BTreeMap::new(),
+            ever_saved: BTreeSet::new(),
+            attempts: BTreeMap::new(),
+            epochs: BTreeMap::new(),
+            past: Vec::new(),
+            faults: true,
+            events: 0,
+            damaged: BTreeSet::new(),
+        };
+        world.later(MILLISECOND, Due::Tick);
+        world
+    }
+
+    /// Adds a worker.
+    pub fn join(&mut self, store: bool) {
+        let id = self.new_identity();
+        let name = format!("w{}", self.workers.len());
+        self.workers.push(Worker::new(id, name, store, self.now));
+    }
+
+    pub fn new_identity(&mut self) -> u64 {
+        self.identities += 1;
+        self.identities
+    }
+
+    /// Submits a job.
+    pub fn submit(&mut self, key: &str) {
+        let spec = Spec {
+            ruleset: "simulated".to_owned(),
+            precision: ziggurat_kernel::Precision::F64,
+            tolerance: 1e-12,
+            certified: true,
+            shard_positions: None,
+        };
+        let submission = Submission {
+            name: key.to_owned(),
+            key: key.to_owned(),
+            spec,
+            checkpoint_every: Duration::from_millis(300),
+            plan: self.plan.clone(),
+        };
+        self.tell(Event::Submit(submission));
+    }
+
+    /// The machine hears something at once.
+    pub fn tell(&mut self, event: Event) {
+        let Some(machine) = &mut self.machine else { return };
+        self.events += 1;
+        let is_request = matches!(
+            event,
+            Event::Submit(_) | Event::Pause(_) | Event::Resume(_) | Event::Cancel(_)
+        );
+        let output = machine.handle(event, self.now);
+        let answers = output.commands.iter().filter(|c| matches!(c, Command::Answer(_)));
+        assert_eq!(answers.count(), usize::from(is_request), "requests are answered once");
+        if let Err(what) = machine.check() {
+            panic!("{what}");
+        }
+        self.write(&output);
+        // The coordinator may be killed between writing and sending.
+        if self.faults && self.chance.once_in(20_000) {
+            return self.restart();
+        }
+        for command in output.commands {
+            self.execute(command);
+        }
+    }
+
+    /// Writes down what changed, and nothing else.
+    fn write(&mut self, output: &Output) {
+        let records = self.machine.as_ref().expect("it runs").records();
+        for &key in &output.changed {
+            match key {
+                Key::Job(job) => copy(&records.jobs, &mut self.written.jobs, job),
+                Key::Step(step) => copy(&records.steps, &mut self.written.steps, step),
+                Key::Worker(worker) => copy(&records.workers, &mut self.written.workers, worker),
+            }
+        }
+        if self.events.is_multiple_of(16) {
+            assert!(self.written == *records, "something changed that was not written");
+        }
+    }
+
+    /// Kills the coordinator; it starts again after a while.
+    pub fn restart(&mut self) {
+        self.machine = None;
+        self.restarts = self.now + self.chance.below(15_000) as u32 * MILLISECOND;
+        for worker in &mut self.workers {
+            worker.disconnected();
+        }
+    }
+
+    fn start(&mut self) {
+        let mut records = Records::default();
+        // What is read is what was written, to the last bit.
+        for (&id, job) in &self.written.jobs {
+            records.jobs.insert(id, through_json(job));
+        }
+        for (&id, step) in &self.written.steps {
+            records.steps.insert(id, through_json(step));
+        }
+        for (&id, worker) in &self.written.workers {
+            records.workers.insert(id, through_json(worker));
+        }
+        assert!(records == self.written, "a record is not read as it was written");
+        let (machine, output) = Machine::new(records, self.limits, self.now);
+        self.machine = Some(machine);
+        for command in output.commands {
+            self.execute(command);
+        }
+    }
+
+    fn execute(&mut self, command: Command) {
+        match command {
+            Command::Plan(job) => {
+                let delay = self.chance.below(500) as u32 * MILLISECOND;
+                self.later(delay, Due::Planned(job));
+            }
+            Command::Send(session, message) => {
+                self.check_message(&message);
+                self.deliver(session, Due::ToWorker(session, message));
+            }
+            Command::Close(session, refusal) => {
+                assert!(!format!("{refusal:?}").contains("Misbehaved"), "{refusal:?}");
+                self.deliver(session, Due::Closed(session));
+            }
+            Command::Answer(_) | Command::Note(_) => {}
+        }
+    }
+
+    /// What a worker is told must be true.
+    fn check_message(&mut self, message: &Message) {
+        let machine = self.machine.as_ref().expect("it runs");
+        match message {
+            Message::Assign(assignment, place) => {
+                let Assignment { step, attempt, reads: read, .. } = &**assignment;
+                let last = self.attempts.entry(*step).or_default();
+                assert!(attempt > last || (*place > 0 && attempt == last), "attempts go back");
+                *last = *attempt;
+                assert!(read.iter().map(|&(tier, ..)| tier).eq(reads(step.tier)));
+                for (tier, place, _) in read {
+                    let record = &machine.records().steps[&StepId { tier: *tier, ..*step }];
+                    let solution = record.solution().expect("it reads what is final");
+                    assert_eq!(solution.epoch, place.epoch);
+                    assert!(machine.is_there(solution), "{place:?} is not there");
+                }
+                let checkpoint = machine.records().steps[step].checkpoint.as_ref();
+                assert!(checkpoint.is_none_or(|checkpoint| machine.is_there(checkpoint)));
+                let begins_at = assignment.checkpoint.as_ref().map(|place| place.epoch);
+                assert_eq!(begins_at, checkpoint.map(|checkpoint| checkpoint.epoch));
+            }
+            Message::Order { step, task: Task::Save { epoch, .. }, attempt, .. } => {
+                assert_eq!(self.attempts[step], *attempt);
+                let last = self.epochs.entry(*step).or_default();
+                assert!(epoch >= last, "epochs go back");
+                *last = *epoch;
+            }
+            Message::Commit { step, epoch } => {
+                let checkpoint = machine.records().steps[step].checkpoint.as_ref();
+                let checkpoint = checkpoint.expect("what is committed is there");
+                assert_eq!(checkpoint.epoch, *epoch);
+                for (owner, &worker) in (0..).zip(&checkpoint.owners) {
+                    for shard in shards_of(&checkpoint.runs, owner) {
+                        let saved = (*step, *epoch, worker, shard);
+                        assert!(self.ever_saved.contains(&saved), "{saved:?} was never saved");
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Something happens later, in the order in which it was sent as far as one connection goes.
+    fn deliver(&mut self, session: SessionId, due: Due) {
+        let delay = 1 + u64::from(self.chance.once_in(50)) * self.chance.below(300);
+        let last = self.due.range(..).rev().find_map(|(&(time, _), due)| {
+            let same = match (due, &due) {
+                (Due::ToWorker(at, _) | Due::Closed(at), _) => *at == session,
+                _ => false,
+            };
+            same.then_some(time)
+        });
+        let when = last.unwrap_or_default().max(self.now + delay as u32 * MILLISECOND);
+        self.sequence += 1;
+        self.due.insert((when, self.sequence), due);
+    }
+
+    fn later(&mut self, delay: Duration, due: Due) {
+        self.sequence += 1;
+        self.due.insert((self.now + delay, self.sequence), due);
+    }
+
+    /// The next thing happens.
+    pub fn go_on(&mut self) {
+        let ((time, _), due) = self.due.pop_first().expect("the clock always ticks");
+        self.now = time;
+        match due {
+            Due::Tick => {
+                self.later(250 * MILLISECOND, Due::Tick);
+                self.tick();
+            }
+            Due::Planned(job) => self.tell(Event::Planned(job, Ok(self.plan.clone()))),
+            Due::ToMachine(session, event) => {
+                if self.gets_through(session) {
+                    self.tell(event);
+                }
+            }
+            Due::Answer(session, report) => self.answer(session, report),
+            Due::Closed(session) => {
+                if let Some(worker) = self.at(session) {
+                    self.workers[worker].disconnected();
+                }
+            }
+            Due::ToWorker(session, message) => self.receive(session, message),
+        }
+    }
+
+    fn tick(&mut self) {
+        let now = self.now;
+        if self.machine.is_none() && self.restarts <= now {
+            self.start();
+        }
+        self.apart.retain(|_, until| *until > now);
+        self.cut_off.retain(|_, until| *until > now);
+        self.tell(Event::Tick);
+        for place in 0..self.workers.len() {
+            let lease = self.limits.lease;
+            let worker = &mut self.workers[place];
+            if worker.returns.is_some_and(|returns| returns <= now) {
+                (worker.up, worker.returns, worker.draining) = (true, None, false);
+            }
+            if !worker.up {
+                continue;
+            }
+            if now - worker.heard > lease && worker.session.is_some() {
+                let session = worker.session.expect("it was just there");
+                worker.disconnected();
+                // The coordinator learns of it, or not.
+                if self.chance.once_in(2) {
+                    self.later(MILLISECOND, Due::ToMachine(session, Event::Disconnect(session)));
+                }
+            }
+            let worker = &self.workers[place];
+            match worker.session {
+                None => self.connect(place),
+                Some(session) if self.chance.once_in(8) => {
+                    let beat = Event::Heartbeat(session, Resources::default());
+                    self.later(MILLISECOND, Due::ToMachine(session, beat));
+                }
+                Some(_) => {}
+            }
+        }
+    }
+
+    fn connect(&mut self, place: usize) {
+        let Worker { id, ref name, store, draining, .. } = self.workers[place];
+        let registration = Registration {
+            worker: id,
+            name: name.clone(),
+            address: format!("{name}:1"),
+            cores: 1 + place as u32 % 3,
+            memory_bytes: 1 << 30,
+            disk_bytes: 1 << 30,
+            checkpoint_store: store,
+        };
+        if self.machine.is_none() || self.cut_off.contains_key(&id) {
+            return;
+        }
+        self.sessions += 1;
+        let session = SessionId(self.sessions);
+        let worker = &mut self.workers[place];
+        (worker.session, worker.heard) = (Some(session), self.now);
+        self.tell(Event::Register(session, registration));
+        if draining {
+            self.tell(Event::Drain(session));
+        }
+    }
+
+    /// The worker of a connection, if it still has it.
+    fn at(&self, session: SessionId) -> Option<usize> {
+        self.workers.iter().position(|worker| worker.session == Some(session))
+    }
+
+    /// Whether messages of a connection get through; a connection that loses one is over.
+    fn gets_through(&mut self, session: SessionId) -> bool {
+        let Some(place) = self.at(session) else { return true };
+        let cut_off = self.cut_off.contains_key(&self.workers[place].id);
+        if cut_off {
+            self.workers[place].disconnected();
+        }
+        !cut_off
+    }
+
+    /// A worker hears something.
+    fn receive(&mut self, session: SessionId, message: Message) {
+        if !self.gets_through(session) {
+            return;
+        }
+        let Some(place) = self.at(session) else { return };
+        self.workers[place].heard = self.now;
+        let slow = self.workers[place].slow;
+        let took = MILLISECOND * (1 + self.chance.below(20) as u32) * slow as u32;
+        match message {
+            Message::Welcome(jobs) => {
+                self.workers[place].disk.retain(|(step, _), _| jobs.contains(&step.job));
+            }
+            Message::Assign(assignment, member) => {
+                let report = self.prepare(place, &assignment, member);
+                self.later(took, Due::Answer(session, report));
+            }
+            Message::Order { step, attempt, order, task } => {
+                let worker = &mut self.workers[place];
+                let id = worker.id;
+                let report = worker.obey(step, attempt, order, &task, took.as_secs_f64());
+                let Some(report) = report else { return };
+                if let (Task::Save { epoch, .. }, Answer::Done) = (&task, &report.answer) {
+                    let shards = worker.disk[&(step, *epoch)].clone();
+                    self.ever_saved.extend(shards.keys().map(|&s| (step, *epoch, id, s)));
+                    if worker.store {
+                        self.store.entry((step, *epoch)).or_default().extend(shards);
+                    }
+                }
+                self.later(took, Due::Answer(session, report));
+            }
+            Message::Abandon { step, attempt } => {
+                let mine = |part: &mut Part| {
+                    (part.assignment.step, part.assignment.attempt) == (step, attempt)
+                };
+                self.workers[place].part.take_if(mine);
+            }
+            Message::Commit { step, epoch } => {
+                self.workers[place].disk.retain(|&(at, saved), _| at != step || saved >= epoch);
+            }
+            Message::Forget(job) => {
+                self.workers[place].disk.retain(|(step, _), _| step.job != job);
+            }
+            Message::Released => {
+                // It goes, and comes back some day.
+                let away = self.chance.below(60_000) as u32 * MILLISECOND;
+                self.crash(place, away);
+                self.later(MILLISECOND, Due::ToMachine(session, Event::Disconnect(session)));
+            }
+            Message::Heard => {}
+        }
+    }
+
+    /// A worker's process ends.
+    pub fn crash(&mut self, place: usize, away: Duration) {
+        let now = self.now;
+        let worker = &mut self.workers[place];
+        let session = worker.session;
+        worker.disconnected();
+        (worker.up, worker.returns) = (false, Some(now + away));
+        if let Some(session) = session.filter(|_| self.chance.once_in(2)) {
+            self.later(MILLISECOND, Due::ToMachine(session, Event::Disconnect(session)));
+        }
+    }
+
+    /// A worker gets ready for an attempt.
+    fn prepare(&mut self, place: usize, assignment: &Arc<Assignment>, member: u32) -> Report {
+        let step = assignment.step;
+        let answer = match self.load(place, assignment, member) {
+            Ok((values, finals)) => {
+                let ranges = self.plan.steps[&step.tier].ranges;
+                let assignment = assignment.clone();
+                self.workers[place].part = Some(Part { assignment, values, finals, ranges });
+                Answer::Ready { halo_positions: 100 }
+            }
+            Err(failure) => {
+                self.workers[place].part = None;
+                Answer::Failed(failure)
+            }
+        };
+        let attempt = assignment.attempt;
+        let (order, seconds, positions, sent_bytes) = (0, 0.0, 0, 0);
+        Report { step, attempt, order, seconds, positions, sent_bytes, answer }
+    }
+
+    fn load(
+        &self,
+        place: usize,
+        assignment: &Assignment,
+        member: u32,
+    ) -> Result<(BTreeMap<u32, Value>, u64), Failure> {
+        let Assignment { step, ref members, ref shares, .. } = *assignment;
+        let me = self.workers[place].id;
+        for (other, peer) in (0..).zip(members) {
+            if self.are_apart(me, peer.worker) {
+                let kind = Some(FailureKind::Unreachable(other));
+                return Err(Failure { message: "no route".to_owned(), kind });
+            }
+        }
+        let mut finals = Vec::new();
+        for (tier, at, _) in &assignment.reads {
+            let read = StepId { tier: *tier, ..step };
+            for shard in 0..at.runs.iter().map(|run| run.count).sum() {
+                finals.push(self.fetch(place, read, at, shard)?);
+            }
+        }
+        let mut values = BTreeMap::new();
+        for shard in shards_of(shares, member) {
+            let value = match &assignment.checkpoint {
+                Some(at) => self.fetch(place, step, at, shard)?,
+                None => Value::first(step.tier, shard),
+            };
+            values.insert(shard, value);
+        }
+        Ok((values, Value::digest(finals.into_iter())))
+    }
+
+    /// The value of a shard from whoever has it.
+    fn fetch(&self, to: usize, step: StepId, at: &Place, shard: u32) -> Result<Value, Failure> {
+        let me = &self.workers[to];
+        let key = (step, at.epoch);
+        let of = |disk: &Disk| disk.get(&key).and_then(|shards| shards.get(&shard)).copied();
+        let owner = (0..).zip(&at.peers).find(|&(i, _)| shards_of(&at.runs, i).contains(&shard));
+        let peer = owner.expect("every shard has an owner").1;
+        let there = self.workers.iter().find(|worker| worker.id == peer.worker);
+        let there = there.filter(|worker| worker.up && !self.are_apart(me.id, worker.id));
+        let fail = |message: &str, kind| {
+            Err(Failure { message: format!("{message} of {step:?} {shard}"), kind: Some(kind) })
+        };
+        let damage = |worker| FailureKind::Damage { tier: step.tier, epoch: at.epoch, worker };
+        if let Some(value) = there.and_then(|worker| of(&worker.disk)) {
+            return Ok(value);
+        }
+        if at.stored && me.store {
+            return match of(&self.store) {
+                Some(value) => Ok(value),
+                None => fail("not in the store", damage(None)),
+            };
+        }
+        match there {
+            Some(worker) => fail("not there", damage(Some(worker.id))),
+            None => fail("no route", FailureKind::OutOfReach(peer.worker)),
+        }
+    }
+
+    fn are_apart(&self, one: WorkerId, other: WorkerId) -> bool {
+        self.apart.contains_key(&(one.min(other), one.max(other)))
+    }
+
+    /// A worker's answer is on its way; perhaps twice, perhaps with one of long ago.
+    fn answer(&mut self, session: SessionId, report: Report) {
+        if self.at(session).is_none() {
+            return;
+        }
+        let copies = if self.faults && self.chance.once_in(30) { 2 } else { 1 };
+        for _ in 0..copies {
+            let event = Event::Report(session, report.clone());
+            self.later(MILLISECOND, Due::ToMachine(session, event));
+        }
+        if self.faults && self.chance.once_in(30) && !self.past.is_empty() {
+            let old = self.past[self.chance.below(self.past.len() as u64) as usize].clone();
+            if self.is_over(&old) {
+                self.later(MILLISECOND, Due::ToMachine(session, Event::Report(session, old)));
+            }
+        }
+        if self.past.len() < 100 {
+            self.past.push(report);
+        } else if self.chance.once_in(20) {
+            let place = self.chance.below(100) as usize;
+            self.past[place] = report;
+        }
+    }
+
+    /// Whether nobody waits for a report any more: others may come any time, but a lie would be one.
+    fn is_over(&self, report: &Report) -> bool {
+        let Some(machine) = &self.machine else { return false };
+        let attempt = machine.attempts().get(&report.step);
+        attempt
+            .is_none_or(|attempt| (attempt.number, attempt.order) > (report.attempt, report.order))
+    }
+
+    /// Whether all jobs have ended, and nothing more will be heard of what was lost.
+    pub fn is_over_for_all(&self) -> bool {
+        let Some(machine) = &self.machine else { return false };
+        let is_known =
+            |worker: &Worker| machine.connection(worker.id).is_some() && worker.session.is_some();
+        if !self.workers.iter().all(is_known) {
+            return false;
+        }
+        let ended = |phase| matches!(phase, Phase::Solved | Phase::Failed | Phase::Cancelled);
+        machine.records().jobs.values().all(|job| ended(job.phase))
+    }
+
+    /// Checks that what the solved jobs left behind is what one process would have.
+    pub fn check_solutions(&self) {
+        let machine = self.machine.as_ref().expect("it runs");
+        for (&job, record) in &machine.records().jobs {
+            if record.phase == Phase::Cancelled {
+                continue;
+            }
+            assert_eq!(record.phase, Phase::Solved, "job {job}: {}", record.message);
+            for (&tier, solution) in &*self.solutions {
+                let step = StepId { job, tier };
+                let found = machine.records().steps[&step].solution().expect("it is solved");
+                self.check_solution(step, found, solution);
+            }
+        }
+    }
+
+    fn check_solution(&self, step: StepId, found: &Checkpoint, solution: &[Value]) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let at = machine.place(found);
+        if self.damaged.contains(&(step, at.epoch)) {
+            return;
+        }
+        let reader =
+            self.workers.iter().position(|worker| worker.up && (worker.store || !at.stored));
+        let Some(reader) = reader else { return };
+        for (shard, value) in (0..).zip(solution) {
+            let has = self.fetch(reader, step, &at, shard);
+            assert_eq!(has.as_ref(), Ok(value), "shard {shard} of {step:?}");
+        }
+    }
+}
+
+fn copy<K: Ord, V: Clone>(from: &BTreeMap<K, V>, to: &mut BTreeMap<K, V>, key: K) {
+    match from.get(&key) {
+        Some(value) => to.insert(key, value.clone()),
+        None => to.remove(&key),
+    };
+}
+
+fn through_json<T: serde::Serialize + serde::de::DeserializeOwned>(record: &T) -> T {
+    let text = serde_json::to_string(record).expect("records are JSON");
+    serde_json::from_str(&text).expect("records are JSON")
+}

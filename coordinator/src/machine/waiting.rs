@@ -1,0 +1,110 @@
+//! Why a job does not go on, for people.
+
+use super::{
+    Machine, Phase, SLOW_AFTER,
+    begin::Blocked,
+    names::{JobId, StepId, WorkerId},
+};
+
+impl Machine {
+    /// Why a job does not go on, or failed; empty if all is well.
+    pub fn why_waiting(&self, id: JobId) -> String {
+        let Some(job) = self.records.jobs.get(&id) else { return String::new() };
+        let attempted = self.attempted(id);
+        match job.phase {
+            Phase::Paused if attempted.is_empty() => String::new(),
+            Phase::Paused => "saving before the pause".to_owned(),
+            Phase::Failed => job.message.clone(),
+            Phase::Solved | Phase::Cancelled => String::new(),
+            Phase::Active if !self.plans.contains_key(&id) => "working out the plan".to_owned(),
+            Phase::Active if attempted.is_empty() => self.why_idle(id),
+            Phase::Active => self.why_slow(&attempted),
+        }
+    }
+
+    /// Who keeps the attempts at some steps waiting, if it has been a while.
+    fn why_slow(&self, steps: &[StepId]) -> String {
+        let mut slow = steps.iter().filter_map(|step| {
+            let attempt = &self.attempts[step];
+            let waited = self.now - attempt.since;
+            let member = attempt.awaited().next().filter(|_| waited > SLOW_AFTER)?;
+            let others = attempt.members.len() > 1 && attempt.awaited().count() == 1;
+            let only = if others { "only " } else { "" };
+            Some(format!(
+                "step {}: waiting for {only}worker {}, which has been at {} for {} s",
+                step.tier,
+                self.name_of(member.worker),
+                Self::task_of(attempt),
+                waited.as_secs()
+            ))
+        });
+        slow.next().unwrap_or_default()
+    }
+
+    /// Why no step of an active job is worked on.
+    fn why_idle(&self, id: JobId) -> String {
+        if self.sessions.is_empty() {
+            return "waiting for workers: none is connected".to_owned();
+        }
+        let usable: Vec<WorkerId> =
+            self.online.keys().copied().filter(|&worker| self.is_usable(worker)).collect();
+        if usable.is_empty() {
+            return match self.resting.first_key_value() {
+                Some((&worker, (until, why))) => format!(
+                    "trying again in {} s: worker {} cannot take part: {why}",
+                    until.saturating_sub(self.now).as_secs(),
+                    self.name_of(worker)
+                ),
+                None => "waiting for workers: all that are connected are leaving".to_owned(),
+            };
+        }
+        let blocked = self.steps_to_do(id).into_iter().map(|step| self.able(step, &usable));
+        let mut why = blocked.map(|able| match able {
+            Ok(_) => "waiting for workers: all are busy with what comes before".to_owned(),
+            Err(blocked) => self.describe(id, &blocked),
+        });
+        why.next().unwrap_or_else(|| self.why_unsolved(id))
+    }
+
+    /// Why a job is not solved of which nothing is left to do.
+    fn why_unsolved(&self, id: JobId) -> String {
+        let steps = self.records.jobs[&id].steps.iter();
+        let mut away = steps.filter_map(|step| {
+            let solution = self.solution(StepId { job: id, tier: step.tier })?;
+            let away = self.away(solution).next().filter(|_| !solution.stored)?;
+            Some(self.describe(id, &Blocked::Away(away, step.tier)))
+        });
+        away.next().unwrap_or_else(|| "waiting for other steps".to_owned())
+    }
+
+    fn describe(&self, job: JobId, blocked: &Blocked) -> String {
+        let has = |worker: WorkerId, tier| {
+            let checkpoint = self.checkpoint(StepId { job, tier });
+            let shards = checkpoint.map_or(0, |checkpoint| checkpoint.shards_of(worker));
+            let plural = if shards == 1 { "shard" } else { "shards" };
+            format!("which has {shards} {plural} of step {tier}")
+        };
+        match *blocked {
+            Blocked::Nobody => "waiting for workers".to_owned(),
+            Blocked::Away(worker, tier) => {
+                let silent = (self.now - self.heard(worker)).as_secs();
+                let since = self.awaited_since(worker).unwrap_or(self.now);
+                let left = (since + self.limits.lost_after).saturating_sub(self.now).as_secs();
+                format!(
+                    "waiting for worker {} (last heard {silent} s ago), {}; in {left} s it is \
+                     given up and they are computed again",
+                    self.name_of(worker),
+                    has(worker, tier)
+                )
+            }
+            Blocked::Stored(tier) => format!(
+                "only the checkpoint store has all of step {tier}: waiting for a worker that reads it"
+            ),
+            Blocked::Apart(worker, tier) => format!(
+                "the workers that are here cannot reach worker {}, {}; trying again in a minute",
+                self.name_of(worker),
+                has(worker, tier)
+            ),
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! Workers come, live, leave and are lost.
+
+use super::{
+    APART, HANDING_OVER, Key, Machine, Note, WorkerRecord, line,
+    message::{Command, Message, Refusal, Registration, Resources},
+    names::{JobId, SessionId, StepId, Time, WorkerId},
+    record::Phase,
+};
+
+/// Positions that a core of a worker sweeps in a second, if none was ever measured.
+const POSITIONS_PER_SECOND_AND_CORE: f64 = 2e7;
+
+/// The part that a new measurement of a speed has in what is remembered.
+const NEW: f64 = 0.2;
+
+/// A worker that is connected.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Connected {
+    /// What it said of itself.
+    pub registration: Registration,
+    /// What it uses.
+    pub resources: Resources,
+    /// When something was last heard of it.
+    pub last_heard: Time,
+    /// Since when it has wanted to leave.
+    pub draining: Option<Time>,
+    /// Whether it may.
+    pub released: bool,
+    /// Positions it sweeps in a second; `None` if it never did.
+    pub positions_per_second: Option<f64>,
+}
+
+impl Connected {
+    /// Takes note of a superstep.
+    pub(super) fn measure(&mut self, positions: u64, seconds: f64) {
+        if positions == 0 || !seconds.is_finite() || seconds <= 0.0 {
+            return;
+        }
+        let now = positions as f64 / seconds;
+        let before = self.positions_per_second.unwrap_or(now);
+        self.positions_per_second = Some(before + NEW * (now - before));
+    }
+}
+
+impl Machine {
+    /// A worker has connected.
+    pub(super) fn register(&mut self, session: SessionId, registration: Registration) {
+        let Registration { worker, ref name, .. } = registration;
+        let twin = |other: &Connected| {
+            other.registration.worker == worker || other.registration.name == *name
+        };
+        if self.sessions.values().any(twin) {
+            let refusal = Refusal::Connected(name.clone());
+            return self.output.commands.push(Command::Close(session, refusal));
+        }
+        self.forget_others_called(name, worker);
+        let known = self.records.workers.get(&worker);
+        let positions_per_second = known.and_then(|known| known.positions_per_second);
+        let address = registration.address.clone();
+        let record = WorkerRecord { name: name.clone(), address, positions_per_second };
+        if known != Some(&record) {
+            self.records.workers.insert(worker, record);
+            self.output.changed.insert(Key::Worker(worker));
+        }
+        self.note(Note { worker: Some(worker), ..line(format!("worker {name} is here")) });
+        let connected = Connected {
+            registration,
+            resources: Resources::default(),
+            last_heard: self.now,
+            draining: None,
+            released: false,
+            positions_per_second,
+        };
+        self.sessions.insert(session, connected);
+        self.online.insert(worker, session);
+        self.last_heard.remove(&worker);
+        self.resting.remove(&worker);
+        self.somebody_since.get_or_insert(self.now);
+        self.welcome(session);
+    }
+
+    /// Tells a worker what of the things that it has is still wanted.
+    fn welcome(&mut self, session: SessionId) {
+        let jobs = self.records.jobs.iter().filter(|(_, job)| job.phase != Phase::Cancelled);
+        let jobs = jobs.map(|(&id, _)| id).collect();
+        self.send(session, Message::Welcome(jobs));
+        let commits = self.records.steps.iter().filter_map(|(&step, record)| {
+            record.checkpoint.as_ref().map(|c| Message::Commit { step, epoch: c.epoch })
+        });
+        for commit in commits.collect::<Vec<_>>() {
+            self.send(session, commit);
+        }
+    }
+
+    /// Whoever comes under the name of another has that one's place, and not its disk.
+    fn forget_others_called(&mut self, name: &str, worker: WorkerId) {
+        let others = self.records.workers.iter();
+        let others = others.filter(|(id, other)| **id != worker && other.name == name);
+        for id in others.map(|(&id, _)| id).collect::<Vec<_>>() {
+            let text = format!("worker {name} has come back without the disk of {id}");
+            self.note(Note { worker: Some(worker), ..line(text) });
+            for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
+                self.lose(step, id);
+            }
+        }
+    }
+
+    /// A worker lives.
+    pub(super) fn heartbeat(&mut self, session: SessionId, resources: Resources) {
+        let now = self.now;
+        if let Some(connected) = self.sessions.get_mut(&session) {
+            (connected.last_heard, connected.resources) = (now, resources);
+            self.send(session, Message::Heard);
+        }
+    }
+
+    /// A worker wants to leave.
+    pub(super) fn drain(&mut self, session: SessionId) {
+        let now = self.now;
+        let Some(connected) = self.sessions.get_mut(&session) else { return };
+        connected.last_heard = now;
+        if connected.draining.is_some() {
+            return;
+        }
+        connected.draining = Some(now);
+        let Registration { worker, ref name, .. } = connected.registration;
+        let text = format!("worker {name} wants to leave");
+        self.note(Note { worker: Some(worker), ..line(text) });
+        if let Some(step) = self.step_of(worker) {
+            self.wind_down(step);
+        }
+    }
+
+    /// A connection is over.
+    pub(super) fn disconnect(&mut self, session: SessionId) {
+        let Some(connected) = self.sessions.remove(&session) else { return };
+        let Registration { worker, name, .. } = connected.registration;
+        self.online.remove(&worker);
+        self.last_heard.insert(worker, connected.last_heard);
+        if self.sessions.is_empty() {
+            self.somebody_since = None;
+        }
+        self.remember_speed(worker, connected.positions_per_second);
+        self.note(Note { worker: Some(worker), ..line(format!("worker {name} is gone")) });
+        if let Some(step) = self.step_of(worker) {
+            self.end_attempt(step);
+        }
+    }
+
+    /// Ends the connections of which nothing was heard for a whole lease.
+    pub(super) fn end_leases(&mut self) {
+        let silent = |connected: &Connected| self.now - connected.last_heard > self.limits.lease;
+        let silent = self.sessions.iter().filter(|(_, connected)| silent(connected));
+        for session in silent.map(|(&session, _)| session).collect::<Vec<_>>() {
+            self.close(session, Refusal::Silent);
+        }
+    }
+
+    /// Ends a connection.
+    pub(super) fn close(&mut self, session: SessionId, why: Refusal) {
+        self.output.commands.push(Command::Close(session, why));
+        self.disconnect(session);
+    }
+
+    /// Lets those go that want to leave and have nothing left to do.
+    pub(super) fn release(&mut self) {
+        let ready = |connected: &Connected| {
+            let worker = connected.registration.worker;
+            connected.draining.is_some()
+                && !connected.released
+                && self.step_of(worker).is_none()
+                && !self.has_to_hand_over(connected)
+        };
+        let ready = self.sessions.iter().filter(|(_, connected)| ready(connected));
+        for session in ready.map(|(&session, _)| session).collect::<Vec<_>>() {
+            self.sessions.get_mut(&session).expect("it was just there").released = true;
+            self.send(session, Message::Released);
+        }
+    }
+
+    /// Whether others need what a draining worker has, and there is somebody to take it.
+    fn has_to_hand_over(&self, connected: &Connected) -> bool {
+        let stay = |other: &Connected| {
+            other.draining.is_none() && !self.resting.contains_key(&other.registration.worker)
+        };
+        self.hands_over(connected)
+            && self.sessions.values().any(stay)
+            && self.records.steps.keys().any(|&step| {
+                let has = |checkpoint: &super::Checkpoint| {
+                    checkpoint.shards_of(connected.registration.worker) > 0
+                };
+                self.must_move(step) && self.checkpoint(step).is_some_and(has)
+            })
+    }
+
+    /// Whether a worker wants to leave, and there is time to take over what it has.
+    pub(super) fn hands_over(&self, connected: &Connected) -> bool {
+        let in_time = |since: Time| self.now - since < HANDING_OVER;
+        !connected.released && connected.draining.is_some_and(in_time)
+    }
+
+    /// Whether a job needs workers and a step's checkpoint is with one that wants to leave.
+    pub(super) fn must_move(&self, step: StepId) -> bool {
+        let Some(checkpoint) = self.checkpoint(step) else { return false };
+        self.is_active(step.job)
+            && !checkpoint.stored
+            && checkpoint.owners.iter().any(|&owner| {
+                let here = self.connection(owner);
+                checkpoint.shards_of(owner) > 0 && here.is_some_and(|here| self.hands_over(here))
+            })
+    }
+
+    /// Keeps two workers out of one attempt for a while.
+    pub(super) fn keep_apart(&mut self, one: WorkerId, other: WorkerId) {
+        let pair = (one.min(other), one.max(other));
+        self.apart.insert(pair, self.now + APART);
+    }
+
+    /// Whether two workers could not reach each other.
+    pub(super) fn are_apart(&self, one: WorkerId, other: WorkerId) -> bool {
+        let until = self.apart.get(&(one.min(other), one.max(other)));
+        until.is_some_and(|&until| until > self.now)
+    }
+
+    /// Whether a job is to be worked on.
+    pub(super) fn is_active(&self, job: JobId) -> bool {
+        self.records.jobs.get(&job).is_some_and(|job| job.phase == Phase::Active)
+    }
+
+    /// A worker that is connected.
+    pub fn connection(&self, worker: WorkerId) -> Option<&Connected> {
+        self.sessions.get(self.online.get(&worker)?)
+    }
+
+    /// What a worker is at.
+    pub(super) fn step_of(&self, worker: WorkerId) -> Option<StepId> {
+        let at = |attempt: &super::Attempt| attempt.place_of(worker).is_some();
+        self.attempts.iter().find(|(_, attempt)| at(attempt)).map(|(&step, _)| step)
+    }
+
+    /// How fast workers are thought to be, in positions per second.
+    pub(super) fn speeds(&self, workers: &[WorkerId]) -> Vec<f64> {
+        let measured = self.sessions.values().filter_map(|connected| {
+            let cores = f64::from(connected.registration.cores.max(1));
+            connected.positions_per_second.map(|speed| speed / cores)
+        });
+        let (sum, count) = measured.fold((0.0, 0), |(sum, count), speed| (sum + speed, count + 1));
+        let usual = match count {
+            0 => POSITIONS_PER_SECOND_AND_CORE,
+            _ => sum / f64::from(count),
+        };
+        let speed = |&worker: &WorkerId| {
+            let Some(connected) = self.connection(worker) else { return usual };
+            let cores = f64::from(connected.registration.cores.max(1));
+            connected.positions_per_second.unwrap_or(usual * cores).max(1.0)
+        };
+        workers.iter().map(speed).collect()
+    }
+
+    /// Writes down how fast a worker is.
+    pub(super) fn remember_speed(&mut self, worker: WorkerId, speed: Option<f64>) {
+        let Some(record) = self.records.workers.get_mut(&worker) else { return };
+        if speed.is_some() && record.positions_per_second != speed {
+            record.positions_per_second = speed;
+            self.output.changed.insert(Key::Worker(worker));
+        }
+    }
+}

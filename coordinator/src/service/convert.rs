@@ -1,0 +1,184 @@
+//! The machine's words as messages, and back.
+
+use tonic::Status;
+use ziggurat_kernel::Outcome;
+use ziggurat_rpc::{
+    convert::{self as wire, WireError, identity_text, required},
+    proto::{self, to_worker},
+};
+
+use crate::machine::{
+    Answer, Assignment, Failure, FailureKind, JobId, Machine, Message, Place, Refusal,
+    Registration, Report, Run, Spec, StepId, Task, WorkerId,
+};
+
+/// What a worker is told.
+pub fn message(message: &Message, machine: &Machine, cluster: &str) -> proto::ToWorker {
+    let message = match message {
+        Message::Welcome(jobs) => to_worker::Message::Welcome(proto::Welcome {
+            lease_ms: machine.limits().lease.as_millis() as u32,
+            jobs: jobs.iter().map(|job| job.0).collect(),
+            cluster: cluster.to_owned(),
+        }),
+        Message::Heard => to_worker::Message::Heard(proto::Heard {}),
+        Message::Assign(assignment, member) => {
+            let spec = machine.records().jobs.get(&assignment.step.job).map(|job| spec(&job.spec));
+            to_worker::Message::Assign(assign(assignment, *member, spec))
+        }
+        Message::Order { step, attempt, order, task } => to_worker::Message::Order(proto::Order {
+            job: step.job.0,
+            step: Some(step.tier.into()),
+            attempt: *attempt,
+            order: *order,
+            task: Some(self::task(task).into()),
+        }),
+        Message::Abandon { step, attempt } => to_worker::Message::Abandon(proto::Abandon {
+            job: step.job.0,
+            step: Some(step.tier.into()),
+            attempt: *attempt,
+        }),
+        Message::Commit { step, epoch } => to_worker::Message::Commit(proto::Commit {
+            job: step.job.0,
+            step: Some(step.tier.into()),
+            epoch: *epoch,
+        }),
+        Message::Forget(job) => to_worker::Message::Forget(proto::Forget { job: job.0 }),
+        Message::Released => to_worker::Message::Released(proto::Released {}),
+    };
+    proto::ToWorker { message: Some(message) }
+}
+
+fn task(task: &Task) -> wire::Task {
+    match task {
+        Task::Carry(order) => order.clone().into(),
+        &Task::Save { epoch, differences, distances } => {
+            wire::Task::Save { epoch, differences: differences as usize, distances }
+        }
+    }
+}
+
+fn assign(assignment: &Assignment, member: u32, spec: Option<proto::JobSpec>) -> proto::Assign {
+    let read = |(tier, place, bound): &(_, Place, f64)| proto::Final {
+        step: Some(proto::Step::from(*tier)),
+        checkpoint: Some(checkpoint(place)),
+        bound: *bound,
+    };
+    proto::Assign {
+        job: assignment.step.job.0,
+        spec,
+        step: Some(assignment.step.tier.into()),
+        attempt: assignment.attempt,
+        members: assignment.members.iter().map(peer).collect(),
+        member,
+        shares: runs(&assignment.shares),
+        checkpoint: assignment.checkpoint.as_ref().map(checkpoint),
+        precision: proto::Precision::from(assignment.precision).into(),
+        differences: assignment.differences,
+        distances: assignment.distances,
+        reads: assignment.reads.iter().map(read).collect(),
+    }
+}
+
+/// Where a checkpoint is.
+pub fn checkpoint(place: &Place) -> proto::Checkpoint {
+    proto::Checkpoint {
+        epoch: place.epoch,
+        peers: place.peers.iter().map(peer).collect(),
+        runs: runs(&place.runs),
+        stored: place.stored,
+    }
+}
+
+fn peer(peer: &crate::machine::Peer) -> proto::Peer {
+    proto::Peer { worker: identity_text(peer.worker.0), address: peer.address.clone() }
+}
+
+fn runs(runs: &[Run]) -> Vec<proto::Run> {
+    runs.iter().map(|run| proto::Run { count: run.count, peer: run.owner }).collect()
+}
+
+/// A job, as others are told of it.
+pub fn spec(spec: &Spec) -> proto::JobSpec {
+    proto::JobSpec {
+        ruleset: spec.ruleset.clone(),
+        precision: proto::Precision::from(spec.precision).into(),
+        tolerance: spec.tolerance,
+        certified: spec.certified,
+        shard_positions: spec.shard_positions.unwrap_or(0),
+    }
+}
+
+/// A job that was submitted.
+pub fn spec_of(job: &wire::Job) -> Spec {
+    Spec {
+        ruleset: job.ruleset.to_toml(),
+        precision: job.precision,
+        tolerance: job.tolerance,
+        certified: job.certified,
+        shard_positions: job.shard_positions,
+    }
+}
+
+/// What a worker says of itself; its identity was checked.
+pub fn registration(register: proto::Register, worker: u64) -> Registration {
+    Registration {
+        worker: WorkerId(worker),
+        name: register.name,
+        address: register.address,
+        cores: register.cores,
+        memory_bytes: register.memory_bytes,
+        disk_bytes: register.disk_bytes,
+        checkpoint_store: register.checkpoint_store,
+    }
+}
+
+/// A worker's answer to an order.
+pub fn report(report: proto::Report) -> Result<Report, WireError> {
+    let outcome = report.outcome.ok_or_else(|| WireError::new("report.outcome", "is missing"))?;
+    let answer = match wire::Answer::try_from(outcome)? {
+        wire::Answer::Outcome(Outcome::Swept(residual)) => Answer::Residual(residual),
+        wire::Answer::Outcome(Outcome::Measured(products)) => Answer::Products(products),
+        wire::Answer::Outcome(Outcome::Done) => Answer::Done,
+        wire::Answer::Outcome(Outcome::Proved(growth)) => Answer::Growth(growth),
+        wire::Answer::Prepared { halo_positions } => Answer::Ready { halo_positions },
+        wire::Answer::Failed(wire::Failure { message, kind }) => {
+            let kind = kind.map(|kind| match kind {
+                wire::FailureKind::Unreachable { member } => FailureKind::Unreachable(member),
+                wire::FailureKind::Damage { step, epoch, worker } => {
+                    FailureKind::Damage { tier: step, epoch, worker: worker.map(WorkerId) }
+                }
+                wire::FailureKind::Unable => FailureKind::Unable,
+                wire::FailureKind::Cancelled => FailureKind::Cancelled,
+                wire::FailureKind::OutOfReach { worker } => {
+                    FailureKind::OutOfReach(WorkerId(worker))
+                }
+            });
+            Answer::Failed(Failure { message, kind })
+        }
+    };
+    Ok(Report {
+        step: StepId { job: JobId(report.job), tier: required(report.step, "report.step")? },
+        attempt: report.attempt,
+        order: report.order,
+        seconds: report.seconds,
+        positions: report.positions,
+        sent_bytes: report.sent_bytes,
+        answer,
+    })
+}
+
+/// Why something is not done, as others are told.
+pub fn status(refusal: &Refusal) -> Status {
+    match refusal {
+        Refusal::NoSuchJob(job) => {
+            Status::not_found(format!("there is no job {job}; `ziggurat jobs` lists all"))
+        }
+        Refusal::WrongPhase(why) => Status::failed_precondition(why.clone()),
+        Refusal::Connected(name) => Status::already_exists(format!(
+            "a worker called {name}, or with its disk, is connected; give this one a name and a \
+             directory of its own, or wait until the other's lease is over"
+        )),
+        Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
+        Refusal::Misbehaved(what) => Status::invalid_argument(what.clone()),
+    }
+}

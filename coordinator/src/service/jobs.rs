@@ -1,0 +1,250 @@
+//! The service for people and their programs.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Request, Response, Status};
+use ziggurat_kernel::Precision;
+use ziggurat_rpc::{
+    convert::Submission as Wanted,
+    proto::{
+        ClusterStatus, JobRequest, JobStatus, ListReply, ListRequest, LocateReply, PlanReply,
+        SubmitReply, SubmitRequest, WorkerStatus, jobs_server::Jobs,
+    },
+};
+
+use super::{actor::Handle, convert, planning::Planned, status};
+use crate::machine::{Event, JobId, Phase, Submission};
+
+/// Watches at the same time.
+const WATCHES: usize = 256;
+
+/// The least time between two messages of a watch.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Messages that a watcher has not read yet.
+const UNREAD: usize = 4;
+
+/// Bytes that a step under way keeps beside the values: a byte for each of the last four changes.
+const DIFFERENCE_BYTES: u64 = 4;
+
+/// Serves people.
+pub struct JobsService {
+    actor: Handle,
+    watches: Arc<Semaphore>,
+    ended: CancellationToken,
+}
+
+impl JobsService {
+    pub fn new(actor: Handle, ended: CancellationToken) -> Self {
+        Self { actor, watches: Arc::new(Semaphore::new(WATCHES)), ended }
+    }
+
+    /// What a job is, and its plan.
+    async fn planned(&self, request: SubmitRequest) -> Result<(Wanted, Planned), Status> {
+        let wanted = Wanted::try_from(request)?;
+        let planned = self.actor.planner.plan(convert::spec_of(&wanted.job)).await?;
+        Ok((wanted, planned))
+    }
+
+    /// Changes a job, and says how it is then.
+    async fn change(&self, event: Event) -> Result<Response<JobStatus>, Status> {
+        let job = self.actor.ask(event).await?;
+        let status = self.actor.look(move |machine, _| status::job(machine, job)).await?;
+        status.map(Response::new).ok_or_else(|| no_such(job))
+    }
+
+    async fn cluster(&self, job: JobId) -> Result<ClusterStatus, Status> {
+        let look = self.actor.look(move |machine, now| status::cluster(machine, job, now));
+        look.await?.ok_or_else(|| no_such(job))
+    }
+}
+
+fn no_such(job: JobId) -> Status {
+    convert::status(&crate::machine::Refusal::NoSuchJob(job))
+}
+
+fn job_of(request: Request<JobRequest>) -> JobId {
+    JobId(request.into_inner().job)
+}
+
+#[tonic::async_trait]
+impl Jobs for JobsService {
+    async fn plan(&self, request: Request<SubmitRequest>) -> Result<Response<PlanReply>, Status> {
+        let (wanted, planned) = self.planned(request.into_inner()).await?;
+        let workers = self.actor.look(status::workers).await?;
+        let here = workers.into_iter().filter(|worker| worker.connected).collect();
+        Ok(Response::new(plan_reply(wanted.job.precision, &planned, here)))
+    }
+
+    async fn submit(
+        &self,
+        request: Request<SubmitRequest>,
+    ) -> Result<Response<SubmitReply>, Status> {
+        let (wanted, planned) = self.planned(request.into_inner()).await?;
+        let submission = Submission {
+            spec: convert::spec_of(&wanted.job),
+            name: wanted.name,
+            key: wanted.key,
+            checkpoint_every: wanted.checkpoint,
+            plan: planned.plan,
+        };
+        let job = self.actor.ask(Event::Submit(submission)).await?;
+        Ok(Response::new(SubmitReply { job: job.0 }))
+    }
+
+    async fn list(&self, _: Request<ListRequest>) -> Result<Response<ListReply>, Status> {
+        let jobs = self.actor.look(|machine, _| {
+            let all = machine.records().jobs.keys();
+            all.filter_map(|&job| status::job(machine, job)).collect()
+        });
+        Ok(Response::new(ListReply { jobs: jobs.await? }))
+    }
+
+    async fn status(
+        &self,
+        request: Request<JobRequest>,
+    ) -> Result<Response<ClusterStatus>, Status> {
+        self.cluster(job_of(request)).await.map(Response::new)
+    }
+
+    type WatchStream = ReceiverStream<Result<ClusterStatus, Status>>;
+
+    async fn watch(
+        &self,
+        request: Request<JobRequest>,
+    ) -> Result<Response<Self::WatchStream>, Status> {
+        let job = job_of(request);
+        let permit = self.watches.clone().try_acquire_owned().map_err(|_| {
+            Status::resource_exhausted(format!("{WATCHES} watches are open; close some"))
+        })?;
+        let first = self.cluster(job).await?;
+        let (to_watcher, messages) = mpsc::channel(UNREAD);
+        let watch = watch(self.actor.clone(), job, first, to_watcher, permit);
+        tokio::spawn(self.ended.clone().run_until_cancelled_owned(watch));
+        Ok(Response::new(ReceiverStream::new(messages)))
+    }
+
+    async fn pause(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
+        self.change(Event::Pause(job_of(request))).await
+    }
+
+    async fn resume(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
+        self.change(Event::Resume(job_of(request))).await
+    }
+
+    async fn cancel(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
+        self.change(Event::Cancel(job_of(request))).await
+    }
+
+    async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {
+        let job = job_of(request);
+        let located = self.actor.look(move |machine, _| {
+            let there = machine.records().jobs.contains_key(&job);
+            there.then(|| status::located(machine, job))
+        });
+        let located = located.await?.ok_or_else(|| no_such(job))?;
+        let not_solved = || {
+            Status::failed_precondition(format!(
+                "job {job} is not solved; `ziggurat status {job}` says how far it is"
+            ))
+        };
+        located.map(Response::new).ok_or_else(not_solved)
+    }
+}
+
+/// Tells a watcher how a job is, until it has ended or the watcher is gone.
+async fn watch(
+    actor: Handle,
+    job: JobId,
+    first: ClusterStatus,
+    to_watcher: mpsc::Sender<Result<ClusterStatus, Status>>,
+    _permit: OwnedSemaphorePermit,
+) {
+    let mut told = ClusterStatus::default();
+    let mut status = first;
+    loop {
+        let look = actor.look(move |machine, _| {
+            let phase = machine.records().jobs.get(&job).map(|job| job.phase);
+            matches!(phase, Some(Phase::Active | Phase::Paused))
+        });
+        let Ok(goes_on) = look.await else { return };
+        // It may have ended since.
+        let look = actor.look(move |machine, now| status::cluster(machine, job, now));
+        if let Ok(Some(latest)) = look.await {
+            status = latest;
+        }
+        let news = timeless(status.clone());
+        if news != told {
+            told = news;
+            if to_watcher.send(Ok(status.clone())).await.is_err() {
+                return;
+            }
+        }
+        if !goes_on {
+            return;
+        }
+        tokio::time::sleep(WATCH_INTERVAL).await;
+    }
+}
+
+/// A status without what changes by itself at every look, to the second.
+fn timeless(mut status: ClusterStatus) -> ClusterStatus {
+    for worker in &mut status.workers {
+        worker.silent_seconds = worker.silent_seconds.floor();
+    }
+    if let Some(job) = &mut status.job {
+        job.seconds = job.seconds.floor();
+    }
+    status
+}
+
+/// What a job needs, and what is there. The need for memory is what one process needs, and for every further worker
+/// a copy of the values of the largest step: no worker can have to keep more copies of what others have.
+fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus>) -> PlanReply {
+    let value_bytes = match precision {
+        Precision::F32 => 4,
+        Precision::F64 => 8,
+    };
+    let sizes = planned.plan.order.iter().map(|size| size.positions);
+    let largest_positions = sizes.max().unwrap_or(0);
+    let further = (workers.len() as u64).saturating_sub(1);
+    let memory_bytes = planned.memory_bytes + further * largest_positions * value_bytes;
+    let worker_memory_bytes = workers.iter().map(|worker| worker.memory_bytes).sum();
+    // Final values, and two checkpoints of the largest step while one takes the place of another; what does
+    // not fit memory is on disk as well.
+    let beyond_memory = memory_bytes.saturating_sub(worker_memory_bytes);
+    let disk_bytes = planned.positions * value_bytes
+        + 2 * largest_positions * (value_bytes + DIFFERENCE_BYTES)
+        + beyond_memory;
+    let worker_disk_bytes = workers.iter().map(|worker| worker.disk_bytes).sum();
+    let mut missing = Vec::new();
+    if workers.is_empty() {
+        missing.push("no worker is connected: start some with `ziggurat worker`".to_owned());
+    } else {
+        if beyond_memory > 0 {
+            missing.push(format!(
+                "the workers have {worker_memory_bytes} bytes of memory, and at most {memory_bytes} \
+                 would be used: what does not fit is kept in files, which is slower"
+            ));
+        }
+        if disk_bytes > worker_disk_bytes {
+            missing.push(format!(
+                "the workers have {worker_disk_bytes} bytes of disk, and up to {disk_bytes} may be \
+                 needed: add workers or disks"
+            ));
+        }
+    }
+    PlanReply {
+        positions: planned.positions,
+        largest_positions,
+        memory_bytes,
+        worker_memory_bytes,
+        disk_bytes,
+        worker_disk_bytes,
+        workers,
+        missing,
+    }
+}

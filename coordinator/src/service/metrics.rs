@@ -1,0 +1,177 @@
+//! What is counted: told from the machine before and after every event.
+
+use std::collections::BTreeMap;
+
+use ziggurat_rpc::proto::JobState as State;
+use ziggurat_telemetry::{CoordinatorMetrics, FailureKind as Failed, JobState, raise};
+
+use super::status;
+use crate::machine::{
+    Answer, Counters, Doing, Event, FailureKind, JobId, Machine, Phase, Refusal, StepId, Time,
+};
+
+/// Keeps the metrics up to date.
+pub struct Meter {
+    metrics: CoordinatorMetrics,
+    /// Supersteps and interval sweeps of the attempts under way, as they were last seen.
+    seen: BTreeMap<StepId, (u32, u32)>,
+    /// Counters of jobs when they were first seen.
+    bases: BTreeMap<JobId, Counters>,
+    /// Workers that have metrics, by name, and when they were last heard of.
+    workers: BTreeMap<String, Time>,
+}
+
+/// What an event is about, before the machine handles it.
+pub enum Before {
+    /// A report on a step, and since when its members have been saving which epoch.
+    Report(StepId, Option<(u32, Time)>),
+    /// Time passes.
+    Tick,
+    /// Anything else.
+    Other,
+}
+
+impl Meter {
+    pub fn new(metrics: CoordinatorMetrics) -> Self {
+        let (seen, bases, workers) = Default::default();
+        Self { metrics, seen, bases, workers }
+    }
+
+    /// Looks at an event before it is handled.
+    pub fn before(&self, machine: &Machine, event: &Event) -> Before {
+        match event {
+            Event::Report(_, report) => {
+                if let Answer::Failed(failure) = &report.answer {
+                    let kind = match failure.kind {
+                        Some(FailureKind::Unreachable(_) | FailureKind::OutOfReach(_)) => {
+                            Failed::Unreachable
+                        }
+                        Some(FailureKind::Damage { .. }) => Failed::Damage,
+                        Some(FailureKind::Cancelled) => Failed::Cancelled,
+                        Some(FailureKind::Unable) | None => Failed::Unable,
+                    };
+                    self.metrics.failures.of(kind).inc();
+                }
+                let saving = machine.attempts().get(&report.step).and_then(|attempt| {
+                    let Doing::Saving { epoch, .. } = attempt.doing else { return None };
+                    Some((epoch, attempt.since))
+                });
+                Before::Report(report.step, saving)
+            }
+            Event::Tick => Before::Tick,
+            Event::Disconnect(session) => {
+                if machine.is_connected(*session) {
+                    self.metrics.failures.of(Failed::Disconnected).inc();
+                }
+                Before::Other
+            }
+            _ => Before::Other,
+        }
+    }
+
+    /// Looks at the machine after an event.
+    pub fn after(&mut self, machine: &Machine, before: Before, now: Time) {
+        match before {
+            Before::Report(step, saving) => {
+                self.count(machine, step);
+                let checkpoint =
+                    machine.records().steps.get(&step).and_then(|step| step.checkpoint.as_ref());
+                if let Some((epoch, since)) = saving
+                    && checkpoint.is_some_and(|checkpoint| checkpoint.epoch == epoch)
+                {
+                    let seconds = now.saturating_sub(since).as_secs_f64();
+                    self.metrics.checkpoint.observe(seconds);
+                }
+            }
+            Before::Tick => {
+                self.look_at_jobs(machine);
+                self.look_at_workers(machine);
+            }
+            Before::Other => {}
+        }
+    }
+
+    /// The machine ended a connection.
+    pub fn closed(&self, refusal: &Refusal) {
+        let kind = match refusal {
+            Refusal::Silent => Failed::Lease,
+            _ => Failed::Refused,
+        };
+        self.metrics.failures.of(kind).inc();
+    }
+
+    /// Counts what was done for a step.
+    fn count(&mut self, machine: &Machine, step: StepId) {
+        let Some(attempt) = machine.attempts().get(&step) else {
+            self.seen.remove(&step);
+            return;
+        };
+        let labels = (step.job.0, (step.tier.just_moved, step.tier.to_move));
+        let statistics = attempt.course.statistics();
+        let sweeps = attempt.course.proof().map_or(0, |proof| proof.sweeps());
+        let now = (statistics.supersteps, sweeps);
+        let seen = self.seen.insert(step, now).unwrap_or(now);
+        self.metrics.supersteps.of(labels).inc_by(now.0.saturating_sub(seen.0).into());
+        self.metrics.interval_sweeps.of(labels).inc_by(now.1.saturating_sub(seen.1).into());
+        self.metrics.residual.of(labels).set(statistics.residual);
+        let halo: u64 = attempt.members.iter().map(|member| member.halo_positions).sum();
+        self.metrics.halo_positions.of(labels).set(halo as i64);
+    }
+
+    fn look_at_jobs(&mut self, machine: &Machine) {
+        let mut counts = BTreeMap::from(JobState::ALL.map(|state| (state as u8, (state, 0))));
+        for (&id, job) in &machine.records().jobs {
+            let state = match status::state(machine, id) {
+                State::Queued | State::Unspecified => JobState::Queued,
+                State::Running => JobState::Running,
+                State::Paused => JobState::Paused,
+                State::Solved => JobState::Solved,
+                State::Failed => JobState::Failed,
+                State::Cancelled => JobState::Cancelled,
+            };
+            counts.entry(state as u8).or_insert((state, 0)).1 += 1;
+            if matches!(job.phase, Phase::Active | Phase::Paused) {
+                let now = status::counters(machine, id);
+                let base = *self.bases.entry(id).or_insert(now);
+                let metrics = &self.metrics;
+                raise(
+                    &metrics.swept_positions.of(id.0),
+                    now.swept_positions - base.swept_positions,
+                );
+                raise(&metrics.exchanged.of(id.0), now.exchanged_bytes - base.exchanged_bytes);
+                raise(
+                    &metrics.exchanged_positions.of(id.0),
+                    now.exchanged_positions - base.exchanged_positions,
+                );
+            } else if self.bases.remove(&id).is_some() {
+                self.metrics.forget_job(id.0);
+                self.seen.retain(|step, _| step.job != id);
+            }
+        }
+        for (state, count) in counts.into_values() {
+            self.metrics.jobs.of(state).set(count);
+        }
+        let waiting = machine.attempts().values().map(|attempt| attempt.awaited().count());
+        self.metrics.orders_waiting.set(waiting.sum::<usize>() as i64);
+    }
+
+    fn look_at_workers(&mut self, machine: &Machine) {
+        let mut here = BTreeMap::new();
+        for connected in machine.connected() {
+            let name = connected.registration.name.as_str();
+            let (budget, resident) =
+                (connected.registration.memory_bytes, connected.resources.resident_bytes);
+            self.metrics.worker_memory_budget.of(name).set(budget as i64);
+            self.metrics.worker_memory_resident.of(name).set(resident as i64);
+            if self.workers.get(name) != Some(&connected.last_heard) {
+                self.metrics.lease_age.of(name).renew();
+            }
+            here.insert(name.to_owned(), connected.last_heard);
+        }
+        for gone in self.workers.keys().filter(|name| !here.contains_key(*name)) {
+            self.metrics.forget_worker(gone);
+        }
+        self.metrics.workers_connected.set(here.len() as i64);
+        self.workers = here;
+    }
+}

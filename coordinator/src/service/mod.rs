@@ -1,0 +1,171 @@
+//! The coordinator as a process: the machine, its records, its two services and its metrics.
+
+mod actor;
+mod control;
+mod convert;
+mod jobs;
+mod metrics;
+mod planning;
+mod records;
+mod status;
+
+use std::{future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use ziggurat_rpc::{RpcError, Security};
+use ziggurat_store::StoreError;
+use ziggurat_telemetry::{BindError, CoordinatorMetrics, Health, Registry};
+
+use self::{actor::Actor, control::ControlService, jobs::JobsService, records::Saved};
+use crate::machine::Limits;
+
+/// How a coordinator runs.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Where it listens.
+    pub listen: SocketAddr,
+    /// The directory of its records; made if there is none.
+    pub dir: PathBuf,
+    /// Who may speak with it.
+    pub security: Security,
+    /// Whether it may be reached by others without that.
+    pub insecure: bool,
+    /// A worker of which nothing was heard for so long is lost.
+    pub lease: Duration,
+    /// What a lost worker alone had is computed again after so long.
+    pub lost_after: Duration,
+    /// Steps with fewer positions are one worker's.
+    pub whole_step_positions: u64,
+    /// Where metrics are served, if anywhere.
+    pub metrics: Option<SocketAddr>,
+}
+
+impl Options {
+    /// With leases of ten seconds, ten minutes of patience, no security and no metrics.
+    pub fn new(listen: SocketAddr, dir: PathBuf) -> Self {
+        let (lease, lost_after) = (Duration::from_secs(10), Duration::from_secs(600));
+        let (security, insecure, metrics) = (Security::Open, false, None);
+        let Limits { whole_step_positions, .. } = Limits::new(lease, lost_after);
+        Self {
+            listen,
+            dir,
+            security,
+            insecure,
+            lease,
+            lost_after,
+            whole_step_positions,
+            metrics,
+        }
+    }
+}
+
+/// Why a coordinator does not start, or stops.
+#[derive(Debug, Error)]
+pub enum CoordinatorError {
+    /// It cannot listen.
+    #[error(transparent)]
+    Rpc(#[from] RpcError),
+    /// It cannot serve metrics.
+    #[error(transparent)]
+    Metrics(#[from] BindError),
+    /// Its records cannot be read or written.
+    #[error("the coordinator's records: {0}")]
+    Store(#[from] StoreError),
+    /// Its records are of another version.
+    #[error(
+        "{} was written by another version (format {found}, ranking {encoder}); \
+         use that version of ziggurat, or another directory", .dir.display()
+    )]
+    OtherVersion {
+        /// The directory.
+        dir: PathBuf,
+        /// The version of its records.
+        found: u32,
+        /// The version of its ranking of positions.
+        encoder: u32,
+    },
+    /// Connections end.
+    #[error("the coordinator cannot serve: {0}")]
+    Serve(#[from] tonic::transport::Error),
+    /// Connections cannot be waited for.
+    #[error("the coordinator cannot wait for connections: {0}")]
+    Listen(#[from] io::Error),
+    /// A part of it stopped.
+    #[error("the coordinator stopped: {0}; this is a bug, please report it")]
+    Stopped(String),
+}
+
+/// Between two looks at the clock.
+const TICK: Duration = Duration::from_millis(250);
+
+/// How long open calls may go on when the coordinator ends.
+const GOODBYE: Duration = Duration::from_millis(500);
+
+/// Runs a coordinator until `shutdown`. Its workers then wait for it to come back.
+///
+/// # Errors
+/// If it cannot listen, or its records cannot be read or written.
+pub async fn run(
+    options: Options,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), CoordinatorError> {
+    let bound = ziggurat_rpc::bind(options.listen, &options.security, options.insecure)?;
+    let mut registry = Registry::default();
+    let metrics = CoordinatorMetrics::new(&mut registry);
+    let health = Arc::new(Health::starting("the records are being read"));
+    let ended = CancellationToken::new();
+    let _end = ended.clone().drop_guard();
+    if let Some(address) = options.metrics {
+        let listener = ziggurat_telemetry::bind(address, options.insecure).await?;
+        let serve = ziggurat_telemetry::serve(listener, registry, health.clone());
+        tokio::spawn(ended.clone().run_until_cancelled_owned(serve));
+    }
+    let dir = options.dir.clone();
+    let (saved, records) = off_the_runtime(move || Saved::open(&dir)).await??;
+    let Options { lease, lost_after, whole_step_positions, .. } = options;
+    let limits = Limits { lease, lost_after, whole_step_positions };
+    let (actor, handle) = Actor::new(saved, records, limits, metrics);
+    let mut acting = tokio::task::spawn_blocking(move || actor.run());
+    let ticks = handle.clone();
+    tokio::spawn(ended.clone().run_until_cancelled_owned(async move {
+        let mut interval = tokio::time::interval(TICK);
+        interval.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        loop {
+            interval.tick().await;
+            ticks.tick();
+        }
+    }));
+    let address = bound.address();
+    let control = ControlService::new(handle.clone(), options.lease, ended.clone());
+    let jobs = JobsService::new(handle.clone(), ended.clone());
+    let serving = ziggurat_rpc::server(&options.security)
+        .add_service(ziggurat_rpc::control(control))
+        .add_service(ziggurat_rpc::jobs(jobs))
+        .serve_with_incoming_shutdown(bound.incoming()?, ended.clone().cancelled_owned());
+    let mut serving = tokio::spawn(serving);
+    health.ready();
+    tracing::info!(%address, dir = %options.dir.display(), "the coordinator listens");
+    let stopped = |what: tokio::task::JoinError| CoordinatorError::Stopped(what.to_string());
+    tokio::select! {
+        () = shutdown => {}
+        acted = &mut acting => return acted.map_err(stopped)?,
+        served = &mut serving => served.map_err(stopped)??,
+    }
+    health.not_ready("it is shutting down");
+    ended.cancel();
+    if tokio::time::timeout(GOODBYE, &mut serving).await.is_err() {
+        serving.abort();
+    }
+    handle.stop().await;
+    drop(handle);
+    acting.await.map_err(stopped)?
+}
+
+/// Does work that would hold the async runtime up.
+async fn off_the_runtime<T: Send + 'static>(
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, CoordinatorError> {
+    let stopped = |what: tokio::task::JoinError| CoordinatorError::Stopped(what.to_string());
+    tokio::task::spawn_blocking(work).await.map_err(stopped)
+}

@@ -1,0 +1,144 @@
+//! The machine's records on disk.
+//!
+//! An entry for each record, and an index of those that no other names. All that an event changes is one
+//! synced write.
+
+use std::{
+    collections::BTreeSet,
+    hash::{BuildHasher, RandomState},
+    path::{Path, PathBuf},
+};
+
+use serde::{Deserialize, Serialize};
+use ziggurat_encoding::Encoding;
+use ziggurat_store::{
+    LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Store, StoreError, StoreOptions,
+};
+
+use super::CoordinatorError;
+use crate::machine::{JobId, Key, Records, StepId, WorkerId};
+
+/// The version of what is written down.
+const FORMAT: u32 = 1;
+
+/// Whose stores they are: those of coordinators.
+const OWNER: u64 = 0x5a49_4747_434f_4f52;
+
+const INDEX: &str = "index";
+
+/// Which records there are. Steps are named by their jobs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+struct Index {
+    format: u32,
+    encoder: u32,
+    /// The cluster's identity.
+    cluster: String,
+    jobs: BTreeSet<JobId>,
+    workers: BTreeSet<WorkerId>,
+}
+
+/// Records that are on disk.
+pub struct Saved {
+    store: Store,
+    index: Index,
+}
+
+impl Saved {
+    /// Opens the records in a directory, or begins with none.
+    pub fn open(dir: &Path) -> Result<(Self, Records), CoordinatorError> {
+        let options = StoreOptions {
+            owner: OWNER,
+            memory_budget_bytes: LEAST_MEMORY_BUDGET_BYTES,
+            reads: Reads::Direct,
+        };
+        let path: PathBuf = dir.join("store");
+        let none = Index {
+            format: FORMAT,
+            encoder: Encoding::VERSION,
+            cluster: format!("{:016x}", RandomState::new().hash_one(std::process::id())),
+            jobs: BTreeSet::new(),
+            workers: BTreeSet::new(),
+        };
+        let store = match Store::open(&path, &options) {
+            Err(StoreError::Missing { .. }) => Store::create(&path, &options)?,
+            opened => opened?,
+        };
+        let index = match store.get_state(INDEX)? {
+            Some(index) => index,
+            None => {
+                let mut batch = StateBatch::new();
+                batch.put(INDEX, &none).expect("an index is JSON");
+                store.put_state(batch)?;
+                none
+            }
+        };
+        if (index.format, index.encoder) != (FORMAT, Encoding::VERSION) {
+            let Index { format: found, encoder, .. } = index;
+            return Err(CoordinatorError::OtherVersion { dir: dir.to_owned(), found, encoder });
+        }
+        let mut records = Records::default();
+        for &id in &index.jobs {
+            let Some(job) = store.get_state::<crate::machine::JobRecord>(&name(Key::Job(id)))?
+            else {
+                continue;
+            };
+            for size in &job.steps {
+                let step = StepId { job: id, tier: size.tier };
+                if let Some(record) = store.get_state(&name(Key::Step(step)))? {
+                    records.steps.insert(step, record);
+                }
+            }
+            records.jobs.insert(id, job);
+        }
+        for &id in &index.workers {
+            if let Some(worker) = store.get_state(&name(Key::Worker(id)))? {
+                records.workers.insert(id, worker);
+            }
+        }
+        Ok((Self { store, index }, records))
+    }
+
+    /// The cluster's identity, which the disk keeps: 16 hexadecimal digits.
+    pub fn cluster(&self) -> &str {
+        &self.index.cluster
+    }
+
+    /// Writes down what changed: it is on disk when this returns.
+    pub fn write(&mut self, changed: &BTreeSet<Key>, records: &Records) -> Result<(), StoreError> {
+        if changed.is_empty() {
+            return Ok(());
+        }
+        let mut batch = StateBatch::new();
+        for &key in changed {
+            match key {
+                Key::Job(id) => {
+                    self.index.jobs.insert(id);
+                    put(&mut batch, key, records.jobs.get(&id));
+                }
+                Key::Step(id) => put(&mut batch, key, records.steps.get(&id)),
+                Key::Worker(id) => {
+                    self.index.workers.insert(id);
+                    put(&mut batch, key, records.workers.get(&id));
+                }
+            }
+        }
+        batch.put(INDEX, &self.index).expect("an index is JSON");
+        self.store.put_state(batch)
+    }
+}
+
+fn put<T: Serialize>(batch: &mut StateBatch, key: Key, record: Option<&T>) {
+    match record {
+        Some(record) => batch.put(&name(key), record).expect("records are JSON"),
+        None => batch.delete(&name(key)),
+    }
+}
+
+/// What an entry is called.
+fn name(key: Key) -> String {
+    match key {
+        Key::Job(id) => format!("jobs/{id}"),
+        Key::Step(StepId { job, tier }) => format!("steps/{job}/{tier}"),
+        Key::Worker(id) => format!("workers/{id}"),
+    }
+}

@@ -1,0 +1,180 @@
+//! What there is to say about jobs, steps and workers.
+
+use ziggurat_rpc::{
+    convert::identity_text,
+    proto::{
+        ClusterStatus, JobState, JobStatus, LocateReply, LocatedStep, StepState, StepStatus,
+        WorkerStatus,
+    },
+};
+
+use super::convert;
+use crate::machine::{Connected, Counters, JobId, Machine, Phase, StepId, Time, WorkerId};
+
+/// A job, with its steps and all workers; `None` if there is none.
+pub fn cluster(machine: &Machine, id: JobId, now: Time) -> Option<ClusterStatus> {
+    let job = job(machine, id)?;
+    let sizes = &machine.records().jobs[&id].steps;
+    let steps = sizes.iter().map(|size| {
+        let status = StepStatus {
+            step: Some(size.tier.into()),
+            positions: size.positions,
+            shards: size.shards,
+            ..StepStatus::default()
+        };
+        step(machine, StepId { job: id, tier: size.tier }, status)
+    });
+    Some(ClusterStatus { job: Some(job), steps: steps.collect(), workers: workers(machine, now) })
+}
+
+/// A job, without its steps.
+pub fn job(machine: &Machine, id: JobId) -> Option<JobStatus> {
+    let record = machine.records().jobs.get(&id)?;
+    let solved = record.steps.iter().filter(|size| {
+        let step = StepId { job: id, tier: size.tier };
+        machine.records().steps.get(&step).is_some_and(|step| step.solution().is_some())
+    });
+    let (solved_steps, solved_positions) =
+        solved.fold((0, 0), |(steps, positions), size| (steps + 1, positions + size.positions));
+    let counters = counters(machine, id);
+    Some(JobStatus {
+        job: id.0,
+        name: record.name.clone(),
+        state: state(machine, id).into(),
+        message: machine.why_waiting(id),
+        spec: Some(convert::spec(&record.spec)),
+        positions: record.steps.iter().map(|size| size.positions).sum(),
+        solved_positions,
+        steps: record.steps.len() as u32,
+        solved_steps,
+        submitted: record.submitted.as_secs_f64(),
+        ended: record.ended.map_or(0.0, |ended| ended.as_secs_f64()),
+        seconds: counters.seconds,
+        exchanged_bytes: counters.exchanged_bytes,
+        exchanged_positions: counters.exchanged_positions,
+        swept_positions: counters.swept_positions,
+    })
+}
+
+/// What was done for a job, up to now.
+pub fn counters(machine: &Machine, id: JobId) -> Counters {
+    let mut counters = machine.records().jobs[&id].counters;
+    let attempts = machine.attempts().iter().filter(|(step, _)| step.job == id);
+    attempts.for_each(|(_, attempt)| counters.add(attempt.counters));
+    counters.seconds += machine.working_seconds(id);
+    counters
+}
+
+/// The state of a job, which is queued until its first attempt.
+pub fn state(machine: &Machine, id: JobId) -> JobState {
+    let records = machine.records();
+    match records.jobs[&id].phase {
+        Phase::Active => match records.steps.keys().any(|step| step.job == id) {
+            true => JobState::Running,
+            false => JobState::Queued,
+        },
+        Phase::Paused => JobState::Paused,
+        Phase::Solved => JobState::Solved,
+        Phase::Failed => JobState::Failed,
+        Phase::Cancelled => JobState::Cancelled,
+    }
+}
+
+fn step(machine: &Machine, id: StepId, mut status: StepStatus) -> StepStatus {
+    let record = machine.records().steps.get(&id);
+    let checkpoint = record.and_then(|record| record.checkpoint.as_ref());
+    let attempt = machine.attempts().get(&id);
+    let solved = record.is_some_and(|record| record.solution().is_some());
+    let state = match attempt {
+        _ if solved => StepState::Solved,
+        Some(_) => StepState::Running,
+        None => StepState::Waiting,
+    };
+    let course = attempt.map(|attempt| &attempt.course);
+    if let Some(course) = course.or(checkpoint.map(|checkpoint| &checkpoint.course)) {
+        status = status.with_statistics(course.statistics());
+        status.interval_sweeps = course.proof().map_or(0, |proof| proof.sweeps());
+    }
+    let at = attempt.map(|attempt| {
+        attempt.members.iter().map(|member| member.worker).collect::<Vec<WorkerId>>()
+    });
+    let have = checkpoint.map(|checkpoint| checkpoint.owners.clone());
+    let workers = at.or(have).unwrap_or_default();
+    StepStatus {
+        state: state.into(),
+        epoch: checkpoint.map_or(0, |checkpoint| checkpoint.epoch),
+        attempt: record.map_or(0, |record| record.last_attempt),
+        workers: workers.into_iter().map(|worker| machine.name_of(worker)).collect(),
+        ..status
+    }
+}
+
+/// All workers: those that are connected, then those that are away and have something.
+pub fn workers(machine: &Machine, now: Time) -> Vec<WorkerStatus> {
+    let here = machine.connected().map(|connected| connected_worker(machine, connected, now));
+    let away = machine.records().workers.iter().filter(|&(&id, _)| {
+        machine.connection(id).is_none()
+            && machine.records().steps.values().any(|step| {
+                let has = |checkpoint: &crate::machine::Checkpoint| checkpoint.shards_of(id) > 0;
+                step.checkpoint.as_ref().is_some_and(has)
+            })
+    });
+    let away = away.map(|(&id, record)| WorkerStatus {
+        worker: identity_text(id.0),
+        name: record.name.clone(),
+        address: record.address.clone(),
+        positions_per_second: record.positions_per_second.unwrap_or(0.0),
+        silent_seconds: now.saturating_sub(machine.heard(id)).as_secs_f64(),
+        ..WorkerStatus::default()
+    });
+    here.chain(away).collect()
+}
+
+fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> WorkerStatus {
+    let registration = &connected.registration;
+    let worker = registration.worker;
+    let at = machine.attempts().iter().find_map(|(step, attempt)| {
+        attempt.place_of(worker).map(|place| (step, attempt.members[place].shards))
+    });
+    WorkerStatus {
+        worker: identity_text(worker.0),
+        name: registration.name.clone(),
+        address: registration.address.clone(),
+        connected: true,
+        draining: connected.draining.is_some(),
+        cores: registration.cores,
+        memory_bytes: registration.memory_bytes,
+        resident_bytes: connected.resources.resident_bytes,
+        disk_bytes: registration.disk_bytes,
+        free_disk_bytes: connected.resources.free_disk_bytes,
+        positions_per_second: connected.positions_per_second.unwrap_or(0.0),
+        job: at.map_or(0, |(step, _)| step.job.0),
+        step: at.map(|(step, _)| step.tier.into()),
+        shards: at.map_or(0, |(_, shards)| shards),
+        silent_seconds: now.saturating_sub(connected.last_heard).as_secs_f64(),
+    }
+}
+
+/// Where the values of a job are; `None` if it is not solved.
+pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
+    let job = machine.records().jobs.get(&id).filter(|job| job.phase == Phase::Solved)?;
+    let step = |size: &crate::machine::StepSize| {
+        let step = StepId { job: id, tier: size.tier };
+        let solution = machine.records().steps.get(&step)?.solution()?;
+        let at = convert::checkpoint(&machine.place(solution));
+        let located = LocatedStep {
+            step: Some(size.tier.into()),
+            epoch: at.epoch,
+            peers: at.peers,
+            runs: at.runs,
+            stored: at.stored,
+            ..LocatedStep::default()
+        };
+        Some(located.with_statistics(solution.course.statistics()))
+    };
+    Some(LocateReply {
+        spec: Some(convert::spec(&job.spec)),
+        steps: job.steps.iter().map(step).collect::<Option<_>>()?,
+        encoder: ziggurat_encoding::Encoding::VERSION,
+    })
+}

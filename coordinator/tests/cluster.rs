@@ -1,0 +1,381 @@
+//! The coordinator as a process has it, over real connections, with workers that sweep nothing: they report
+//! residuals that fall, and proofs that hold.
+
+use std::{
+    collections::BTreeMap,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+use tokio::{sync::mpsc, sync::oneshot, task::JoinHandle, time::timeout};
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Code, Streaming};
+use ziggurat_coordinator::{CoordinatorError, Options, run};
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_kernel::{Growth, Order, Outcome, Precision, Settings, shards};
+use ziggurat_rpc::{
+    ControlClient, JobsClient, PROTOCOL, Security, connect_now, control_client,
+    convert::{Answer, Job, Task, identity_text, owners, required},
+    jobs_client,
+    proto::{
+        Assign, Drain, FromWorker, Heartbeat, JobRequest, JobState, ListRequest, Register, Report,
+        SubmitRequest, ToWorker, from_worker, to_worker,
+    },
+};
+
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// A coordinator in this process.
+struct Coordinator {
+    address: SocketAddr,
+    metrics: SocketAddr,
+    stop: oneshot::Sender<()>,
+    ran: JoinHandle<Result<(), CoordinatorError>>,
+}
+
+/// A port that is free.
+fn free() -> SocketAddr {
+    std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap()
+}
+
+impl Coordinator {
+    async fn start(dir: &Path) -> Self {
+        let (address, metrics) = (free(), free());
+        let options = Options {
+            lease: Duration::from_secs(2),
+            metrics: Some(metrics),
+            ..Options::new(address, PathBuf::from(dir))
+        };
+        let (stop, stopped) = oneshot::channel();
+        let ran = tokio::spawn(run(options, async {
+            let _ = stopped.await;
+        }));
+        let coordinator = Self { address, metrics, stop, ran };
+        timeout(PATIENCE, async {
+            while coordinator.connect().await.is_none() {
+                tokio::time::sleep(Duration::from_millis(20)).await;
+            }
+        })
+        .await
+        .expect("the coordinator starts");
+        coordinator
+    }
+
+    async fn connect(&self) -> Option<ziggurat_rpc::Connection> {
+        connect_now(&self.address.to_string(), &Security::Open, PATIENCE).await.ok()
+    }
+
+    async fn jobs(&self) -> JobsClient {
+        jobs_client(self.connect().await.expect("it listens"))
+    }
+
+    async fn control(&self) -> ControlClient {
+        control_client(self.connect().await.expect("it listens"))
+    }
+
+    /// A page of the port for metrics.
+    async fn page(&self, path: &str) -> String {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let mut stream = tokio::net::TcpStream::connect(self.metrics).await.unwrap();
+        let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n");
+        stream.write_all(request.as_bytes()).await.unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).await.unwrap();
+        page
+    }
+
+    async fn stop(self) {
+        self.stop.send(()).unwrap();
+        timeout(PATIENCE, self.ran).await.expect("it stops").unwrap().unwrap();
+    }
+}
+
+fn encoding() -> Encoding {
+    let pieces = Overrides { pieces: Some(2), ..Overrides::default() };
+    Encoding::new(&Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap()).unwrap()
+}
+
+fn settings() -> Settings {
+    Settings { shard_positions: Some(500), ..Settings::new(Precision::F64) }
+}
+
+fn submission(key: &str) -> SubmitRequest {
+    let job = Job::new(encoding().ruleset().clone(), &settings());
+    SubmitRequest {
+        spec: Some((&job).into()),
+        name: "a small game".to_owned(),
+        key: key.to_owned(),
+        checkpoint_seconds: 0.05,
+    }
+}
+
+/// A worker that sweeps nothing.
+struct Worker {
+    to_coordinator: mpsc::Sender<FromWorker>,
+    from_coordinator: Streaming<ToWorker>,
+    /// Supersteps of each step.
+    sweeps: BTreeMap<Tier, i32>,
+    /// The ranges of its own shards, in the attempt it is in.
+    ranges: Vec<u32>,
+}
+
+impl Worker {
+    async fn connect(coordinator: &Coordinator, name: &str, identity: u64) -> Self {
+        Self::try_connect(coordinator, register(name, identity)).await.unwrap()
+    }
+
+    async fn try_connect(
+        coordinator: &Coordinator,
+        register: Register,
+    ) -> Result<Self, tonic::Status> {
+        let (to_coordinator, messages) = mpsc::channel(64);
+        let message = Some(from_worker::Message::Register(register));
+        to_coordinator.send(FromWorker { message }).await.unwrap();
+        let mut control = coordinator.control().await;
+        let stream = control.work(ReceiverStream::new(messages)).await?;
+        let from_coordinator = stream.into_inner();
+        let (sweeps, ranges) = Default::default();
+        let mut worker = Self { to_coordinator, from_coordinator, sweeps, ranges };
+        let first = worker.from_coordinator.message().await?.unwrap().message.unwrap();
+        assert!(matches!(first, to_worker::Message::Welcome(_)), "{first:?}");
+        Ok(worker)
+    }
+
+    async fn say(&self, message: from_worker::Message) {
+        let _ = self.to_coordinator.send(FromWorker { message: Some(message) }).await;
+    }
+
+    /// Does what it is told until it is told something else, which is returned; `None` when the connection ends.
+    async fn work(&mut self) -> Option<to_worker::Message> {
+        let mut beats = tokio::time::interval(Duration::from_millis(500));
+        loop {
+            let message = tokio::select! {
+                message = self.from_coordinator.message() => message.ok()??.message?,
+                _ = beats.tick() => {
+                    self.say(from_worker::Message::Heartbeat(Heartbeat::default())).await;
+                    continue;
+                }
+            };
+            match message {
+                to_worker::Message::Assign(assign) => self.prepare(assign).await,
+                to_worker::Message::Order(order) => self.obey(order).await,
+                to_worker::Message::Heard(_)
+                | to_worker::Message::Commit(_)
+                | to_worker::Message::Abandon(_) => {}
+                other => return Some(other),
+            }
+        }
+    }
+
+    async fn prepare(&mut self, assign: Assign) {
+        let tier: Tier = required(assign.step, "step").unwrap();
+        let shards = shards(&encoding(), &settings(), tier);
+        let owners = owners(&assign.shares, shards.len(), assign.members.len()).unwrap();
+        let mut place = 0;
+        self.ranges.clear();
+        for (shard, owner) in shards.iter().zip(owners) {
+            let ranges = 1 + u32::from(shard.ranges.1.is_some());
+            if owner == assign.member {
+                self.ranges.extend(place..place + ranges);
+            }
+            place += ranges;
+        }
+        if assign.checkpoint.is_none() {
+            self.sweeps.insert(tier, 0);
+        }
+        let answer = Answer::Prepared { halo_positions: 7 };
+        self.report(assign.job, tier, assign.attempt, 0, answer).await;
+    }
+
+    async fn obey(&mut self, order: ziggurat_rpc::proto::Order) {
+        let tier: Tier = required(order.step, "step").unwrap();
+        let outcome = match Task::try_from(order.task.unwrap()).unwrap() {
+            Task::Order(Order::Sweep { .. }) => {
+                let sweeps = self.sweeps.entry(tier).or_default();
+                *sweeps += 1;
+                Outcome::Swept(0.3_f64.powi(*sweeps))
+            }
+            Task::Order(Order::Measure) => {
+                let products = |i: usize| std::array::from_fn(|j| f64::from(u8::from(i == j)));
+                let ranges = self.ranges.iter();
+                Outcome::Measured(ranges.map(|&at| (at, std::array::from_fn(products))).collect())
+            }
+            Task::Order(Order::Prove(_)) => Outcome::Proved(Growth { largest: 1, grew: false }),
+            Task::Order(Order::Extrapolate { .. } | Order::Widen) | Task::Save { .. } => {
+                Outcome::Done
+            }
+        };
+        // Slow enough for checkpoints on the way.
+        tokio::time::sleep(Duration::from_millis(5)).await;
+        self.report(order.job, tier, order.attempt, order.order, outcome.into()).await;
+    }
+
+    async fn report(&self, job: u64, tier: Tier, attempt: u32, order: u32, answer: Answer) {
+        let report = Report {
+            job,
+            step: Some(tier.into()),
+            attempt,
+            order,
+            seconds: 0.001,
+            positions: 1000,
+            sent_bytes: 3,
+            sent_positions: 7,
+            outcome: Some(answer.into()),
+        };
+        self.say(from_worker::Message::Report(report)).await;
+    }
+
+    /// Works aside, until the connection ends or it is released.
+    fn start(mut self) -> JoinHandle<Option<to_worker::Message>> {
+        tokio::spawn(async move { self.work().await })
+    }
+}
+
+fn register(name: &str, identity: u64) -> Register {
+    Register {
+        protocol: PROTOCOL,
+        encoder: Encoding::VERSION,
+        program: "test".to_owned(),
+        worker: identity_text(identity),
+        name: name.to_owned(),
+        address: "127.0.0.1:9".to_owned(),
+        cores: 2,
+        memory_bytes: 1 << 30,
+        disk_bytes: 1 << 30,
+        checkpoint_store: false,
+    }
+}
+
+/// Watches a job until it ends. Returns its last state, and how many messages there were.
+async fn watch(coordinator: &Coordinator, job: u64) -> (JobState, usize) {
+    let mut jobs = coordinator.jobs().await;
+    let mut watch = jobs.watch(JobRequest { job }).await.unwrap().into_inner();
+    let (mut state, mut messages) = (JobState::Unspecified, 0);
+    while let Some(status) = timeout(PATIENCE, watch.message()).await.unwrap().unwrap() {
+        (state, messages) = (status.job.unwrap().state(), messages + 1);
+    }
+    (state, messages)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_job_is_planned_submitted_watched_solved_and_located() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let plan = jobs.plan(submission("")).await.unwrap().into_inner();
+    assert_eq!(plan.positions, encoding().undecided());
+    assert!(plan.missing[0].contains("no worker is connected"), "{:?}", plan.missing);
+    let job = jobs.submit(submission("once")).await.unwrap().into_inner().job;
+    let again = jobs.submit(submission("once")).await.unwrap().into_inner().job;
+    assert_eq!((job, again), (1, 1));
+    let status = jobs.status(JobRequest { job }).await.unwrap().into_inner().job.unwrap();
+    assert_eq!(status.state(), JobState::Queued);
+    assert!(status.message.contains("none is connected"), "{}", status.message);
+    let refused = jobs.locate(JobRequest { job }).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+
+    for (name, identity) in [("one", 1), ("two", 2)] {
+        Worker::connect(&coordinator, name, identity).await.start();
+    }
+    let (state, messages) = watch(&coordinator, job).await;
+    assert_eq!(state, JobState::Solved);
+    assert!(messages > 1);
+    let located = jobs.locate(JobRequest { job }).await.unwrap().into_inner();
+    assert_eq!(located.steps.len(), 3);
+    assert!(located.steps.iter().all(|step| step.bound > 0.0 && !step.peers.is_empty()));
+    let page = coordinator.page("/metrics").await;
+    assert!(page.contains("ziggurat_coordinator_workers_connected 2"), "{page}");
+    assert!(coordinator.page("/readyz").await.contains("ready"));
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    let mut worker = Worker::connect(&coordinator, "one", 1).await;
+    let _ = timeout(Duration::from_millis(200), worker.work()).await;
+    coordinator.stop().await;
+
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let all = jobs.list(ListRequest {}).await.unwrap().into_inner().jobs;
+    assert_eq!(all.len(), 1);
+    assert_eq!((all[0].job, all[0].state()), (job, JobState::Running));
+    let sweeps = worker.sweeps;
+    worker = Worker::connect(&coordinator, "one", 1).await;
+    worker.sweeps = sweeps;
+    worker.start();
+    assert_eq!(watch(&coordinator, job).await.0, JobState::Solved);
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_worker_is_lost_and_one_that_drains_is_released() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut silent = Worker::connect(&coordinator, "silent", 1).await;
+    let twin = Worker::try_connect(&coordinator, register("other", 1)).await;
+    assert_eq!(twin.err().unwrap().code(), Code::AlreadyExists);
+    let ended = timeout(PATIENCE, silent.from_coordinator.message()).await.unwrap();
+    assert_eq!(ended.unwrap_err().code(), Code::DeadlineExceeded);
+
+    let mut jobs = coordinator.jobs().await;
+    jobs.submit(submission("")).await.unwrap();
+    let worker = Worker::connect(&coordinator, "leaving", 2).await;
+    let to_coordinator = worker.to_coordinator.clone();
+    let working = worker.start();
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    let message = Some(from_worker::Message::Drain(Drain {}));
+    to_coordinator.send(FromWorker { message }).await.unwrap();
+    let last = timeout(PATIENCE, working).await.unwrap().unwrap();
+    assert!(matches!(last, Some(to_worker::Message::Released(_))), "{last:?}");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn jobs_are_paused_resumed_and_cancelled() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    let request = JobRequest { job };
+    let paused = jobs.pause(request).await.unwrap().into_inner();
+    assert_eq!(paused.state(), JobState::Paused);
+    let resumed = jobs.resume(request).await.unwrap().into_inner();
+    assert_ne!(resumed.state(), JobState::Paused);
+    let mut worker = Worker::connect(&coordinator, "one", 1).await;
+    let cancelled = jobs.cancel(request).await.unwrap().into_inner();
+    assert_eq!(cancelled.state(), JobState::Cancelled);
+    let told = timeout(PATIENCE, worker.work()).await.unwrap();
+    assert!(matches!(told, Some(to_worker::Message::Forget(ref forget)) if forget.job == job));
+    let refused = jobs.resume(request).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    let unknown = jobs.status(JobRequest { job: 17 }).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::NotFound);
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_makes_no_sense_is_refused_and_changes_nothing() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let other = Register { encoder: Encoding::VERSION + 1, ..register("one", 1) };
+    let refused = Worker::try_connect(&coordinator, other).await.err().unwrap();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    let mut jobs = coordinator.jobs().await;
+    let mut wrong = submission("");
+    wrong.spec.as_mut().unwrap().ruleset = "path = 3".to_owned();
+    let refused = jobs.submit(wrong).await.unwrap_err();
+    assert_eq!(refused.code(), Code::InvalidArgument);
+
+    // Reports on what nobody was asked.
+    let worker = Worker::connect(&coordinator, "one", 1).await;
+    worker.report(1, Tier::new(1, 1), 1, 1, Outcome::Swept(0.0).into()).await;
+    assert!(jobs.list(ListRequest {}).await.unwrap().into_inner().jobs.is_empty());
+    coordinator.stop().await;
+}

@@ -1,0 +1,56 @@
+//! Writing files so that they survive a power loss, whole or not at all.
+
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    path::Path,
+};
+
+use tempfile::{Builder, NamedTempFile};
+
+/// What a file is called while it is written; what is left over of one that never was goes with its epoch.
+pub(crate) const UNFINISHED: &str = ".writing-";
+
+/// Whoever deletes an epoch removes directories that are empty, one of which may be ours.
+const TRIES: usize = 5;
+
+/// Writes a file below `root`, with the directories to it. When this returns, it is on disk.
+///
+/// # Errors
+///
+/// Of kind [`io::ErrorKind::AlreadyExists`], if there is one, unless it is to be replaced.
+pub(crate) fn write(root: &Path, name: &str, bytes: &[u8], replace: bool) -> io::Result<()> {
+    let path = root.join(name);
+    let dir = path.parent().unwrap_or(root);
+    let mut file = unfinished(dir)?;
+    file.write_all(bytes)?;
+    file.as_file().sync_all()?;
+    if replace {
+        file.persist(&path)?;
+    } else {
+        file.persist_noclobber(&path)?;
+    }
+    // The name is in its directory, and that one's in the one above.
+    dir.ancestors().take_while(|dir| dir.starts_with(root)).try_for_each(|dir| sync(dir))
+}
+
+/// An empty file in a directory, which is made if there is none.
+fn unfinished(dir: &Path) -> io::Result<NamedTempFile> {
+    let mut builder = Builder::new();
+    builder.prefix(UNFINISHED);
+    // Others read it; how much they may, the umask says.
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let mut tries = 1;
+    loop {
+        match fs::create_dir_all(dir).and_then(|()| builder.tempfile_in(dir)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
+            done => return done,
+        }
+    }
+}
+
+/// Waits until the names in a directory are on disk.
+pub(crate) fn sync(dir: &Path) -> io::Result<()> {
+    File::open(dir)?.sync_all()
+}

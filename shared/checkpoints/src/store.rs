@@ -1,0 +1,359 @@
+//! The store: writing, reading, listing and deleting objects.
+
+use std::{
+    fs, io,
+    path::PathBuf,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use bytes::Bytes;
+use futures::{StreamExt, TryStreamExt};
+use object_store::{
+    Error, ObjectStore, PutMode, PutPayload, WriteMultipart, local::LocalFileSystem, path::Path,
+};
+use tokio::task::spawn_blocking;
+
+use crate::{
+    CheckpointError, Epoch, EpochKey, directory, name, object,
+    place::{self, Place},
+};
+
+/// Objects of more bytes than this are sent in parts: too much to send all again when it fails. A shard of the
+/// default size is smaller.
+const LARGE_BYTES: usize = 64 << 20;
+const PART_BYTES: usize = 16 << 20;
+/// Parts sent at a time.
+const PARTS: usize = 4;
+
+/// A checkpoint store of one cluster, open. Copies are of the same store.
+#[derive(Clone, Debug)]
+pub struct CheckpointStore(Arc<Open>);
+
+#[derive(Debug)]
+struct Open {
+    objects: Arc<dyn ObjectStore>,
+    /// Where that is on disk; nothing if it is a bucket.
+    directory: Option<PathBuf>,
+    /// What goes before all names in `objects`.
+    prefix: Path,
+    /// The URL, for messages.
+    url: String,
+    cluster: String,
+    read_bytes: AtomicU64,
+    written_bytes: AtomicU64,
+}
+
+impl CheckpointStore {
+    /// Opens the checkpoint store of a cluster in a place: `file:///DIRECTORY`, which is made if there is none,
+    /// the plain path of a directory, or `s3://BUCKET/PREFIX`. How to reach a bucket is in the environment:
+    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and so on.
+    /// Clusters that share a place must have different names.
+    ///
+    /// # Errors
+    ///
+    /// If the URL or the cluster's name is none, or the place cannot be reached.
+    pub async fn open(url: &str, cluster: &str) -> Result<Self, CheckpointError> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+        if !(1..=64).contains(&cluster.len()) || !cluster.chars().all(is_part) {
+            return Err(CheckpointError::Cluster { name: cluster.to_owned() });
+        }
+        let refused = |source| objects_error(url.to_owned(), "open", source);
+        let (objects, directory, prefix): (Arc<dyn ObjectStore>, _, _) = match Place::parse(url)? {
+            Place::Directory(dir) => {
+                let dir = made(dir).await.map_err(|source| CheckpointError::System {
+                    object: url.to_owned(),
+                    action: "open",
+                    source,
+                })?;
+                let files = LocalFileSystem::new_with_prefix(&dir).map_err(refused)?;
+                (Arc::new(files.with_automatic_cleanup(true)), Some(dir), Path::default())
+            }
+            Place::Bucket { bucket, prefix } => {
+                (Arc::new(place::bucket(&bucket).map_err(refused)?), None, prefix)
+            }
+        };
+        let store = Self(Arc::new(Open {
+            objects,
+            directory,
+            prefix,
+            url: url.trim_end_matches('/').to_owned(),
+            cluster: cluster.to_owned(),
+            read_bytes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+        }));
+        // A wrong name, endpoint or key shows at once.
+        let root = store.path("");
+        store.0.objects.list(Some(&root)).next().await.transpose().map_err(refused)?;
+        Ok(store)
+    }
+
+    /// Keeps the numbers of a shard at an epoch, of `width` bytes each (1, 2, 4 or 8), little-endian. When this
+    /// returns, they are kept for good. If they are already, nothing happens.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckpointError::OtherNumbers`], if there are others, or what keeps them from being written.
+    ///
+    /// # Panics
+    ///
+    /// If these are no numbers of that width.
+    pub async fn put(
+        &self,
+        key: EpochKey,
+        width: usize,
+        numbers: Bytes,
+    ) -> Result<(), CheckpointError> {
+        assert!([1, 2, 4, 8].contains(&width) && numbers.len().is_multiple_of(width), "{width}");
+        let replace = match self.get(key, width).await {
+            Ok(there) => return self.same(key, &there, &numbers),
+            Err(CheckpointError::Missing { .. }) => false,
+            Err(CheckpointError::Damaged { .. }) => true,
+            Err(error) => return Err(error),
+        };
+        let name = self.name(key);
+        let encoded = {
+            let (name, numbers) = (name.clone(), numbers.clone());
+            blocking(move || object::encode(&name, width, &numbers)).await
+        };
+        let encoded = Bytes::from(encoded.map_err(self.system_error(&name, "pack"))?);
+        let length = encoded.len() as u64;
+        if self.write(&name, encoded, replace).await? {
+            self.0.written_bytes.fetch_add(length, Relaxed);
+            return Ok(());
+        }
+        // Somebody else was quicker.
+        self.same(key, &self.get(key, width).await?, &numbers)
+    }
+
+    /// The numbers of a shard at an epoch, which have `width` bytes each.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckpointError::Missing`] or [`CheckpointError::Damaged`], or what keeps them from being read.
+    pub async fn get(&self, key: EpochKey, width: usize) -> Result<Vec<u8>, CheckpointError> {
+        let name = self.name(key);
+        let read = async { self.0.objects.get(&self.path(&name)).await?.bytes().await };
+        let encoded = match read.await {
+            Ok(encoded) => encoded,
+            Err(Error::NotFound { .. }) => {
+                return Err(CheckpointError::Missing { object: self.object(&name), key });
+            }
+            Err(error) => return Err(objects_error(self.object(&name), "read", error)),
+        };
+        self.0.read_bytes.fetch_add(encoded.len() as u64, Relaxed);
+        let object = self.object(&name);
+        blocking(move || object::decode(&name, width, &encoded))
+            .await
+            .map_err(|what| CheckpointError::Damaged { object, key, what })
+    }
+
+    /// What is kept of a step at an epoch, sorted.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being listed.
+    pub async fn list(
+        &self,
+        job: u64,
+        step: (u8, u8),
+        epoch: Epoch,
+    ) -> Result<Vec<EpochKey>, CheckpointError> {
+        let under = name::epoch(job, step, epoch);
+        let path = self.cluster_path(&under);
+        let found: Vec<_> = self
+            .0
+            .objects
+            .list(Some(&path))
+            .try_collect()
+            .await
+            .map_err(|error| objects_error(self.cluster_object(&under), "list", error))?;
+        let keys = found.iter().filter_map(|found| {
+            let mut below = found.location.prefix_match(&path)?;
+            let last = below.next()?;
+            // Anything deeper is not ours.
+            below.next().is_none().then(|| name::key_of(job, step, epoch, last.as_ref()))?
+        });
+        let mut keys: Vec<_> = keys.collect();
+        keys.sort_unstable();
+        Ok(keys)
+    }
+
+    /// Deletes what is kept of a step at epochs before `keep`, and what is left over there.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being deleted; some may be.
+    pub async fn delete_epochs(
+        &self,
+        job: u64,
+        step: (u8, u8),
+        keep: Epoch,
+    ) -> Result<(), CheckpointError> {
+        let under = name::step(job, step);
+        let path = self.cluster_path(&under);
+        let epochs = match self.0.objects.list_with_delimiter(Some(&path)).await {
+            Ok(found) => found.common_prefixes,
+            Err(Error::NotFound { .. }) => return Ok(()),
+            Err(error) => return Err(objects_error(self.cluster_object(&under), "list", error)),
+        };
+        for path in epochs {
+            let epoch = path.filename().and_then(|last| last.parse().ok());
+            if epoch.is_some_and(|epoch: u32| epoch < keep.0) {
+                self.delete_under(&path).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Deletes all that is kept of a job, and what is left over of it.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being deleted; some may be.
+    pub async fn delete_job(&self, job: u64) -> Result<(), CheckpointError> {
+        self.delete_under(&self.cluster_path(&job.to_string())).await
+    }
+
+    /// Bytes of objects read since the store was opened.
+    pub fn read_bytes(&self) -> u64 {
+        self.0.read_bytes.load(Relaxed)
+    }
+
+    /// Bytes of objects written since the store was opened.
+    pub fn written_bytes(&self) -> u64 {
+        self.0.written_bytes.load(Relaxed)
+    }
+
+    fn same(&self, key: EpochKey, there: &[u8], numbers: &[u8]) -> Result<(), CheckpointError> {
+        if there == numbers {
+            return Ok(());
+        }
+        Err(CheckpointError::OtherNumbers { object: self.object(&self.name(key)), key })
+    }
+
+    /// Writes an object. Whether it did: not, if there is one that is not to be replaced.
+    async fn write(
+        &self,
+        name: &str,
+        encoded: Bytes,
+        replace: bool,
+    ) -> Result<bool, CheckpointError> {
+        if let Some(directory) = self.0.directory.clone() {
+            let path = name.to_owned();
+            let write = move || directory::write(&directory, &path, &encoded, replace);
+            return match blocking(write).await {
+                Ok(()) => Ok(true),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Err(error) => Err(self.system_error(name, "write")(error)),
+            };
+        }
+        let path = self.path(name);
+        let result = if encoded.len() > LARGE_BYTES {
+            self.send_in_parts(&path, encoded).await
+        } else {
+            let mode = if replace { PutMode::Overwrite } else { PutMode::Create };
+            let payload = PutPayload::from(encoded);
+            self.0.objects.put_opts(&path, payload, mode.into()).await.map(|_| ())
+        };
+        match result {
+            Ok(()) => Ok(true),
+            Err(Error::AlreadyExists { .. }) => Ok(false),
+            Err(error) => Err(objects_error(self.object(name), "write", error)),
+        }
+    }
+
+    /// Sends a large object. It is there when the last part is, or not at all.
+    async fn send_in_parts(&self, path: &Path, encoded: Bytes) -> Result<(), Error> {
+        let upload = self.0.objects.put_multipart(path).await?;
+        let mut upload = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
+        for start in (0..encoded.len()).step_by(PART_BYTES) {
+            let sent = upload.wait_for_capacity(PARTS).await;
+            if let Err(error) = sent {
+                // Parts cost money until somebody drops them. If that fails, too, the first error says why.
+                let _ = upload.abort().await;
+                return Err(error);
+            }
+            upload.put(encoded.slice(start..encoded.len().min(start + PART_BYTES)));
+        }
+        upload.finish().await.map(|_| ())
+    }
+
+    async fn delete_under(&self, path: &Path) -> Result<(), CheckpointError> {
+        let found = self.0.objects.list(Some(path)).map_ok(|found| found.location).boxed();
+        let mut deleted = self.0.objects.delete_stream(found);
+        while let Some(deleted) = deleted.next().await {
+            match deleted {
+                // Others delete the same.
+                Ok(_) | Err(Error::NotFound { .. }) => {}
+                Err(error) => {
+                    let below = path.prefix_match(&self.0.prefix).into_iter().flatten();
+                    let under = Path::from_iter(below);
+                    return Err(objects_error(self.object(under.as_ref()), "delete", error));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The name of an object, which its checksum covers.
+    fn name(&self, key: EpochKey) -> String {
+        format!("{}/{}", self.0.cluster, name::object(key))
+    }
+
+    /// Where that is in `objects`.
+    fn path(&self, name: &str) -> Path {
+        Path::from_iter(self.0.prefix.parts().chain(Path::from(name).parts()))
+    }
+
+    /// Where something of the cluster is in `objects`.
+    fn cluster_path(&self, under: &str) -> Path {
+        self.path(&format!("{}/{under}", self.0.cluster))
+    }
+
+    /// Where an object is, for people.
+    fn object(&self, name: &str) -> String {
+        format!("{}/{name}", self.0.url)
+    }
+
+    /// Where something of the cluster is, for people.
+    fn cluster_object(&self, under: &str) -> String {
+        self.object(&format!("{}/{under}", self.0.cluster))
+    }
+
+    fn system_error(
+        &self,
+        name: &str,
+        action: &'static str,
+    ) -> impl FnOnce(io::Error) -> CheckpointError {
+        let object = self.object(name);
+        move |source| CheckpointError::System { object, action, source }
+    }
+}
+
+fn objects_error(object: String, action: &'static str, source: Error) -> CheckpointError {
+    CheckpointError::Objects { object, action, source: Box::new(source) }
+}
+
+/// A directory that is made if there is none, in full.
+async fn made(dir: PathBuf) -> io::Result<PathBuf> {
+    blocking(move || {
+        let missing = dir.ancestors().take_while(|dir| !dir.exists()).count();
+        fs::create_dir_all(&dir)?;
+        let dir = dir.canonicalize()?;
+        // The names of those that are new are to be on disk, too.
+        dir.ancestors().take(missing + 1).try_for_each(directory::sync)?;
+        Ok(dir)
+    })
+    .await
+}
+
+/// Does what takes time away from the runtime's threads.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
+    }
+}

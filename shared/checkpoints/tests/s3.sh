@@ -1,0 +1,65 @@
+#!/usr/bin/env bash
+# Runs the checkpoint store's tests in a bucket of a real S3 server: Garage, started here, on this host alone, and
+# gone afterwards. Needs `garage` 2.3 or later: in GARAGE, in the PATH, or from
+#   cargo install garage --root "$HOME/.cache/ziggurat/garage"
+set -euo pipefail
+
+garage=${GARAGE:-$(command -v garage || echo "$HOME/.cache/ziggurat/garage/bin/garage")}
+if [[ ! -x $garage ]]; then
+    echo "s3.sh: there is no Garage; run: cargo install garage --root \"\$HOME/.cache/ziggurat/garage\"" >&2
+    exit 1
+fi
+
+dir=$(mktemp -d)
+server=
+finish() {
+    if [[ -n $server ]]; then
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    fi
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+random_hex() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
+read -r rpc api < <(shuf -i 20000-29999 -n 2 | paste -sd ' ')
+
+cat >"$dir/garage.toml" <<CONFIG
+metadata_dir = "$dir/meta"
+data_dir = "$dir/data"
+db_engine = "sqlite"
+replication_factor = 1
+rpc_bind_addr = "127.0.0.1:$rpc"
+rpc_public_addr = "127.0.0.1:$rpc"
+rpc_secret = "$(random_hex 32)"
+
+[s3_api]
+s3_region = "garage"
+api_bind_addr = "127.0.0.1:$api"
+CONFIG
+
+export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
+AWS_ACCESS_KEY_ID=GK$(random_hex 12)
+AWS_SECRET_ACCESS_KEY=$(random_hex 32)
+export AWS_REGION=garage AWS_ENDPOINT="http://127.0.0.1:$api" AWS_ALLOW_HTTP=true
+export ZIGGURAT_TEST_S3_BUCKET=checkpoints
+
+GARAGE_DEFAULT_ACCESS_KEY=$AWS_ACCESS_KEY_ID GARAGE_DEFAULT_SECRET_KEY=$AWS_SECRET_ACCESS_KEY \
+    GARAGE_DEFAULT_BUCKET=$ZIGGURAT_TEST_S3_BUCKET \
+    "$garage" -c "$dir/garage.toml" server --single-node --default-bucket >"$dir/log" 2>&1 &
+server=$!
+
+for ((tenths = 0; ; tenths++)); do
+    if (: <"/dev/tcp/127.0.0.1/$api") 2>/dev/null; then
+        break
+    fi
+    if ((tenths == 300)) || ! kill -0 "$server" 2>/dev/null; then
+        echo "s3.sh: Garage does not listen; its log:" >&2
+        cat "$dir/log" >&2
+        exit 1
+    fi
+    sleep 0.1
+done
+
+cd "$(dirname "$0")/.."
+cargo test -p ziggurat-checkpoints --test s3 -- --include-ignored "$@"

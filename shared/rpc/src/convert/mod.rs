@@ -1,0 +1,109 @@
+//! Between messages and what the solver works with, checked: whatever comes in from outside is either
+//! something that can be worked with or a [`WireError`].
+//!
+//! Where there is a type on either side, the conversions are `From` (out) and `TryFrom` (in):
+//!
+//! | message | here |
+//! | --- | --- |
+//! | [`proto::Step`] | [`Tier`](ziggurat_encoding::Tier), the first of the step |
+//! | [`proto::Precision`] | [`Precision`](ziggurat_kernel::Precision) |
+//! | [`proto::Column`] | [`Column`](ziggurat_kernel::Column) |
+//! | [`proto::Growth`] | [`Growth`](ziggurat_kernel::Growth) |
+//! | [`proto::Prove`] | [`Proof`](ziggurat_kernel::Proof), as [`Proof::from_parts`](ziggurat_kernel::Proof::from_parts) has it |
+//! | [`proto::Products`] | a list of [`Products`](ziggurat_kernel::Products) with their ranges' places |
+//! | [`proto::order::Task`] | [`Task`]: an [`Order`](ziggurat_kernel::Order), or to save |
+//! | [`proto::report::Outcome`] | [`Answer`]: an [`Outcome`](ziggurat_kernel::Outcome), or another |
+//! | [`proto::Failure`] | [`Failure`] |
+//! | [`proto::JobSpec`] | [`Job`]: a ruleset and what decides the bytes of its values |
+//! | [`proto::SubmitRequest`] | [`Submission`] |
+//! | [`proto::Peer`] | [`Member`] |
+//!
+//! Messages hold other messages as `Option`s: [`required`] converts what must be there.
+//!
+//! ```
+//! use ziggurat_encoding::Tier;
+//! use ziggurat_rpc::{convert::required, proto};
+//!
+//! let message = proto::Step::from(Tier::new(3, 2));
+//! let tier: Tier = required(Some(message), "step").unwrap();
+//! assert_eq!(tier, Tier::new(3, 2));
+//!
+//! let message = proto::Step { just_moved: 2, to_move: 3 };
+//! let error = required::<_, Tier>(Some(message), "step").unwrap_err();
+//! assert_eq!(error.to_string(), "step: 2-3 is not the first tier of a step");
+//! ```
+
+mod answer;
+mod job;
+mod member;
+mod runs;
+mod statistics;
+mod step;
+mod task;
+mod version;
+
+use std::fmt;
+
+use thiserror::Error;
+use tonic::Status;
+
+#[cfg(doc)]
+use crate::proto;
+
+pub use answer::{Answer, Failure, FailureKind};
+pub use job::{Job, Submission};
+pub use member::{Member, identity, identity_text};
+pub use runs::{owners, runs};
+pub use step::precision;
+pub use task::Task;
+pub use version::{check_encoder, check_protocol, check_registration};
+
+/// A message that says something that cannot be.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+#[error("{field}: {problem}")]
+pub struct WireError {
+    /// Where it says so.
+    pub field: &'static str,
+    /// What is wrong.
+    pub problem: String,
+}
+
+impl WireError {
+    /// In a field, `problem` is wrong.
+    pub fn new(field: &'static str, problem: impl fmt::Display) -> Self {
+        Self { field, problem: problem.to_string() }
+    }
+}
+
+impl From<WireError> for Status {
+    fn from(error: WireError) -> Self {
+        Self::invalid_argument(error.to_string())
+    }
+}
+
+/// Converts what a message must have in `field`.
+///
+/// # Errors
+/// If it is not there or cannot be converted.
+pub fn required<P, T>(message: Option<P>, field: &'static str) -> Result<T, WireError>
+where
+    T: TryFrom<P, Error = WireError>,
+{
+    message.ok_or_else(|| WireError::new(field, "is missing"))?.try_into()
+}
+
+/// A number that is finite and not negative.
+fn magnitude(value: f64, field: &'static str) -> Result<f64, WireError> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(value);
+    }
+    Err(WireError::new(field, format_args!("{value} is negative or no number")))
+}
+
+/// A text of at most so many bytes.
+fn text(value: String, most: usize, field: &'static str) -> Result<String, WireError> {
+    if value.len() <= most {
+        return Ok(value);
+    }
+    Err(WireError::new(field, format_args!("{} bytes are more than {most}", value.len())))
+}

@@ -1,0 +1,46 @@
+//! Peers that speak, or count, in another way.
+
+use tonic::Status;
+use ziggurat_encoding::Encoding;
+
+use super::{identity, member::address_in, text};
+use crate::{PROTOCOL, limits::NAME_BYTES, proto::Register};
+
+/// Checks the version of the protocol that a peer speaks.
+///
+/// # Errors
+/// FAILED_PRECONDITION for another than this program's.
+pub fn check_protocol(version: u32) -> Result<(), Status> {
+    same_version("protocol", version, PROTOCOL)
+}
+
+/// Checks the version of the ranking of positions by which a peer stores values.
+///
+/// # Errors
+/// FAILED_PRECONDITION for another than this program's.
+pub fn check_encoder(version: u32) -> Result<(), Status> {
+    same_version("ranking of positions", version, Encoding::VERSION)
+}
+
+fn same_version(of: &str, theirs: u32, ours: u32) -> Result<(), Status> {
+    if theirs == ours {
+        return Ok(());
+    }
+    Err(Status::failed_precondition(format!(
+        "you have version {theirs} of the {of}, here it is {ours}: use the same version of ziggurat \
+         on all machines"
+    )))
+}
+
+/// Checks all that a worker says of itself, and returns its identity.
+///
+/// # Errors
+/// FAILED_PRECONDITION for another version, INVALID_ARGUMENT for what cannot be.
+pub fn check_registration(register: &Register) -> Result<u64, Status> {
+    check_protocol(register.protocol)?;
+    check_encoder(register.encoder)?;
+    text(register.name.clone(), NAME_BYTES, "name")?;
+    text(register.program.clone(), NAME_BYTES, "program")?;
+    address_in(register.address.clone())?;
+    Ok(identity(&register.worker)?)
+}

@@ -1,0 +1,77 @@
+//! The limits of the protocol: what a peer may send, how much of it, and how long it may take.
+
+use std::time::Duration;
+
+/// The version of the protocol. Peers of another are refused.
+pub const PROTOCOL: u32 = 1;
+
+/// The largest message, either way.
+pub const MESSAGE_BYTES: usize = 4 << 20;
+
+/// The most bytes of values or of a halo that a message carries.
+pub const CHUNK_BYTES: usize = 1 << 20;
+
+/// The most calls at the same time on a connection.
+pub const STREAMS_PER_CONNECTION: u32 = 256;
+
+/// The most connections to a server at the same time; further ones are closed at once.
+pub const CONNECTIONS: usize = 1024;
+
+/// The most connections from one host at the same time.
+pub const CONNECTIONS_PER_HOST: u32 = 256;
+
+/// The largest HTTP/2 frame.
+pub const FRAME_BYTES: u32 = 64 << 10;
+
+/// The most bytes of headers of a call.
+pub const HEADER_BYTES: u32 = 16 << 10;
+
+/// What may be under way on a stream before its receiver has read it.
+pub const STREAM_WINDOW_BYTES: u32 = 2 << 20;
+
+/// The same for all streams of a connection.
+pub const CONNECTION_WINDOW_BYTES: u32 = 16 << 20;
+
+/// How often a connection is probed.
+pub const KEEPALIVE_INTERVAL: Duration = Duration::from_secs(10);
+
+/// How long a probe may remain without an answer until the connection is given up.
+pub const KEEPALIVE_TIMEOUT: Duration = Duration::from_secs(20);
+
+/// How long a new connection may take until it speaks HTTP/2 (over TLS, if that is asked for).
+pub const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long a call may take until it is answered, or its stream of answers begins; not for calls with a
+/// stream of requests.
+pub const CALL_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// How long a peer that misbehaved may still read what was wrong until it is disconnected.
+pub const LINGER: Duration = Duration::from_millis(250);
+
+/// A host that misbehaved more often than this within [`OFFENCE_MEMORY`] is slowed down.
+pub const OFFENCES_FORGIVEN: u32 = 8;
+
+/// How long a host has to behave until what it did is forgotten.
+pub const OFFENCE_MEMORY: Duration = Duration::from_secs(60);
+
+/// How long every new connection of a host that is slowed down waits until it is read from.
+pub const PENALTY: Duration = Duration::from_secs(1);
+
+/// How many new connections of a host that is slowed down may wait at the same time; further ones
+/// are closed at once.
+pub const PENALISED_CONNECTIONS: u32 = 16;
+
+/// The longest ruleset of a job.
+pub const RULESET_BYTES: usize = 64 << 10;
+
+/// The longest name of a job or of a worker.
+pub const NAME_BYTES: usize = 255;
+
+/// The longest key of a submission.
+pub const KEY_BYTES: usize = 64;
+
+/// The most work that a job may be allowed to lose.
+pub const CHECKPOINT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
+
+/// The shortest token: shorter ones can be guessed.
+pub const TOKEN_BYTES: usize = 16;

@@ -1,0 +1,95 @@
+//! The other end of a connection, as a server sees it.
+
+use std::{
+    fmt,
+    net::SocketAddr,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Instant,
+};
+
+use tokio_util::sync::CancellationToken;
+use tonic::{Code, Request, Status};
+
+use crate::{hosts::Hosts, limits::LINGER};
+
+/// The other end of a connection to this server. Every request that comes over it carries one: see
+/// [`Peer::of`].
+#[derive(Clone)]
+pub struct Peer(Arc<Shared>);
+
+struct Shared {
+    address: SocketAddr,
+    hosts: Arc<Mutex<Hosts>>,
+    has_misbehaved: AtomicBool,
+    closed: CancellationToken,
+}
+
+impl Peer {
+    pub(crate) fn new(address: SocketAddr, hosts: Arc<Mutex<Hosts>>) -> Self {
+        let (has_misbehaved, closed) = (AtomicBool::new(false), CancellationToken::new());
+        Self(Arc::new(Shared { address, hosts, has_misbehaved, closed }))
+    }
+
+    /// Who sent a request; `None` if it did not come over a connection of [`Bound::incoming`](crate::Bound::incoming).
+    pub fn of<T>(request: &Request<T>) -> Option<&Self> {
+        request.extensions().get()
+    }
+
+    /// Its address.
+    pub fn address(&self) -> SocketAddr {
+        self.0.address
+    }
+
+    /// It did something that no peer of this protocol does: names it in the log, and disconnects it a
+    /// moment later, so that it can still read why. `what` continues "disconnected a peer that ...".
+    pub fn misbehaved(&self, what: impl fmt::Display) {
+        if self.0.has_misbehaved.swap(true, Ordering::Relaxed) {
+            return;
+        }
+        tracing::warn!(peer = %self.0.address, "disconnected a peer that {what}");
+        let host = self.0.address.ip();
+        self.hosts().offend(host, Instant::now());
+        let closed = self.0.closed.clone();
+        tokio::spawn(async move {
+            tokio::time::sleep(LINGER).await;
+            closed.cancel();
+        });
+    }
+
+    /// Of an error that ended a stream of its messages: disconnects it if the error is that a message was too
+    /// large or none at all.
+    pub fn sent(&self, error: &Status) {
+        if is_no_message(error) {
+            self.misbehaved(format_args!("sent what is no message: {}", error.message()));
+        }
+    }
+
+    pub(crate) fn closed(&self) -> CancellationToken {
+        self.0.closed.clone()
+    }
+
+    pub(crate) fn hosts(&self) -> std::sync::MutexGuard<'_, Hosts> {
+        self.0.hosts.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl fmt::Debug for Peer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Peer").field(&self.0.address).finish()
+    }
+}
+
+/// What the decoder says of bytes that are no message, or too large. It has no code for them alone.
+const NO_MESSAGE: [&str; 3] = [
+    "decoded message length too large",
+    "failed to decode Protobuf message",
+    "protocol error: received message with",
+];
+
+fn is_no_message(status: &Status) -> bool {
+    matches!(status.code(), Code::OutOfRange | Code::Internal)
+        && NO_MESSAGE.iter().any(|words| status.message().contains(words))
+}

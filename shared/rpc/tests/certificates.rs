@@ -1,0 +1,118 @@
+//! With TLS, only those with a certificate of the cluster's own authority speak with each other.
+
+mod common;
+
+use std::{fs, path::PathBuf};
+
+use common::{TestServer, fetch};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
+use tempfile::TempDir;
+use ziggurat_rpc::{RpcError, Security, data_client};
+
+/// An authority with its files.
+struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    dir: TempDir,
+}
+
+impl Authority {
+    fn new() -> Self {
+        let mut params = CertificateParams::default();
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.self_signed(&key).unwrap();
+        let dir = tempfile::tempdir().unwrap();
+        fs::write(dir.path().join("ca.pem"), certificate.pem()).unwrap();
+        Self { issuer: Issuer::new(params, key), dir }
+    }
+
+    fn file(&self, name: &str) -> PathBuf {
+        self.dir.path().join(name)
+    }
+
+    /// A certificate and its key, for a host.
+    fn issue(&self, host: &str) -> (PathBuf, PathBuf) {
+        let params = CertificateParams::new([host.to_owned()]).unwrap();
+        let key = KeyPair::generate().unwrap();
+        let certificate = params.signed_by(&key, &self.issuer).unwrap();
+        let files = (self.file(&format!("{host}.pem")), self.file(&format!("{host}.key")));
+        fs::write(&files.0, certificate.pem()).unwrap();
+        fs::write(&files.1, key.serialize_pem()).unwrap();
+        files
+    }
+
+    /// Somebody with a certificate of this authority, who trusts those of `trusted`.
+    fn member(&self, host: &str, trusted: &Self) -> Security {
+        let (certificate, key) = self.issue(host);
+        Security::from_tls_files(&trusted.file("ca.pem"), &certificate, &key).unwrap()
+    }
+}
+
+/// Asks the server for something, connecting first.
+async fn ask(server: &TestServer, security: &Security) -> Result<u16, String> {
+    let connection = server.connect(security).await.map_err(|error| error.to_string())?;
+    fetch(&mut data_client(connection)).await.map_err(|status| status.to_string())
+}
+
+#[tokio::test]
+async fn members_of_a_cluster_speak_with_each_other() {
+    let authority = Authority::new();
+    let server = TestServer::start(authority.member("localhost", &authority));
+    assert!(ask(&server, &authority.member("worker-1", &authority)).await.is_ok());
+    assert_eq!(server.log(), "");
+}
+
+#[tokio::test]
+async fn clients_without_a_certificate_of_the_authority_are_refused() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let server = TestServer::start(authority.member("localhost", &authority));
+    let mut good = server.good_client().await;
+    let port = fetch(&mut good).await.unwrap();
+
+    let stranger = other.member("stranger", &authority);
+    assert!(ask(&server, &stranger).await.is_err());
+    server.logs("did not shake hands: invalid peer certificate").await;
+    assert!(ask(&server, &Security::Open).await.is_err());
+    server.logs("did not shake hands: received corrupt message").await;
+
+    assert_eq!(fetch(&mut good).await.unwrap(), port);
+    assert!(ask(&server, &authority.member("worker-2", &authority)).await.is_ok());
+}
+
+#[tokio::test]
+async fn clients_do_not_speak_with_servers_of_another_authority_or_name() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let member = authority.member("worker-1", &authority);
+
+    let impostor = TestServer::start(other.member("localhost", &other));
+    let error = ask(&impostor, &member).await.unwrap_err();
+    assert!(error.contains("invalid peer certificate"), "{error}");
+    drop(impostor);
+
+    let elsewhere = TestServer::start(authority.member("elsewhere", &authority));
+    let error = ask(&elsewhere, &member).await.unwrap_err();
+    assert!(error.contains("not valid for name \"localhost\""), "{error}");
+}
+
+#[test]
+fn files_that_do_not_hold_what_they_should_are_named() {
+    let authority = Authority::new();
+    let ca = authority.file("ca.pem");
+    let (certificate, key) = authority.issue("a");
+    let (_, other_key) = authority.issue("b");
+    let refusal = |ca: &PathBuf, certificate: &PathBuf, key: &PathBuf| {
+        Security::from_tls_files(ca, certificate, key).unwrap_err()
+    };
+
+    let missing = refusal(&authority.file("missing.pem"), &certificate, &key);
+    assert!(matches!(&missing, RpcError::Unreadable { .. }), "{missing:?}");
+    assert!(missing.to_string().contains("missing.pem"), "{missing}");
+    for (error, says) in [
+        (refusal(&ca, &key, &key), "a.key: no certificate in PEM format"),
+        (refusal(&ca, &certificate, &certificate), "a.pem: no private key in PEM format"),
+        (refusal(&ca, &certificate, &other_key), "b.key: "),
+    ] {
+        assert!(matches!(&error, RpcError::Secret { .. }), "{error:?}");
+        assert!(error.to_string().contains(says), "{error}");
+    }
+}

@@ -1,0 +1,80 @@
+//! What is listened on, and what is refused before anybody connects.
+
+use std::{fs, time::Duration};
+
+use ziggurat_rpc::{RpcError, Security, bind, connect, connect_now, is_address};
+
+fn token(text: &str) -> Result<Security, RpcError> {
+    let file = tempfile::NamedTempFile::new().unwrap();
+    fs::write(file.path(), text).unwrap();
+    Security::from_token_file(file.path())
+}
+
+#[test]
+fn nobody_listens_to_strangers_by_accident() {
+    let everywhere = ["0.0.0.0:0", "[::]:0"].map(|address| address.parse().unwrap());
+    for address in everywhere {
+        let refused = bind(address, &Security::Open, false).unwrap_err();
+        assert!(matches!(refused, RpcError::Exposed { .. }));
+        for remedy in ["--token-file", "--tls-ca", "--insecure", "127.0.0.1"] {
+            assert!(refused.to_string().contains(remedy), "{refused}");
+        }
+    }
+    assert!(bind(everywhere[0], &Security::Open, true).is_ok());
+    assert!(bind(everywhere[0], &token("0123456789abcdef").unwrap(), false).is_ok());
+    for loopback in ["127.0.0.1:0", "127.3.2.1:0"] {
+        let bound = bind(loopback.parse().unwrap(), &Security::Open, false).unwrap();
+        assert_ne!(bound.address().port(), 0);
+    }
+}
+
+#[test]
+fn a_port_that_is_taken_is_named() {
+    let first = bind("127.0.0.1:0".parse().unwrap(), &Security::Open, false).unwrap();
+    let refused = bind(first.address(), &Security::Open, false).unwrap_err();
+    assert!(refused.to_string().contains(&first.address().to_string()), "{refused}");
+}
+
+#[test]
+fn tokens_that_can_be_guessed_or_not_be_sent_are_refused() {
+    for bad in ["", "short", "with a space in the middle", "no-ascii-at-all-ääääääää"] {
+        let refused = token(bad).unwrap_err().to_string();
+        assert!(refused.contains("openssl rand"), "{refused}");
+        assert!(bad.is_empty() || !refused.contains(bad), "a secret in an error: {refused}");
+    }
+    let good = token("  0123456789abcdef\n").unwrap();
+    assert!(!format!("{good:?}").contains("0123"));
+}
+
+#[test]
+fn addresses_are_a_host_and_a_port() {
+    for good in ["127.0.0.1:7300", "localhost:1", "[::1]:7300", "worker-0.workers.svc:7301"] {
+        assert!(is_address(good), "{good}");
+    }
+    let bad = [
+        "",
+        "localhost",
+        ":7300",
+        "localhost:",
+        "localhost:0",
+        "localhost:70000",
+        "a@b:1",
+        "a:1/x",
+    ];
+    for bad in bad {
+        assert!(!is_address(bad), "{bad}");
+    }
+}
+
+#[tokio::test]
+async fn an_address_that_nobody_answers_at_is_named() {
+    let soon = Duration::from_secs(5);
+    let closed = {
+        let bound = bind("127.0.0.1:0".parse().unwrap(), &Security::Open, false).unwrap();
+        bound.address().to_string()
+    };
+    let error = connect_now(&closed, &Security::Open, soon).await.unwrap_err().to_string();
+    assert!(error.contains(&closed) && error.contains("refused"), "{error}");
+    let error = connect("coordinator", &Security::Open, soon).unwrap_err().to_string();
+    assert!(error.contains("`coordinator` is no address; write HOST:PORT"), "{error}");
+}

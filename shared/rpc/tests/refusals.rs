@@ -1,0 +1,180 @@
+//! What messages may say, and what they may not.
+
+use tonic::{Code, Status};
+use ziggurat_encoding::Tier;
+use ziggurat_game::Ruleset;
+use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings};
+use ziggurat_rpc::{
+    convert::{
+        Answer, Job, Member, Submission, Task, WireError, check_registration, identity, owners,
+        precision, required, runs,
+    },
+    proto::{self, order, report},
+};
+
+/// What is said against a message.
+fn refusal<P, T: TryFrom<P, Error = WireError> + std::fmt::Debug>(message: P) -> String {
+    T::try_from(message).unwrap_err().to_string()
+}
+
+#[test]
+fn steps_are_named_by_their_first_tier() {
+    let step = |just_moved, to_move| proto::Step { just_moved, to_move };
+    for (just_moved, to_move) in [(1, 1), (7, 7), (15, 1)] {
+        let tier = Tier::try_from(step(just_moved, to_move)).unwrap();
+        assert_eq!(proto::Step::from(tier), step(just_moved, to_move));
+    }
+    for (just_moved, to_move) in [(0, 0), (1, 0), (2, 3), (16, 1), (257, 257)] {
+        let refused = refusal::<_, Tier>(step(just_moved, to_move));
+        assert!(refused.contains("is not the first tier of a step"), "{refused}");
+    }
+    let missing = required::<proto::Step, Tier>(None, "assign.step").unwrap_err();
+    assert_eq!(missing.to_string(), "assign.step: is missing");
+    assert_eq!(Status::from(missing).code(), Code::InvalidArgument);
+}
+
+#[test]
+fn precisions_and_columns_are_those_there_are() {
+    assert_eq!(precision(2), Ok(Precision::F64));
+    for number in [0, 3, -1] {
+        assert!(precision(number).is_err());
+    }
+    let difference = |row| proto::Column { column: Some(proto::column::Column::Difference(row)) };
+    assert_eq!(Column::try_from(difference(3)), Ok(Column::Difference(3)));
+    assert!(refusal::<_, Column>(difference(4)).contains("there is no row 4"));
+    assert!(refusal::<_, Column>(proto::Column { column: None }).contains("is missing"));
+}
+
+#[test]
+fn jobs_are_bounded() {
+    let job = Job::new(Ruleset::builtin("blitz").unwrap(), &Settings::new(Precision::F32));
+    let spec = proto::JobSpec::from(&job);
+    for tolerance in [0.0, -1e-9, 1.0, f64::NAN, f64::INFINITY] {
+        let refused = refusal::<_, Job>(proto::JobSpec { tolerance, ..spec.clone() });
+        assert!(refused.starts_with("spec.tolerance: "), "{refused}");
+    }
+    let long = proto::JobSpec { ruleset: "#".repeat((64 << 10) + 1), ..spec.clone() };
+    assert_eq!(refusal::<_, Job>(long), "spec.ruleset: 65537 bytes are more than 65536");
+    let wrong = proto::JobSpec { ruleset: "pieces = 7".to_owned(), ..spec.clone() };
+    let refused = refusal::<_, Job>(wrong);
+    assert!(refused.starts_with("spec.ruleset: ruleset:1:1: `path` is missing"), "{refused}");
+
+    let request = proto::SubmitRequest { spec: Some(spec), ..Default::default() };
+    let submission = Submission::try_from(request.clone()).unwrap();
+    assert_eq!(submission.checkpoint.as_secs(), 60);
+    for checkpoint_seconds in [-1.0, f64::NAN, 1e30] {
+        let request = proto::SubmitRequest { checkpoint_seconds, ..request.clone() };
+        assert!(refusal::<_, Submission>(request).starts_with("checkpoint_seconds: "));
+    }
+    let name = proto::SubmitRequest { name: "x".repeat(256), ..request.clone() };
+    assert!(refusal::<_, Submission>(name).starts_with("name: "));
+    let key = proto::SubmitRequest { key: "x".repeat(65), ..request };
+    assert!(refusal::<_, Submission>(key).starts_with("key: "));
+}
+
+#[test]
+fn tasks_are_those_that_can_be_done() {
+    let sweep = |row, grid| order::Task::Sweep(proto::Sweep { row, grid });
+    assert!(Task::try_from(sweep(3, -56)).is_ok());
+    for (row, grid) in [(4, -12), (0, -57), (0, 1), (u32::MAX, i32::MIN)] {
+        assert!(Task::try_from(sweep(row, grid)).is_err(), "{row}, {grid}");
+    }
+    for multiples in [vec![], vec![1.0; 3], vec![1.0; 5], vec![0.0, 0.0, f64::NAN, 0.0]] {
+        let task = order::Task::Extrapolate(proto::Extrapolate { multiples, grid: -12 });
+        assert!(refusal::<_, Task>(task).contains("are not four numbers"));
+    }
+    let right = proto::Prove::from(&Proof::new(1e-12, 0.0).unwrap());
+    assert!(Proof::try_from(right).is_ok());
+    for wrong in [
+        proto::Prove { bound: f64::NAN, ..right },
+        proto::Prove { bound: -right.bound, ..right },
+        proto::Prove { bound: 1e-3, ..right },
+        proto::Prove { unit: 0.0, ..right },
+        proto::Prove { unit: right.unit * 1.5, ..right },
+        proto::Prove { unit: f64::INFINITY, bound: f64::INFINITY, ..right },
+        proto::Prove { start: 1 << 15, ..right },
+        proto::Prove { start: 1 << 16, ..right },
+        proto::Prove { sweeps: 64, ..right },
+    ] {
+        assert!(Proof::try_from(wrong).is_err(), "{wrong:?}");
+    }
+    let save = order::Task::Save(proto::Save { epoch: 1, differences: 4, distances: false });
+    assert!(Task::try_from(save).is_err());
+}
+
+#[test]
+fn reports_are_numbers() {
+    for residual in [-1.0, f64::NAN, f64::INFINITY] {
+        assert!(Answer::try_from(report::Outcome::Residual(residual)).is_err());
+    }
+    let growth = proto::Growth { largest: 1 << 16, grew: false };
+    assert!(Growth::try_from(growth).is_err());
+    let products = |ranges: u32, products: Vec<f64>| {
+        let range = (0..ranges).collect();
+        Vec::<(u32, Products)>::try_from(proto::Products { range, products })
+    };
+    let two = products(2, vec![1.0; 20]).unwrap();
+    assert_eq!((two.len(), two[1].0, two[1].1[3][3], two[1].1[0][1]), (2, 1, 1.0, 0.0));
+    for wrong in [(1, 9), (2, 10), (0, 10), (1, 20), (1, 0)] {
+        assert!(products(wrong.0, vec![1.0; wrong.1]).is_err(), "{wrong:?}");
+    }
+    assert!(products(1, vec![f64::NAN; 10]).is_err());
+}
+
+#[test]
+fn runs_cover_all_shards_and_name_only_peers() {
+    let owner_of_shard = [2, 2, 0, 1, 1, 1, 2];
+    let mut all = runs(&owner_of_shard);
+    let counts: Vec<(u32, u32)> = all.iter().map(|run| (run.count, run.peer)).collect();
+    assert_eq!(counts, [(2, 2), (1, 0), (3, 1), (1, 2)]);
+    assert_eq!(owners(&all, 7, 3).as_deref(), Ok(&owner_of_shard[..]));
+    assert_eq!(owners(&[], 0, 0), Ok(vec![]));
+    for (shards, peers) in [(6, 3), (8, 3), (7, 2), (0, 3)] {
+        assert!(owners(&all, shards, peers).is_err(), "{shards} shards, {peers} peers");
+    }
+    // Neither do runs without shards count, nor does a sum that is too large for 32 bits come out right.
+    all.push(proto::Run { count: 0, peer: 0 });
+    assert!(owners(&all, 7, 3).is_err());
+    let large = [proto::Run { count: u32::MAX, peer: 0 }, proto::Run { count: 8, peer: 0 }];
+    assert!(owners(&large, 7, 3).is_err());
+}
+
+#[test]
+fn statistics_are_numbers() {
+    let status = proto::StepStatus::default();
+    assert!(status.statistics().is_ok());
+    assert!(proto::StepStatus { bound: -1.0, ..status.clone() }.statistics().is_err());
+    assert!(proto::StepStatus { residual: f64::NAN, ..status }.statistics().is_err());
+}
+
+#[test]
+fn workers_say_who_they_are_and_where() {
+    assert_eq!(identity("00000000000000ff"), Ok(255));
+    for wrong in
+        ["", "ff", "00000000000000FF", "+0000000000000ff", "00000000000000fg", "0x00000000000000"]
+    {
+        assert!(identity(wrong).is_err(), "{wrong}");
+    }
+    let peer = proto::Peer { worker: "00000000000000ff".to_owned(), address: "here".to_owned() };
+    assert!(refusal::<_, Member>(peer).contains("\"here\" is not host:port"));
+
+    let register = proto::Register {
+        protocol: 1,
+        encoder: 1,
+        worker: "00000000000000ff".to_owned(),
+        name: "worker-1".to_owned(),
+        address: "10.0.0.1:7301".to_owned(),
+        ..Default::default()
+    };
+    let code = |register| check_registration(&register).map_err(|status| status.code());
+    assert_eq!(code(register.clone()), Ok(255));
+    for (wrong, expected) in [
+        (proto::Register { protocol: 2, ..register.clone() }, Code::FailedPrecondition),
+        (proto::Register { encoder: 0, ..register.clone() }, Code::FailedPrecondition),
+        (proto::Register { name: "x".repeat(256), ..register.clone() }, Code::InvalidArgument),
+        (proto::Register { worker: "me".to_owned(), ..register.clone() }, Code::InvalidArgument),
+        (proto::Register { address: "10.0.0.1".to_owned(), ..register }, Code::InvalidArgument),
+    ] {
+        assert_eq!(code(wrong), Err(expected));
+    }
+}

@@ -1,0 +1,87 @@
+//! The coordinator's metrics.
+
+use crate::{
+    Age, ByFailure, ByJob, ByState, ByStep, ByWorker, Counter, FailureKind, FloatGauge, Gauge,
+    Histogram, JobState, Registry, export::Exporter,
+};
+
+/// The coordinator's metrics; all are explained in `docs/METRICS.md`. Copies are of the same metrics.
+#[derive(Clone, Debug)]
+pub struct CoordinatorMetrics {
+    /// The largest change of any value in the last superstep, a probability.
+    pub residual: ByStep<FloatGauge>,
+    /// Supersteps done, lost ones too.
+    pub supersteps: ByStep<Counter>,
+    /// Interval sweeps done, lost ones too.
+    pub interval_sweeps: ByStep<Counter>,
+    /// Positions swept, as workers report them.
+    pub swept_positions: ByJob<Counter>,
+    /// Positions of which members of the attempt keep copies.
+    pub halo_positions: ByStep<Gauge>,
+    /// Sum over supersteps of positions sent between workers.
+    pub exchanged_positions: ByJob<Counter>,
+    /// Bytes sent between workers, everything counted.
+    pub exchanged: ByJob<Counter>,
+    /// Jobs in each state.
+    pub jobs: ByState<Gauge>,
+    /// Orders that were given to workers and not answered yet.
+    pub orders_waiting: Gauge,
+    /// Workers that are connected.
+    pub workers_connected: Gauge,
+    /// Time since a connected worker was heard of.
+    pub lease_age: ByWorker<Age>,
+    /// Memory a worker says it has in use, in bytes.
+    pub worker_memory_resident: ByWorker<Gauge>,
+    /// Memory a worker may use, in bytes.
+    pub worker_memory_budget: ByWorker<Gauge>,
+    /// Time from the order to save until all members have, in seconds; committed checkpoints only.
+    pub checkpoint: Histogram,
+    /// What failed.
+    pub failures: ByFailure<Counter>,
+}
+
+impl CoordinatorMetrics {
+    /// Metrics that `registry` exports.
+    pub fn new(registry: &mut Registry) -> Self {
+        let mut e = Exporter::new(registry, "ziggurat_coordinator");
+        let metrics = Self {
+            residual: e.number("residual", "Largest change of any value in the last superstep"),
+            supersteps: e.number("supersteps", "Supersteps done"),
+            interval_sweeps: e.number("interval_sweeps", "Interval sweeps of proofs done"),
+            swept_positions: e.number("swept_positions", "Positions swept"),
+            halo_positions: e.number("halo_positions", "Positions that workers keep copies of"),
+            exchanged_positions: e.number("exchanged_positions", "Positions sent between workers"),
+            exchanged: e.bytes("exchanged", "Sent between workers"),
+            jobs: e.number("jobs", "Jobs in each state"),
+            orders_waiting: e.number("orders_waiting", "Orders given and not answered yet"),
+            workers_connected: e.number("workers_connected", "Workers that are connected"),
+            lease_age: e.seconds("lease_age", "Since a connected worker was heard of"),
+            worker_memory_resident: e.bytes("worker_memory_resident", "What a worker has in use"),
+            worker_memory_budget: e.bytes("worker_memory_budget", "What a worker may use"),
+            checkpoint: e.times("checkpoint", "What committed checkpoints took"),
+            failures: e.number("failures", "What failed"),
+        };
+        // What never happened is zero, not missing: alerts compare with it.
+        JobState::ALL.into_iter().for_each(|state| drop(metrics.jobs.of(state)));
+        FailureKind::ALL.into_iter().for_each(|kind| drop(metrics.failures.of(kind)));
+        metrics
+    }
+
+    /// Removes everything about a job, which has ended.
+    pub fn forget_job(&self, job: u64) {
+        self.residual.forget_job(job);
+        self.supersteps.forget_job(job);
+        self.interval_sweeps.forget_job(job);
+        self.swept_positions.forget_job(job);
+        self.halo_positions.forget_job(job);
+        self.exchanged_positions.forget_job(job);
+        self.exchanged.forget_job(job);
+    }
+
+    /// Removes everything about a worker, which is not connected any more.
+    pub fn forget_worker(&self, name: &str) {
+        self.lease_age.forget(|labels| labels.worker.0 == name);
+        self.worker_memory_resident.forget(|labels| labels.worker.0 == name);
+        self.worker_memory_budget.forget(|labels| labels.worker.0 == name);
+    }
+}

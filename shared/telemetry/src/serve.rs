@@ -1,0 +1,92 @@
+//! Metrics and health over HTTP: a port that can only be read.
+
+use std::{io, net::SocketAddr, sync::Arc};
+
+use axum::{
+    Router,
+    extract::State,
+    http::{StatusCode, header},
+    response::{IntoResponse, Response},
+    routing::get,
+};
+use prometheus_client::{encoding::text, registry::Registry};
+use thiserror::Error;
+use tokio::net::TcpListener;
+
+use crate::Health;
+
+/// What the text of `/metrics` is.
+const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// Why metrics cannot be served.
+#[derive(Debug, Error)]
+pub enum BindError {
+    /// Others could read them, and nobody said they may.
+    #[error(
+        "metrics on {address} could be read by everybody who reaches this host, since they are served without \
+         any protection; give an address of this host alone, like 127.0.0.1:{}, or --insecure",
+        .address.port()
+    )]
+    Exposed {
+        /// The address.
+        address: SocketAddr,
+    },
+    /// The operating system said no.
+    #[error("cannot serve metrics on {address}; give another address or port")]
+    Io {
+        /// The address.
+        address: SocketAddr,
+        /// What the system said.
+        source: io::Error,
+    },
+}
+
+/// Listens for who wants metrics. With port 0 the system chooses one.
+///
+/// # Errors
+///
+/// If the address is not a loopback address, unless `insecure`; or if the system refuses it.
+pub async fn bind(address: SocketAddr, insecure: bool) -> Result<TcpListener, BindError> {
+    if !insecure && !address.ip().to_canonical().is_loopback() {
+        return Err(BindError::Exposed { address });
+    }
+    TcpListener::bind(address).await.map_err(|source| BindError::Io { address, source })
+}
+
+/// Serves, until the future is dropped:
+///
+/// * `/metrics`: what `registry` has, as OpenMetrics text,
+/// * `/healthz`: that the program is alive,
+/// * `/readyz`: whether it is ready for work; otherwise status 503 and the reason.
+///
+/// # Errors
+///
+/// Whatever the system says when it does not let us go on.
+pub async fn serve(
+    listener: TcpListener,
+    registry: Registry,
+    health: Arc<Health>,
+) -> io::Result<()> {
+    let pages = Router::new()
+        .route("/metrics", get(metrics).with_state(Arc::new(registry)))
+        .route("/healthz", get(|| async { "alive\n" }))
+        .route("/readyz", get(readiness).with_state(health));
+    axum::serve(listener, pages).await
+}
+
+async fn metrics(State(registry): State<Arc<Registry>>) -> Response {
+    let mut page = String::new();
+    match text::encode(&mut page, &registry) {
+        Ok(()) => ([(header::CONTENT_TYPE, OPEN_METRICS)], page).into_response(),
+        Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
+    }
+}
+
+async fn readiness(State(health): State<Arc<Health>>) -> Response {
+    match health.why_not_ready() {
+        None => "ready\n".into_response(),
+        Some(reason) => {
+            (StatusCode::SERVICE_UNAVAILABLE, format!("not ready: {reason}\n")).into_response()
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! A worker's metrics.
+
+use crate::{
+    Age, ByFailure, ByJob, ByStep, Counter, FailureKind, FloatGauge, Gauge, Histogram, Registry,
+    export::Exporter,
+};
+
+/// A worker's metrics; all are explained in `docs/METRICS.md`. Copies are of the same metrics.
+#[derive(Clone, Debug)]
+pub struct WorkerMetrics {
+    /// The largest change of any of the worker's own values in the last superstep, a probability.
+    pub residual: ByStep<FloatGauge>,
+    /// Supersteps the worker took part in.
+    pub supersteps: ByStep<Counter>,
+    /// Interval sweeps the worker took part in.
+    pub interval_sweeps: ByStep<Counter>,
+    /// Positions the worker swept.
+    pub swept_positions: ByStep<Counter>,
+    /// Positions of which the worker keeps copies because its shards read them.
+    pub halo_positions: ByStep<Gauge>,
+    /// Sum over supersteps of positions sent to other workers.
+    pub sent_positions: ByJob<Counter>,
+    /// Bytes sent to other workers, everything counted.
+    pub sent: ByJob<Counter>,
+    /// Bytes that came from other workers, everything counted.
+    pub received: ByJob<Counter>,
+    /// Orders that came and are not answered yet.
+    pub orders_waiting: Gauge,
+    /// Halo payloads that are to be sent.
+    pub payloads_to_send: Gauge,
+    /// Halo payloads that came and are not applied yet.
+    pub payloads_to_apply: Gauge,
+    /// 1 while the worker is registered with the coordinator, else 0.
+    pub connected: Gauge,
+    /// Time since the coordinator was heard of.
+    pub lease_age: Age,
+    /// Memory in use, in bytes.
+    pub memory_resident: Gauge,
+    /// Memory that may be used, in bytes.
+    pub memory_budget: Gauge,
+    /// Bytes of pages read from the worker's store. See [`raise`](crate::raise).
+    pub store_read: Counter,
+    /// Bytes of files written to the worker's store.
+    pub store_written: Counter,
+    /// Bytes read from the checkpoint store.
+    pub checkpoint_store_read: Counter,
+    /// Bytes written to the checkpoint store.
+    pub checkpoint_store_written: Counter,
+    /// Time to write the worker's part of a checkpoint down, in seconds.
+    pub save: Histogram,
+    /// What failed.
+    pub failures: ByFailure<Counter>,
+}
+
+impl WorkerMetrics {
+    /// Metrics that `registry` exports.
+    pub fn new(registry: &mut Registry) -> Self {
+        let mut e = Exporter::new(registry, "ziggurat_worker");
+        let metrics = Self {
+            residual: e.number("residual", "Largest change of any own value in the last superstep"),
+            supersteps: e.number("supersteps", "Supersteps taken part in"),
+            interval_sweeps: e.number("interval_sweeps", "Interval sweeps taken part in"),
+            swept_positions: e.number("swept_positions", "Positions swept"),
+            halo_positions: e.number("halo_positions", "Positions of others kept as copies"),
+            sent_positions: e.number("sent_positions", "Positions sent to other workers"),
+            sent: e.bytes("sent", "Sent to other workers"),
+            received: e.bytes("received", "Came from other workers"),
+            orders_waiting: e.number("orders_waiting", "Orders that are not answered yet"),
+            payloads_to_send: e.number("payloads_to_send", "Halo payloads to be sent"),
+            payloads_to_apply: e.number("payloads_to_apply", "Halo payloads to be applied"),
+            connected: e.number("connected", "Whether the worker is registered"),
+            lease_age: e.seconds("lease_age", "Since the coordinator was heard of"),
+            memory_resident: e.bytes("memory_resident", "Memory in use"),
+            memory_budget: e.bytes("memory_budget", "Memory that may be used"),
+            store_read: e.bytes("store_read", "Pages read from the store"),
+            store_written: e.bytes("store_written", "Files written to the store"),
+            checkpoint_store_read: e.bytes("checkpoint_store_read", "Objects read"),
+            checkpoint_store_written: e.bytes("checkpoint_store_written", "Objects written"),
+            save: e.times("save", "What writing a part of a checkpoint took"),
+            failures: e.number("failures", "What failed"),
+        };
+        // What never happened is zero, not missing: alerts compare with it.
+        FailureKind::ALL.into_iter().for_each(|kind| drop(metrics.failures.of(kind)));
+        metrics
+    }
+
+    /// Removes everything about a job, which has ended.
+    pub fn forget_job(&self, job: u64) {
+        self.residual.forget_job(job);
+        self.supersteps.forget_job(job);
+        self.interval_sweeps.forget_job(job);
+        self.swept_positions.forget_job(job);
+        self.halo_positions.forget_job(job);
+        self.sent_positions.forget_job(job);
+        self.sent.forget_job(job);
+        self.received.forget_job(job);
+    }
+}

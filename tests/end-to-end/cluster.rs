@@ -1,0 +1,396 @@
+//! A cluster of real processes on one machine ends in the bytes of a solve in one process, whatever happens
+//! to its workers and its coordinator.
+
+use std::{
+    fs,
+    io::{Read, Write},
+    net::{TcpListener, TcpStream},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use serde_json::Value;
+
+use crate::support::{Random, run, stderr, succeed, succeed_with_json, ziggurat};
+
+/// What is solved: steps of which the larger are split over all workers.
+const GAME: [&str; 3] = ["finkel", "--pieces", "4"];
+
+/// No test waits longer for a job.
+const PATIENCE: Duration = Duration::from_secs(300);
+
+/// A coordinator and workers, all with short leases.
+struct Cluster {
+    directory: tempfile::TempDir,
+    port: u16,
+    coordinator: Option<Child>,
+    workers: Vec<Option<Child>>,
+    /// Further arguments of all workers.
+    arguments: Vec<String>,
+}
+
+impl Drop for Cluster {
+    fn drop(&mut self) {
+        self.workers.iter_mut().chain([&mut self.coordinator]).for_each(kill);
+        if thread::panicking() {
+            for entry in fs::read_dir(self.path()).unwrap().map(Result::unwrap) {
+                if entry.file_name().to_string_lossy().ends_with(".log") {
+                    let log = fs::read_to_string(entry.path()).unwrap_or_default();
+                    let lines: Vec<&str> = log.lines().collect();
+                    let last = &lines[lines.len().saturating_sub(40)..];
+                    eprintln!("== {}\n{}", entry.path().display(), last.join("\n"));
+                }
+            }
+        }
+    }
+}
+
+fn kill(process: &mut Option<Child>) {
+    if let Some(mut process) = process.take() {
+        signal(&process, "CONT"); // a stopped process dies only then
+        process.kill().unwrap();
+        process.wait().unwrap();
+    }
+}
+
+fn signal(process: &Child, name: &str) {
+    let pid = process.id().to_string();
+    let killed = Command::new("kill").args(["-s", name, &pid]).stderr(Stdio::null()).status();
+    killed.expect("kill is there");
+}
+
+/// A port that nobody listens on.
+fn free_port() -> u16 {
+    TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
+}
+
+impl Cluster {
+    fn new(workers: usize) -> Self {
+        Self::with(workers, &[])
+    }
+
+    fn with(workers: usize, arguments: &[&str]) -> Self {
+        let mut cluster = Self {
+            directory: tempfile::tempdir().unwrap(),
+            port: free_port(),
+            coordinator: None,
+            workers: (0..workers).map(|_| None).collect(),
+            arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+        };
+        cluster.start_coordinator();
+        (0..workers).for_each(|worker| cluster.start_worker(worker));
+        cluster
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn address(&self) -> String {
+        format!("127.0.0.1:{}", self.port)
+    }
+
+    fn start(&self, name: &str, arguments: &[&str]) -> Child {
+        let log = self.path().join(format!("{name}.log"));
+        let log = fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
+        ziggurat(self.path(), arguments)
+            .stdout(Stdio::null())
+            .stderr(log)
+            .spawn()
+            .expect("the binary starts")
+    }
+
+    fn start_coordinator(&mut self) {
+        let arguments = ["coordinator", "--dir", "coordinator", "--listen", &self.address()];
+        let short = ["--lease", "2s", "--lost-after", "6s", "--split-above", "50000"];
+        self.coordinator = Some(self.start("coordinator", &[&arguments[..], &short].concat()));
+    }
+
+    fn start_worker(&mut self, worker: usize) {
+        let name = format!("worker-{worker}");
+        let address = self.address();
+        let threads = (1 + worker % 2).to_string();
+        let own = ["worker", "--coordinator", &address, "--dir", &name, "--name", &name];
+        let more: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
+        let all = [&own[..], &["--threads", &threads], &more].concat();
+        self.workers[worker] = Some(self.start(&name, &all));
+    }
+
+    /// Runs a command of the cluster's user.
+    fn ask(&self, arguments: &[&str]) -> String {
+        let address = self.address();
+        let all = [arguments, &["--coordinator", &address]].concat();
+        succeed(self.path(), &all)
+    }
+
+    /// Submits the game, once the coordinator is there.
+    fn submit(&self) -> String {
+        self.wait_for("the coordinator", || TcpStream::connect(self.address()).is_ok());
+        let arguments = [&["submit"], &GAME[..], &["--checkpoint-every", "300ms"]].concat();
+        self.ask(&arguments).trim().to_owned()
+    }
+
+    fn status(&self, job: &str) -> Option<Value> {
+        let address = self.address();
+        let output = run(self.path(), &["status", job, "--json", "--coordinator", &address]);
+        output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
+    }
+
+    fn state(&self, job: &str) -> String {
+        let status = self.status(job).unwrap_or_default();
+        status["job"]["state"].as_str().unwrap_or("away").to_owned()
+    }
+
+    /// Positions swept so far.
+    fn swept(&self, job: &str) -> u64 {
+        self.status(job).unwrap_or_default()["job"]["swept_positions"].as_u64().unwrap_or(0)
+    }
+
+    fn wait_for(&self, what: &str, mut is_there: impl FnMut() -> bool) {
+        let started = Instant::now();
+        while !is_there() {
+            assert!(started.elapsed() < PATIENCE, "waits for {what}");
+            thread::sleep(Duration::from_millis(50));
+        }
+    }
+
+    /// Waits until the job has begun to sweep.
+    fn wait_for_work(&self, job: &str) {
+        self.wait_for("work to begin", || self.swept(job) > 100_000);
+    }
+
+    /// Waits for the end, and compares the table.
+    fn ends_well(&self, job: &str, expected: &[u8]) {
+        self.wait_for("the end", || {
+            let state = self.state(job);
+            assert!(state != "failed" && state != "cancelled", "{:?}", self.status(job));
+            state == "solved"
+        });
+        self.ask(&["export", job, "--out", "table.zgt", "--force"]);
+        let table = fs::read(self.path().join("table.zgt")).unwrap();
+        assert!(table == expected, "other bytes");
+    }
+}
+
+/// What a solve in one process writes.
+fn expected() -> Vec<u8> {
+    let directory = tempfile::tempdir().unwrap();
+    succeed(directory.path(), &[&["solve"], &GAME[..], &["--out", "t.zgt"]].concat());
+    fs::read(directory.path().join("t.zgt")).unwrap()
+}
+
+#[test]
+fn any_number_of_workers_gives_the_bytes_of_a_solve() {
+    let expected = expected();
+    for workers in [1, 2, 3] {
+        let cluster = Cluster::with(workers, &["--memory", "400MiB"]);
+        let job = cluster.submit();
+        cluster.ends_well(&job, &expected);
+        let status = cluster.status(&job).unwrap();
+        let exchanged = status["job"]["exchanged_bytes"].as_u64().unwrap();
+        assert_eq!(exchanged > 0, workers > 1, "{status}");
+    }
+}
+
+#[test]
+fn what_dies_comes_back_or_not() {
+    let expected = expected();
+    let mut cluster = Cluster::new(2);
+    let job = cluster.submit();
+    cluster.wait_for_work(&job);
+    // A worker that comes back with its disk.
+    kill(&mut cluster.workers[0]);
+    cluster.start_worker(0);
+    // The coordinator.
+    kill(&mut cluster.coordinator);
+    thread::sleep(Duration::from_millis(500));
+    cluster.start_coordinator();
+    // A worker that comes back without its disk.
+    kill(&mut cluster.workers[1]);
+    fs::remove_dir_all(cluster.path().join("worker-1")).unwrap();
+    cluster.start_worker(1);
+    // Everything.
+    thread::sleep(Duration::from_secs(1));
+    cluster.workers.iter_mut().for_each(kill);
+    kill(&mut cluster.coordinator);
+    cluster.start_coordinator();
+    cluster.start_worker(0);
+    cluster.start_worker(1);
+    cluster.ends_well(&job, &expected);
+}
+
+#[test]
+fn a_worker_that_is_asked_to_leave_hands_over_and_another_joins() {
+    let expected = expected();
+    let mut cluster = Cluster::new(2);
+    let job = cluster.submit();
+    cluster.wait_for_work(&job);
+    let leaving = cluster.workers[0].take().unwrap();
+    signal(&leaving, "TERM");
+    let left = leaving.wait_with_output().unwrap();
+    assert!(left.status.success(), "{left:?}");
+    cluster.workers.push(None);
+    cluster.start_worker(2);
+    // What the first had saved is still only there.
+    cluster.start_worker(0);
+    cluster.ends_well(&job, &expected);
+}
+
+#[test]
+fn with_a_checkpoint_store_workers_can_be_lost_for_good() {
+    let expected = expected();
+    let shared = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::with(2, &["--checkpoints", shared.path().to_str().unwrap()]);
+    let job = cluster.submit();
+    cluster.wait_for_work(&job);
+    kill(&mut cluster.workers[0]);
+    fs::remove_dir_all(cluster.path().join("worker-0")).unwrap();
+    cluster.ends_well(&job, &expected);
+}
+
+#[test]
+fn a_job_can_be_paused_and_cancelled() {
+    let cluster = Cluster::new(1);
+    let job = cluster.submit();
+    cluster.wait_for_work(&job);
+    cluster.ask(&["pause", &job]);
+    cluster.wait_for("the pause", || cluster.state(&job) == "paused");
+    cluster.wait_for("the worker to stop", || {
+        let before = cluster.swept(&job);
+        thread::sleep(Duration::from_millis(700));
+        before == cluster.swept(&job)
+    });
+    cluster.ask(&["resume", &job]);
+    cluster.wait_for("more work", || cluster.state(&job) == "running");
+    cluster.ask(&["cancel", &job]);
+    assert_eq!(cluster.state(&job), "cancelled");
+    let jobs = succeed_with_json(cluster.path(), &["jobs", "--json", "--coordinator", &cluster.address()]);
+    assert!(jobs.to_string().contains("cancelled"), "{jobs}");
+}
+
+#[test]
+fn strangers_change_nothing() {
+    let expected = expected();
+    let directory = tempfile::tempdir().unwrap();
+    let token = directory.path().join("token");
+    fs::write(&token, "a secret of enough letters\n".replace(' ', "-")).unwrap();
+    let mut cluster = Cluster::with(0, &[]);
+    kill(&mut cluster.coordinator);
+    let (address, token) = (cluster.address(), token.to_str().unwrap().to_owned());
+    let arguments =
+        ["coordinator", "--dir", "coordinator", "--listen", &address, "--token-file", &token];
+    cluster.coordinator = Some(cluster.start("coordinator", &arguments));
+    let data: Vec<u16> = (0..2).map(|_| free_port()).collect();
+    for (i, port) in data.iter().enumerate() {
+        let (name, listen) = (format!("worker-{i}"), format!("127.0.0.1:{port}"));
+        let arguments = [
+            "worker", "--coordinator", &address, "--dir", &name, "--name", &name, "--listen", &listen,
+            "--token-file", &token,
+        ];
+        cluster.workers.push(Some(cluster.start(&name, &arguments)));
+    }
+    cluster.wait_for("the coordinator", || TcpStream::connect(&address).is_ok());
+    // Who does not know the token is refused.
+    let refused = run(cluster.path(), &["jobs", "--coordinator", &address]);
+    assert!(!refused.status.success() && stderr(&refused).contains("token"), "{}", stderr(&refused));
+    let submit = [&["submit"], &GAME[..], &["--token-file", &token]].concat();
+    let job = cluster.ask(&submit).trim().to_owned();
+    // Meanwhile, anything is said to every port.
+    let mut random = Random::new();
+    for _ in 0..60 {
+        let port = [cluster.port, data[0], data[1]][random.below(3) as usize];
+        let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { continue };
+        let preface: &[u8] = if random.below(2) == 0 { b"" } else { b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" };
+        let length = random.below(1 << 16) as usize;
+        let garbage: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
+        let _ = stream.write_all(preface).and_then(|()| stream.write_all(&garbage));
+        stream.set_read_timeout(Some(Duration::from_millis(20))).unwrap();
+        let _ = stream.read(&mut [0; 256]);
+    }
+    let state = || {
+        let output = run(
+            cluster.path(),
+            &["status", &job, "--json", "--coordinator", &address, "--token-file", &token],
+        );
+        let status: Value = serde_json::from_slice(&output.stdout).unwrap_or_default();
+        status["job"]["state"].as_str().unwrap_or("away").to_owned()
+    };
+    cluster.wait_for("the end", || state() == "solved");
+    cluster.ask(&["export", &job, "--out", "table.zgt", "--token-file", &token]);
+    assert!(fs::read(cluster.path().join("table.zgt")).unwrap() == expected, "other bytes");
+}
+
+/// Does something to a cluster at random moments until its job has ended. The seed tells what.
+fn survives(seed: u64, expected: &[u8]) {
+    println!("seed {seed}");
+    let mut random = Random::seeded(seed);
+    let shared: Option<PathBuf> =
+        (random.below(3) == 0).then(|| tempfile::tempdir().unwrap().keep());
+    let arguments: Vec<&str> =
+        shared.iter().flat_map(|path| ["--checkpoints", path.to_str().unwrap()]).collect();
+    let mut cluster = Cluster::with(1 + random.below(3) as usize, &arguments);
+    let job = cluster.submit();
+    for _ in 0..4 + random.below(5) {
+        thread::sleep(Duration::from_millis(random.below(1500)));
+        let worker = random.below(cluster.workers.len() as u64) as usize;
+        match random.below(8) {
+            0 => kill(&mut cluster.coordinator),
+            1 | 2 => kill(&mut cluster.workers[worker]),
+            3 => {
+                kill(&mut cluster.workers[worker]);
+                let _ = fs::remove_dir_all(cluster.path().join(format!("worker-{worker}")));
+            }
+            4 => cluster.workers[worker].iter().for_each(|worker| signal(worker, "TERM")),
+            5 => {
+                // Slow, or so slow that it is taken for lost.
+                let Some(process) = &cluster.workers[worker] else { continue };
+                signal(process, "STOP");
+                thread::sleep(Duration::from_millis(random.below(4000)));
+                signal(process, "CONT");
+            }
+            6 => {
+                cluster.workers.push(None);
+                cluster.start_worker(cluster.workers.len() - 1);
+            }
+            _ => {
+                cluster.workers.iter_mut().for_each(kill);
+                kill(&mut cluster.coordinator);
+            }
+        }
+        for worker in 0..cluster.workers.len() {
+            let process = &mut cluster.workers[worker];
+            let has_ended = |process: &mut Child| process.try_wait().unwrap().is_some();
+            if process.as_mut().is_none_or(has_ended) && random.below(2) == 0 {
+                cluster.start_worker(worker);
+            }
+        }
+        if cluster.coordinator.is_none() && random.below(3) > 0 {
+            cluster.start_coordinator();
+        }
+    }
+    if cluster.coordinator.is_none() {
+        cluster.start_coordinator();
+    }
+    for worker in 0..cluster.workers.len() {
+        let has_ended = |process: &mut Child| process.try_wait().unwrap().is_some();
+        if cluster.workers[worker].as_mut().is_none_or(has_ended) {
+            cluster.start_worker(worker);
+        }
+    }
+    cluster.ends_well(&job, expected);
+    if let Some(shared) = shared {
+        fs::remove_dir_all(shared).unwrap();
+    }
+}
+
+#[test]
+fn schedules_of_faults_end_in_the_same_bytes() {
+    let expected = expected();
+    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
+    let first = number("ZIGGURAT_FAULT_SEED").unwrap_or_else(|| Random::new().below(1 << 32));
+    for seed in first..first + number("ZIGGURAT_FAULT_SCHEDULES").unwrap_or(2) {
+        survives(seed, &expected);
+    }
+}

@@ -1,0 +1,385 @@
+//! A part in an attempt at a step: a thread of its own that prepares itself, carries orders out, and reports.
+
+use std::{
+    collections::HashMap,
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex, atomic::Ordering},
+    time::Instant,
+};
+
+use bytes::Bytes;
+use tokio::{runtime::Handle, sync::mpsc};
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_kernel::{
+    Assignment, JobTables, JournalError, Member as Working, Memory, Order, Outcome, Part,
+    Place as Position, Settings, SolveError, plan, shards, take_part,
+};
+use ziggurat_rpc::{
+    convert::{
+        Answer, Failure, FailureKind, Job, Member, Task, WireError, owners, precision, required,
+    },
+    proto::{self, Assign, FromWorker, Report, from_worker::Message},
+};
+use ziggurat_store::Epoch;
+
+use super::{
+    Worker,
+    halo::{AttemptName, Halo},
+    sources::{Place, Saved, Unread, bytes_of, width},
+};
+use crate::{job::lock, parts::key};
+
+/// What a job is to a worker.
+pub struct KnownJob {
+    pub spec: proto::JobSpec,
+    pub encoding: Encoding,
+    pub settings: Settings,
+    pub tables: JobTables,
+    /// The most memory a step of it takes if one process solves it.
+    pub peak_memory_bytes: u64,
+}
+
+/// A part in an attempt, from the outside.
+pub struct Attempt {
+    pub name: AttemptName,
+    orders: mpsc::UnboundedSender<(u32, Task)>,
+    stop: CancellationToken,
+}
+
+impl Attempt {
+    /// Begins to take part. Reports go to `reports`.
+    pub fn begin(
+        worker: &Arc<Worker>,
+        assign: Assign,
+        reports: mpsc::Sender<FromWorker>,
+    ) -> Option<Self> {
+        let step: Tier = required(assign.step, "assign.step").ok()?;
+        let name = AttemptName { job: assign.job, step, attempt: assign.attempt };
+        let (orders, queue) = mpsc::unbounded_channel();
+        let stop = CancellationToken::new();
+        let part = TakesPart {
+            worker: worker.clone(),
+            runtime: Handle::current(),
+            name,
+            reports,
+            orders: queue,
+            stop: stop.clone(),
+            at: 0,
+        };
+        let thread = std::thread::Builder::new().name(format!("step {step}"));
+        // A thread that cannot be started shows as an attempt that does not answer.
+        thread.spawn(move || part.run(assign)).ok()?;
+        Some(Self { name, orders, stop })
+    }
+
+    /// Hands an order over.
+    pub fn order(&self, number: u32, task: Task) {
+        drop(self.orders.send((number, task))); // an attempt that is over has reported it
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        self.stop.cancel();
+    }
+}
+
+struct TakesPart {
+    worker: Arc<Worker>,
+    runtime: Handle,
+    name: AttemptName,
+    reports: mpsc::Sender<FromWorker>,
+    orders: mpsc::UnboundedReceiver<(u32, Task)>,
+    stop: CancellationToken,
+    /// The order that is carried out.
+    at: u32,
+}
+
+/// What an order took.
+#[derive(Default)]
+struct Cost {
+    seconds: f64,
+    positions: u64,
+    sent_bytes: u64,
+    sent_positions: u64,
+}
+
+impl TakesPart {
+    fn run(mut self, assign: Assign) {
+        let AttemptName { job, step, attempt } = self.name;
+        let span = tracing::info_span!("attempt", job, %step, attempt);
+        let _in_span = span.enter();
+        let begun = catch_unwind(AssertUnwindSafe(|| self.take_part(assign)));
+        let failure = match begun {
+            Ok(Ok(())) => return,
+            Ok(Err(failure)) => failure,
+            Err(_) => Failure { message: "a bug in the worker".to_owned(), kind: None },
+        };
+        if !self.stop.is_cancelled() {
+            warn!(order = self.at, "{}", failure.message);
+            self.worker.count_failure(&failure);
+        }
+        self.report(Answer::Failed(failure), Cost::default());
+    }
+
+    fn report(&self, answer: Answer, cost: Cost) {
+        let AttemptName { job, step, attempt } = self.name;
+        let Cost { seconds, positions, sent_bytes, sent_positions } = cost;
+        let report = Report {
+            job,
+            step: Some(step.into()),
+            attempt,
+            order: self.at,
+            seconds,
+            positions,
+            sent_bytes,
+            sent_positions,
+            outcome: Some(answer.into()),
+        };
+        let message = FromWorker { message: Some(Message::Report(report)) };
+        drop(self.reports.blocking_send(message)); // a session that has ended wants no reports
+    }
+
+    fn take_part(&mut self, assign: Assign) -> Result<(), Failure> {
+        // A worker is at one step at a time; what went before may still be at its last order.
+        let worker = self.worker.clone();
+        let _turn = lock(&worker.busy);
+        if self.stop.is_cancelled() {
+            return Err(cancelled());
+        }
+        let known = worker.know(self.name.job, assign.spec.clone())?;
+        let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
+        let Assigned { members, me, owners, place, saved } = self.understand(assign, &known)?;
+        let budget = worker.options.memory_bytes.filter(|&budget| budget < *peak_memory_bytes);
+        let memory = match budget {
+            None => Memory::anonymous(),
+            Some(budget) => {
+                let threads = worker.pool.current_num_threads();
+                Memory::in_files(&worker.scratch, budget, threads)
+                    .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?
+            }
+        };
+        let halo = {
+            let _runtime = self.runtime.enter();
+            let security = &worker.options.security;
+            let stop = self.stop.child_token();
+            Halo::open(self.name, &members, me, security, &worker.doors, stop)
+        };
+        let assignment = Assignment {
+            encoding,
+            settings,
+            tables,
+            memory: &memory,
+            tier: self.name.step,
+            owners: &owners,
+            member: me,
+            members: members.len(),
+            exchange: &halo,
+            place,
+        };
+        let result = worker.pool.install(|| {
+            let mut work = |member: &mut dyn Working| self.carry_out_orders(member, &halo, &saved);
+            take_part(&assignment, &saved, &mut work)
+        });
+        result.map_err(|error| self.failure(error))
+    }
+
+    /// Checks an assignment.
+    fn understand(&self, assign: Assign, known: &KnownJob) -> Result<Assigned, Failure> {
+        let KnownJob { encoding, settings, .. } = known;
+        let count = |step: Tier| shards(encoding, settings, step).len();
+        let wrong = |error: WireError| Failure { message: error.to_string(), kind: None };
+        let members: Vec<Member> = assign
+            .members
+            .into_iter()
+            .map(TryInto::try_into)
+            .collect::<Result<_, WireError>>()
+            .map_err(wrong)?;
+        let me = assign.member as usize;
+        if me >= members.len() {
+            return Err(wrong(WireError::new("assign.member", "is none of the members")));
+        }
+        let step = self.name.step;
+        let shares = owners(&assign.shares, count(step), members.len()).map_err(wrong)?;
+        let owners_of_step = shares.into_iter().map(|owner| owner as usize).collect();
+        let place_of = |checkpoint: proto::Checkpoint, step: Tier| -> Result<Place, WireError> {
+            let proto::Checkpoint { epoch, peers, runs, stored } = checkpoint;
+            let owners = owners(&runs, count(step), peers.len())?;
+            let holders = peers.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
+            Ok(Place { epoch, holders, owners, stored })
+        };
+        let mut places = HashMap::new();
+        for read in assign.reads {
+            let step: Tier = required(read.step, "read.step").map_err(wrong)?;
+            let checkpoint = read.checkpoint.unwrap_or_default();
+            places.insert(step, (place_of(checkpoint, step).map_err(wrong)?, read.bound));
+        }
+        let mut place = None;
+        if let Some(checkpoint) = assign.checkpoint {
+            places.insert(step, (place_of(checkpoint, step).map_err(wrong)?, 0.0));
+            let precision = precision(assign.precision).map_err(wrong)?;
+            let row = assign.differences.min(3) as usize;
+            place = Some(Position { precision, row, distances: assign.distances });
+        }
+        let saved = Saved {
+            worker: self.worker.clone(),
+            runtime: self.runtime.clone(),
+            job: self.name.job,
+            places,
+            connections: Mutex::default(),
+            fetched_bytes: Default::default(),
+        };
+        Ok(Assigned { members, me, owners: owners_of_step, place, saved })
+    }
+
+    fn carry_out_orders(
+        &mut self,
+        member: &mut dyn Working,
+        halo: &Halo,
+        saved: &Saved,
+    ) -> Result<(), SolveError> {
+        let halo_positions = member.halo_positions();
+        let AttemptName { job, step, .. } = self.name;
+        let labels = (job, (step.just_moved, step.to_move));
+        let metrics = self.worker.metrics.clone();
+        metrics.halo_positions.of(labels).set(halo_positions as i64);
+        let mut sent = (0, 0);
+        let fetched = saved.fetched_bytes.load(Ordering::Relaxed);
+        info!(positions = member.own_positions(), halo_positions, "prepared");
+        let cost = Cost { sent_bytes: fetched, ..Cost::default() };
+        self.report(Answer::Prepared { halo_positions }, cost);
+        let stop = self.stop.clone();
+        loop {
+            let next = self.runtime.block_on(async {
+                tokio::select! {
+                    () = stop.cancelled() => None,
+                    order = self.orders.recv() => order,
+                }
+            });
+            let Some((number, task)) = next else { return Ok(()) };
+            self.at = number;
+            let (started, waited) = (Instant::now(), halo.waited());
+            let outcome = match &task {
+                Task::Order(order) => member.carry_out(order)?,
+                Task::Save { epoch, differences, distances } => {
+                    self.save(*epoch, member.parts(*differences, *distances))?;
+                    metrics.save.observe(started.elapsed().as_secs_f64());
+                    Outcome::Done
+                }
+            };
+            let positions = match &task {
+                Task::Order(Order::Sweep { .. }) => member.own_positions(),
+                _ => 0,
+            };
+            let now = (halo.sent_bytes(), member.told_positions());
+            let cost = Cost {
+                seconds: (started.elapsed() - (halo.waited() - waited)).as_secs_f64(),
+                positions,
+                sent_bytes: now.0 - sent.0,
+                sent_positions: now.1 - sent.1,
+            };
+            sent = now;
+            metrics.sent.of(job).inc_by(cost.sent_bytes);
+            metrics.sent_positions.of(job).inc_by(cost.sent_positions);
+            match (&task, &outcome) {
+                (Task::Order(Order::Sweep { .. }), Outcome::Swept(residual)) => {
+                    metrics.residual.of(labels).set(*residual);
+                    metrics.supersteps.of(labels).inc();
+                    metrics.swept_positions.of(labels).inc_by(positions);
+                }
+                (Task::Order(Order::Prove(_)), _) => drop(metrics.interval_sweeps.of(labels).inc()),
+                _ => {}
+            }
+            tracing::debug!(order = number, ?outcome, seconds = cost.seconds, "carried out");
+            self.report(outcome.into(), cost);
+        }
+    }
+
+    /// Writes parts down: on this disk, and in the checkpoint store if there is one.
+    fn save(&self, epoch: u32, mut parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+        let AttemptName { job, step, .. } = self.name;
+        if let Some(store) = self.worker.checkpoints() {
+            for Part { column, shard, range, data } in &mut parts {
+                let key = key(job, step, *column, *shard, *range).at(Epoch(epoch));
+                let width = width(data);
+                let numbers = Bytes::copy_from_slice(bytes_of(data));
+                self.runtime
+                    .block_on(store.put(key, width, numbers))
+                    .map_err(|error| not_saved(error.to_string()))?;
+            }
+        }
+        self.worker
+            .shelf
+            .save(job, step, epoch, parts)
+            .map_err(|error| not_saved(error.to_string()))?;
+        info!(epoch, "saved");
+        Ok(())
+    }
+
+    /// What is to be reported of an error.
+    fn failure(&self, error: SolveError) -> Failure {
+        if self.stop.is_cancelled() {
+            return cancelled();
+        }
+        let message = error.to_string();
+        match error {
+            SolveError::Exchange(error) => {
+                let member = error.member as u32;
+                Failure { message, kind: Some(FailureKind::Unreachable { member }) }
+            }
+            SolveError::Memory(error) => unable(format!("{error}: {}", error.source)),
+            SolveError::Journal(error) => match error.source.downcast::<Unread>() {
+                Ok(unread) => unread.0,
+                Err(_) => unable(message),
+            },
+            SolveError::Cancelled => cancelled(),
+            _ => Failure { message, kind: None },
+        }
+    }
+}
+
+struct Assigned {
+    members: Vec<Member>,
+    me: usize,
+    owners: Vec<usize>,
+    place: Option<Position>,
+    saved: Saved,
+}
+
+fn not_saved(message: String) -> JournalError {
+    JournalError { is_damage: false, source: Box::new(Unread(unable(message))) }
+}
+
+fn unable(message: String) -> Failure {
+    Failure { message, kind: Some(FailureKind::Unable) }
+}
+
+fn cancelled() -> Failure {
+    Failure { message: "the attempt is over".to_owned(), kind: Some(FailureKind::Cancelled) }
+}
+
+impl Worker {
+    /// What a job is: worked out when it is first met.
+    fn know(&self, job: u64, spec: Option<proto::JobSpec>) -> Result<Arc<KnownJob>, Failure> {
+        let wrong = |message: String| Failure { message, kind: None };
+        let spec = spec.ok_or_else(|| wrong("an assignment without a job".to_owned()))?;
+        let mut known = lock(&self.known);
+        if let Some((_, known)) =
+            known.as_ref().filter(|(id, known)| *id == job && known.spec == spec)
+        {
+            return Ok(known.clone());
+        }
+        let job_of_spec = Job::try_from(spec.clone()).map_err(|error| wrong(error.to_string()))?;
+        let encoding =
+            Encoding::new(&job_of_spec.ruleset).map_err(|error| wrong(error.to_string()))?;
+        let threads = self.pool.current_num_threads();
+        let settings = Settings { threads, ..job_of_spec.settings() };
+        let tables = self.pool.install(|| JobTables::new(&encoding, &settings));
+        let peak_memory_bytes = plan(&encoding, &settings).peak_memory_bytes;
+        let new = Arc::new(KnownJob { spec, encoding, settings, tables, peak_memory_bytes });
+        *known = Some((job, new.clone()));
+        Ok(new)
+    }
+}

@@ -1,0 +1,171 @@
+//! The Data service: what other workers send of their halos, and what was saved, for whoever asks.
+
+use std::{sync::Arc, time::Duration};
+
+use prost::Message;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status, Streaming};
+use xxhash_rust::xxh3::Xxh3;
+use ziggurat_kernel::{Column, Data as Numbers};
+use ziggurat_rpc::{
+    Peer,
+    convert::{check_protocol, required},
+    limits::CHUNK_BYTES,
+    proto::{
+        ExchangeReply, FetchReply, FetchRequest, HaloMessage, HaloPayload, data_server::Data,
+        halo_message::Message as Content,
+    },
+};
+use ziggurat_store::{ShardEpoch, StoreError, ValueType};
+
+use super::{
+    Worker,
+    halo::{AttemptName, OVERHEAD_BYTES},
+};
+
+/// How long a stream waits for the attempt it belongs to: this worker may be told of it later.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+/// The largest payload of a barrier, compressed.
+const MOST_PAYLOAD_BYTES: usize = 2 << 30;
+
+/// The service.
+pub struct DataService(pub Arc<Worker>);
+
+#[tonic::async_trait]
+impl Data for DataService {
+    async fn exchange(
+        &self,
+        request: Request<Streaming<HaloMessage>>,
+    ) -> Result<Response<ExchangeReply>, Status> {
+        let peer = Peer::of(&request).cloned();
+        let result = self.take_halo(request.into_inner(), peer.as_ref()).await;
+        if let (Err(status), Some(peer)) = (&result, &peer)
+            && status.code() == tonic::Code::InvalidArgument
+        {
+            peer.misbehaved(format_args!("sent a wrong halo: {}", status.message()));
+        }
+        result.map(|()| Response::new(ExchangeReply {}))
+    }
+
+    type FetchStream = ReceiverStream<Result<FetchReply, Status>>;
+
+    async fn fetch(
+        &self,
+        request: Request<FetchRequest>,
+    ) -> Result<Response<Self::FetchStream>, Status> {
+        let FetchRequest { protocol, job, step, epoch, column, shard, range } =
+            request.into_inner();
+        check_protocol(protocol)?;
+        let step = required(step, "fetch.step")?;
+        let column: Column = required(column, "fetch.column")?;
+        let range = u8::try_from(range).map_err(|_| Status::invalid_argument("no such range"))?;
+        let shelf = self.0.shelf.clone();
+        let found = shelf.find((job, step), epoch, column, (shard, range));
+        let found = found.ok_or_else(|| Status::not_found("this worker does not have it"))?;
+        let (replies, stream) = mpsc::channel(4);
+        let worker = self.0.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = send_range(&worker, &found, &replies) {
+                let status = match error.damaged() {
+                    Some(_) => Status::data_loss(error.to_string()),
+                    None => Status::unavailable(error.to_string()),
+                };
+                drop(replies.blocking_send(Err(status))); // whoever asked may be gone
+            }
+        });
+        Ok(Response::new(ReceiverStream::new(stream)))
+    }
+}
+
+impl DataService {
+    async fn take_halo(
+        &self,
+        mut messages: Streaming<HaloMessage>,
+        peer: Option<&Peer>,
+    ) -> Result<(), Status> {
+        let wrong = |problem: &'static str| Status::invalid_argument(problem);
+        let note = |status: Status| {
+            if let Some(peer) = peer {
+                peer.sent(&status);
+            }
+            status
+        };
+        let first = messages.message().await.map_err(note)?;
+        let Some(HaloMessage { message: Some(Content::Open(open)) }) = first else {
+            return Err(wrong("the first message is not `open`"));
+        };
+        check_protocol(open.protocol)?;
+        let step = required(open.step, "open.step")?;
+        let name = AttemptName { job: open.job, step, attempt: open.attempt };
+        let queue = self.0.doors.enter(name, open.member, PATIENCE).await?;
+        let received = self.0.metrics.received.of(name.job);
+        let (mut packed, mut at) = (Vec::new(), None);
+        while let Some(message) = messages.message().await.map_err(note)? {
+            received.inc_by(message.encoded_len() as u64 + OVERHEAD_BYTES);
+            let Some(Content::Payload(payload)) = message.message else {
+                return Err(wrong("a message is no payload"));
+            };
+            let HaloPayload { barrier, data, last } = payload;
+            if data.len() > CHUNK_BYTES || packed.len() + data.len() > MOST_PAYLOAD_BYTES {
+                return Err(wrong("a payload is too large"));
+            }
+            if at.is_some_and(|at| at != barrier) {
+                return Err(wrong("a payload is cut short"));
+            }
+            packed.extend(data);
+            at = (!last).then_some(barrier);
+            if last && queue.send((barrier, std::mem::take(&mut packed))).await.is_err() {
+                return Err(Status::not_found("the attempt is over"));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Sends a range of a shard, piece by piece.
+fn send_range(
+    worker: &Worker,
+    found: &ShardEpoch,
+    replies: &mpsc::Sender<Result<FetchReply, Status>>,
+) -> Result<(), StoreError> {
+    let mut checksum = Xxh3::new();
+    let each = (CHUNK_BYTES / found.value_type.bytes()) as u64;
+    let mut start = 0;
+    loop {
+        let count = each.min(found.values - start);
+        let data = read(worker, found, start, count as usize)?;
+        checksum.update(&data);
+        start += count;
+        let is_last = start == found.values;
+        let checksum = is_last.then(|| checksum.digest());
+        if replies.blocking_send(Ok(FetchReply { data: data.into(), checksum })).is_err() || is_last
+        {
+            return Ok(());
+        }
+    }
+}
+
+fn read(
+    worker: &Worker,
+    found: &ShardEpoch,
+    start: u64,
+    count: usize,
+) -> Result<Vec<u8>, StoreError> {
+    fn of<V: bytemuck::Pod>(
+        count: usize,
+        read: impl FnOnce(&mut [V]) -> Result<(), StoreError>,
+    ) -> Result<Vec<u8>, StoreError> {
+        let mut values = vec![V::zeroed(); count];
+        read(&mut values)?;
+        Ok(bytemuck::cast_slice(&values).to_vec())
+    }
+    let shelf = &worker.shelf;
+    match found.value_type {
+        ValueType::F32 => of(count, |values| shelf.read(found, start, Numbers::F32(values))),
+        ValueType::F64 => of(count, |values| shelf.read(found, start, Numbers::F64(values))),
+        ValueType::I8 => of(count, |values| shelf.read(found, start, Numbers::I8(values))),
+        ValueType::U16 => of(count, |values| shelf.read(found, start, Numbers::U16(values))),
+    }
+}

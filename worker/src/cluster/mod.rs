@@ -1,0 +1,329 @@
+//! A worker of a cluster: the kernel and a store behind gRPC.
+//!
+//! | module | knows |
+//! | --- | --- |
+//! | `session` | what the coordinator says, and what to do then |
+//! | `attempt` | carrying out the orders of one attempt at a step |
+//! | `halo` | payloads on their way between members |
+//! | `sources` | where saved values come from: the shelf, other workers, the checkpoint store |
+//! | `shelf` | what this worker has saved |
+//! | `data` | what others may ask of this worker |
+//!
+//! Sweeps run on a pool of threads of their own, never on the threads that wait for the network.
+
+mod attempt;
+mod data;
+mod halo;
+mod session;
+mod shelf;
+mod sources;
+
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use ziggurat_checkpoints::CheckpointStore;
+use ziggurat_encoding::Tier;
+use ziggurat_rpc::{
+    RpcError, Security, bind,
+    convert::{Failure, FailureKind},
+    data as data_service,
+    proto::Welcome,
+    server,
+};
+use ziggurat_store::{Epoch, Statistics, StoreError};
+use ziggurat_telemetry::{
+    BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics, raise,
+};
+
+use self::{attempt::KnownJob, data::DataService, halo::Doors, session::Ended, shelf::Shelf};
+use crate::job::lock;
+
+/// How a worker is run.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The coordinator: host:port.
+    pub coordinator: String,
+    /// Where the worker keeps what it saves, made if it is not there.
+    pub dir: PathBuf,
+    /// Where the Data service listens.
+    pub listen: SocketAddr,
+    /// How others reach that: host:port; the address it listens at if there is none.
+    pub advertise: Option<String>,
+    /// The worker's name, unique in the cluster.
+    pub name: String,
+    /// Threads to sweep with; 0 for one per core.
+    pub threads: usize,
+    /// Memory the process may take, if not any.
+    pub memory_bytes: Option<u64>,
+    /// The checkpoint store, if there is one: a directory or a URL.
+    pub checkpoints: Option<String>,
+    /// Who may speak with it.
+    pub security: Security,
+    /// Whether it may listen beyond this machine although anybody may speak with it.
+    pub insecure: bool,
+    /// Where metrics are served, if anywhere.
+    pub metrics: Option<SocketAddr>,
+}
+
+/// Why a worker cannot run.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// Its store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It cannot listen, or the security is not right.
+    #[error(transparent)]
+    Rpc(#[from] RpcError),
+    /// It cannot listen for those who want metrics.
+    #[error(transparent)]
+    Metrics(#[from] BindError),
+    /// The directory was made by another version.
+    #[error(
+        "{} was made by another version of ziggurat (format {found}, this one knows {known}); \
+         use that version, or another directory", .dir.display()
+    )]
+    OtherFormat {
+        /// The directory.
+        dir: PathBuf,
+        /// Its format.
+        found: u32,
+        /// This program's.
+        known: u32,
+    },
+    /// The identity that was written down is none.
+    #[error("{} does not say whose it is; use another directory", .dir.display())]
+    Identity {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// The coordinator does not want this worker.
+    #[error("the coordinator at {coordinator} refuses this worker: {reason}")]
+    Refused {
+        /// The coordinator.
+        coordinator: String,
+        /// Why.
+        reason: String,
+    },
+    /// The threads could not be started.
+    #[error("could not start the threads of the worker; ask for fewer")]
+    Threads(#[source] rayon::ThreadPoolBuildError),
+    /// The operating system said no.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// A worker at work.
+pub(crate) struct Worker {
+    options: ServeOptions,
+    /// How others reach it.
+    address: String,
+    shelf: Arc<Shelf>,
+    scratch: PathBuf,
+    pool: rayon::ThreadPool,
+    doors: Arc<Doors>,
+    metrics: WorkerMetrics,
+    health: Arc<Health>,
+    /// Held by whoever works on a step.
+    busy: Mutex<()>,
+    /// The last job.
+    known: Mutex<Option<(u64, Arc<KnownJob>)>>,
+    /// Open once the coordinator has said which cluster this is.
+    checkpoints: Mutex<Option<CheckpointStore>>,
+}
+
+/// The longest time between two tries to reach the coordinator.
+const LONGEST_PAUSE: Duration = Duration::from_secs(5);
+
+/// How long a worker that is to end waits to be released.
+const DRAIN_TIMEOUT: Duration = Duration::from_secs(600);
+
+/// Runs a worker until `shutdown`, upon which it finishes what it is at, saves, hands over and leaves.
+/// While the coordinator cannot be reached it keeps trying.
+///
+/// # Errors
+/// If its directory or addresses cannot be used, or the coordinator refuses it.
+pub async fn serve(
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    let io = |action: String| move |source| ServeError::Io { action, source };
+    let scratch = options.dir.join("scratch");
+    fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
+    let shelf = Arc::new(Shelf::open(&options.dir)?);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .thread_name(|i| format!("sweep {i}"))
+        .build()
+        .map_err(ServeError::Threads)?;
+    let bound = bind(options.listen, &options.security, options.insecure)?;
+    let address = options.advertise.clone().unwrap_or_else(|| bound.address().to_string());
+    let mut registry = Registry::default();
+    let metrics = WorkerMetrics::new(&mut registry);
+    metrics.memory_budget.set(options.memory_bytes.unwrap_or(0) as i64);
+    let health = Arc::new(Health::starting("not registered with the coordinator"));
+    let pages = match options.metrics {
+        None => None,
+        Some(at) => Some(ziggurat_telemetry::bind(at, options.insecure).await?),
+    };
+    let worker = Arc::new(Worker {
+        address,
+        shelf,
+        scratch,
+        pool,
+        doors: Arc::default(),
+        metrics,
+        health: health.clone(),
+        busy: Mutex::default(),
+        known: Mutex::default(),
+        checkpoints: Mutex::default(),
+        options,
+    });
+    let ended = CancellationToken::new();
+    let _end = ended.clone().drop_guard();
+    if let Some(pages) = pages {
+        let page = ziggurat_telemetry::serve(pages, registry, health);
+        tokio::spawn(ended.clone().run_until_cancelled_owned(page));
+    }
+    let incoming = bound.incoming().map_err(io("listen".to_owned()))?;
+    let router =
+        server(&worker.options.security).add_service(data_service(DataService(worker.clone())));
+    tokio::spawn(ended.run_until_cancelled_owned(router.serve_with_incoming(incoming)));
+    info!(name = worker.options.name, address = worker.address, "listening");
+    worker.work(shutdown).await
+}
+
+impl Worker {
+    async fn work(
+        self: &Arc<Self>,
+        shutdown: impl Future<Output = ()> + Send,
+    ) -> Result<(), ServeError> {
+        let drain = CancellationToken::new();
+        let sessions = async {
+            let mut pause = LONGEST_PAUSE / 32;
+            loop {
+                let began = tokio::time::Instant::now();
+                match session::run(self, &drain).await {
+                    Ended::Released => return Ok(()),
+                    Ended::Refused(status) => {
+                        let coordinator = self.options.coordinator.clone();
+                        let reason = status.message().to_owned();
+                        return Err(ServeError::Refused { coordinator, reason });
+                    }
+                    Ended::Broken(_) if drain.is_cancelled() => return Ok(()),
+                    Ended::Broken(reason) => {
+                        warn!(coordinator = self.options.coordinator, "{reason}; tries again");
+                    }
+                }
+                pause = match began.elapsed() > LONGEST_PAUSE {
+                    true => LONGEST_PAUSE / 32,
+                    false => (pause * 2).min(LONGEST_PAUSE),
+                };
+                tokio::select! {
+                    () = tokio::time::sleep(pause) => {}
+                    () = drain.cancelled() => return Ok(()),
+                }
+            }
+        };
+        tokio::pin!(sessions, shutdown);
+        tokio::select! {
+            result = &mut sessions => return result,
+            () = &mut shutdown => drain.cancel(),
+        }
+        match tokio::time::timeout(DRAIN_TIMEOUT, sessions).await {
+            Ok(result) => result,
+            Err(_) => {
+                warn!("was not released in time; leaves");
+                Ok(())
+            }
+        }
+    }
+
+    /// The checkpoint store, if there is one.
+    fn checkpoints(&self) -> Option<CheckpointStore> {
+        lock(&self.checkpoints).clone()
+    }
+
+    /// The coordinator has let the worker in.
+    async fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
+        if let Some(url) = &self.options.checkpoints
+            && self.checkpoints().is_none()
+        {
+            let store = CheckpointStore::open(url, &welcome.cluster).await;
+            *lock(&self.checkpoints) = Some(store.map_err(|error| error.to_string())?);
+        }
+        let retained = self.shelf.retain(|job| welcome.jobs.contains(&job));
+        retained.map_err(|error| error.to_string())
+    }
+
+    /// A checkpoint is complete: earlier ones are not needed any more.
+    fn drop_before(self: &Arc<Self>, job: u64, step: Tier, epoch: u32) {
+        let worker = self.clone();
+        let store = self.checkpoints();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = worker.shelf.drop_before(job, step, epoch) {
+                warn!(job, %step, epoch, "cannot drop earlier checkpoints: {error}");
+            }
+        });
+        if let Some(store) = store {
+            tokio::spawn(async move {
+                let name = (step.just_moved, step.to_move);
+                if let Err(error) = store.delete_epochs(job, name, Epoch(epoch)).await {
+                    warn!(job, %step, epoch, "cannot drop earlier checkpoints: {error}");
+                }
+            });
+        }
+    }
+
+    fn forget(self: &Arc<Self>, job: u64) {
+        self.metrics.forget_job(job);
+        let worker = self.clone();
+        let store = self.checkpoints();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = worker.shelf.retain(|other| other != job) {
+                warn!(job, "cannot drop the job: {error}");
+            }
+        });
+        if let Some(store) = store {
+            tokio::spawn(async move {
+                if let Err(error) = store.delete_job(job).await {
+                    warn!(job, "cannot drop the job from the checkpoint store: {error}");
+                }
+            });
+        }
+    }
+
+    fn count_failure(&self, failure: &Failure) {
+        let kind = match failure.kind {
+            Some(FailureKind::Unreachable { .. } | FailureKind::OutOfReach { .. }) => {
+                CountedFailure::Unreachable
+            }
+            Some(FailureKind::Damage { .. }) => CountedFailure::Damage,
+            Some(FailureKind::Unable) => CountedFailure::Unable,
+            Some(FailureKind::Cancelled) => CountedFailure::Cancelled,
+            None => CountedFailure::Refused,
+        };
+        self.metrics.failures.of(kind).inc();
+    }
+
+    fn count_store(&self, statistics: &Statistics) {
+        raise(&self.metrics.store_read, statistics.page_bytes_read);
+        raise(&self.metrics.store_written, statistics.file_bytes_ingested);
+        if let Some(store) = self.checkpoints() {
+            raise(&self.metrics.checkpoint_store_read, store.read_bytes());
+            raise(&self.metrics.checkpoint_store_written, store.written_bytes());
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! The stream between a worker and its coordinator.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::{
+    sync::mpsc,
+    time::{Instant, MissedTickBehavior},
+};
+use tokio_stream::wrappers::ReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tonic::{Status, Streaming};
+use tracing::{info, warn};
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_rpc::{
+    PROTOCOL, connect_now, control_client,
+    convert::{Task, identity_text, required},
+    proto::{
+        Commit, Drain, Forget, FromWorker, Heartbeat, Order, Register, ToWorker, Welcome,
+        from_worker::Message, to_worker::Message as Told,
+    },
+};
+
+use super::{Worker, attempt::Attempt, halo::AttemptName};
+
+/// How long the coordinator may take to let a worker in.
+const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// Messages that may wait to be sent.
+const QUEUE: usize = 64;
+
+/// How a session ended.
+pub enum Ended {
+    /// The worker may leave.
+    Released,
+    /// The stream broke, or never came about.
+    Broken(String),
+    /// The coordinator does not want this worker as it is.
+    Refused(Status),
+}
+
+/// A stream to the coordinator.
+struct Session<'a> {
+    worker: &'a Arc<Worker>,
+    send: mpsc::Sender<FromWorker>,
+    attempts: Vec<Attempt>,
+}
+
+/// Registers and does what the coordinator says until the stream ends. Once `drain` is cancelled, asks to
+/// be released.
+pub async fn run(worker: &Arc<Worker>, drain: &CancellationToken) -> Ended {
+    match converse(worker, drain).await {
+        Ok(()) => Ended::Released,
+        Err(status) => match status.code() {
+            tonic::Code::FailedPrecondition
+            | tonic::Code::Unauthenticated
+            | tonic::Code::InvalidArgument
+            | tonic::Code::PermissionDenied => Ended::Refused(status),
+            _ => Ended::Broken(status.message().to_owned()),
+        },
+    }
+}
+
+async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(), Status> {
+    let options = &worker.options;
+    let connection = connect_now(&options.coordinator, &options.security, WELCOME_TIMEOUT)
+        .await
+        .map_err(|error| Status::unavailable(error.to_string()))?;
+    let (send, messages) = mpsc::channel(QUEUE);
+    let say = |message| FromWorker { message: Some(message) };
+    let register = Register {
+        protocol: PROTOCOL,
+        encoder: Encoding::VERSION,
+        program: env!("CARGO_PKG_VERSION").to_owned(),
+        worker: identity_text(worker.shelf.identity()),
+        name: options.name.clone(),
+        address: worker.address.clone(),
+        cores: worker.pool.current_num_threads() as u32,
+        memory_bytes: options.memory_bytes.unwrap_or(0),
+        disk_bytes: worker.shelf.free_bytes(),
+        checkpoint_store: options.checkpoints.is_some(),
+    };
+    let gone = |_| Status::unavailable("the stream to the coordinator has ended");
+    send.send(say(Message::Register(register))).await.map_err(gone)?;
+    let mut client = control_client(connection);
+    let answer = client.work(ReceiverStream::new(messages));
+    let silent = || Status::deadline_exceeded("the coordinator does not answer");
+    let stream = tokio::time::timeout(WELCOME_TIMEOUT, answer).await.map_err(|_| silent())??;
+    let mut stream: Streaming<ToWorker> = stream.into_inner();
+    let first = tokio::time::timeout(WELCOME_TIMEOUT, stream.message()).await;
+    let first = first.map_err(|_| silent())??.and_then(|message| message.message);
+    let Some(Told::Welcome(welcome)) = first else {
+        return Err(Status::unavailable("the coordinator did not begin with a welcome"));
+    };
+    let lease = Duration::from_millis(welcome.lease_ms.max(100).into());
+    worker.welcomed(&welcome).await.map_err(Status::unavailable)?;
+    info!(coordinator = options.coordinator, lease_ms = welcome.lease_ms, "registered");
+    worker.health.ready();
+    worker.metrics.connected.set(1);
+
+    let mut session = Session { worker, send, attempts: Vec::new() };
+    let mut beat = tokio::time::interval(lease / 3);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let (mut heard, mut has_asked) = (Instant::now(), false);
+    loop {
+        let told = tokio::select! {
+            told = stream.message() => told?,
+            _ = beat.tick() => {
+                if heard.elapsed() > lease {
+                    return Err(silent());
+                }
+                session.say(Message::Heartbeat(worker.heartbeat())).await?;
+                continue;
+            }
+            () = drain.cancelled(), if !has_asked => {
+                has_asked = true;
+                info!("asks to be released");
+                session.say(Message::Drain(Drain {})).await?;
+                continue;
+            }
+        };
+        heard = Instant::now();
+        worker.metrics.lease_age.renew();
+        let told = told.and_then(|message| message.message);
+        match told.ok_or_else(|| Status::unavailable("the coordinator ended the stream"))? {
+            Told::Released(_) => return Ok(()),
+            other => session.obey(other).await?,
+        }
+    }
+}
+
+impl Session<'_> {
+    async fn say(&self, message: Message) -> Result<(), Status> {
+        let message = FromWorker { message: Some(message) };
+        self.send
+            .send(message)
+            .await
+            .map_err(|_| Status::unavailable("the stream to the coordinator has ended"))
+    }
+
+    async fn obey(&mut self, told: Told) -> Result<(), Status> {
+        match told {
+            Told::Assign(assign) => {
+                let step: Tier = required(assign.step, "assign.step")?;
+                // An earlier attempt at the same step is over by that.
+                let is_same = |name: AttemptName| name.job == assign.job && name.step == step;
+                self.attempts.retain(|attempt| !is_same(attempt.name));
+                info!(job = assign.job, %step, attempt = assign.attempt, "assigned");
+                let begun = Attempt::begin(self.worker, assign, self.send.clone());
+                self.attempts.extend(begun);
+            }
+            Told::Order(Order { job, step, attempt, order, task }) => {
+                let name = AttemptName { job, step: required(step, "order.step")?, attempt };
+                let task: Task = required(task, "order.task")?;
+                if let Some(attempt) = self.attempts.iter().find(|attempt| attempt.name == name) {
+                    attempt.order(order, task);
+                }
+            }
+            Told::Abandon(abandon) => {
+                let step = required(abandon.step, "abandon.step")?;
+                let name = AttemptName { job: abandon.job, step, attempt: abandon.attempt };
+                self.attempts.retain(|attempt| attempt.name != name);
+            }
+            Told::Commit(Commit { job, step, epoch }) => {
+                let step: Tier = required(step, "commit.step")?;
+                self.worker.drop_before(job, step, epoch);
+            }
+            Told::Forget(Forget { job }) => {
+                self.attempts.retain(|attempt| attempt.name.job != job);
+                self.worker.forget(job);
+            }
+            Told::Welcome(Welcome { .. }) | Told::Heard(_) | Told::Released(_) => {}
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Session<'_> {
+    fn drop(&mut self) {
+        if !self.attempts.is_empty() {
+            warn!("stops what it was doing: the coordinator is gone");
+        }
+        self.worker.metrics.connected.set(0);
+        self.worker.health.not_ready("not registered with the coordinator");
+    }
+}
+
+impl Worker {
+    fn heartbeat(&self) -> Heartbeat {
+        let resident_bytes = resident_bytes();
+        self.metrics.memory_resident.set(resident_bytes as i64);
+        if let Some(statistics) = self.shelf.statistics() {
+            self.count_store(&statistics);
+        }
+        Heartbeat { resident_bytes, free_disk_bytes: self.shelf.free_bytes() }
+    }
+}
+
+/// The memory this process holds; 0 if the system does not tell.
+fn resident_bytes() -> u64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}

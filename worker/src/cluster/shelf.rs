@@ -1,0 +1,208 @@
+//! What a worker has saved: parts of steps of any number of jobs, by epoch.
+
+use std::{
+    collections::BTreeMap,
+    hash::{BuildHasher, RandomState},
+    ops::Bound,
+    path::Path,
+    sync::Mutex,
+};
+
+use serde::{Deserialize, Serialize};
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Column, Data, Part};
+use ziggurat_store::{
+    Epoch, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch, Statistics, Store,
+    StoreError, StoreOptions,
+};
+
+use super::ServeError;
+use crate::{
+    job::{lock, put},
+    parts::{self, key},
+};
+
+/// Whose stores they are: those of workers.
+const OWNER: u64 = 0x5a49_4757_4f52_4b45;
+
+/// The version of what a worker writes down.
+const FORMAT: u32 = 1;
+
+/// The key of [`Identity`] in the store's state.
+const IDENTITY: &str = "worker";
+
+/// What a worker's disk says of itself.
+#[derive(Serialize, Deserialize)]
+struct Identity {
+    format: u32,
+    /// In hexadecimal digits: JSON has no such numbers.
+    worker: String,
+}
+
+/// A job's step.
+type JobStep = (u64, (u8, u8));
+
+/// A worker's store.
+pub struct Shelf {
+    store: Store,
+    identity: u64,
+    /// What there is, by job, step and epoch.
+    held: Mutex<BTreeMap<JobStep, BTreeMap<Epoch, Vec<ShardEpoch>>>>,
+}
+
+impl Shelf {
+    /// Opens what is in a directory, or begins there.
+    ///
+    /// # Errors
+    /// If another process has it open, another version made it, or it cannot be written to.
+    pub fn open(dir: &Path) -> Result<Self, ServeError> {
+        let dir = dir.join("store");
+        let options = StoreOptions {
+            owner: OWNER,
+            memory_budget_bytes: LEAST_MEMORY_BUDGET_BYTES,
+            reads: Reads::Direct, // what is read back is read once
+        };
+        let store = match dir.exists() {
+            true => Store::open(&dir, &options)?,
+            false => Store::create(&dir, &options)?,
+        };
+        let identity = match store.get_state::<Identity>(IDENTITY)? {
+            Some(Identity { format: FORMAT, worker }) => {
+                u64::from_str_radix(&worker, 16).map_err(|_| ServeError::Identity { dir })?
+            }
+            Some(Identity { format: found, .. }) => {
+                return Err(ServeError::OtherFormat { dir, found, known: FORMAT });
+            }
+            None => {
+                let identity = RandomState::new().hash_one(std::process::id());
+                let mut batch = StateBatch::new();
+                let worker = format!("{identity:016x}");
+                put(&mut batch, IDENTITY, &Identity { format: FORMAT, worker });
+                store.put_state(batch)?;
+                identity
+            }
+        };
+        let mut held: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
+        let missing = store.missing_epochs()?;
+        for epoch in store.epochs()?.into_iter().filter(|epoch| !missing.contains(&epoch.key)) {
+            let ShardKey { job, tier, .. } = epoch.key.shard;
+            held.entry((job, tier)).or_default().entry(epoch.key.epoch).or_default().push(epoch);
+        }
+        Ok(Self { store, identity, held: Mutex::new(held) })
+    }
+
+    /// The worker's identity, which its disk keeps.
+    pub fn identity(&self) -> u64 {
+        self.identity
+    }
+
+    /// Bytes that can still be written.
+    pub fn free_bytes(&self) -> u64 {
+        self.store.free_bytes().unwrap_or(0)
+    }
+
+    /// What the store did since it was opened.
+    pub fn statistics(&self) -> Option<Statistics> {
+        self.store.statistics().ok()
+    }
+
+    /// Writes parts of a step down, all or nothing.
+    ///
+    /// # Errors
+    /// If there is no space for them, or the store fails.
+    pub fn save(
+        &self,
+        job: u64,
+        step: Tier,
+        epoch: u32,
+        parts: Vec<Part<'_>>,
+    ) -> Result<(), StoreError> {
+        let epoch = Epoch(epoch);
+        let sealed = parts::write(&self.store, job, step, epoch, parts)?;
+        let saved = self.store.checkpoint(sealed, StateBatch::new())?;
+        let mut held = lock(&self.held);
+        held.entry((job, tier(step))).or_default().insert(epoch, saved);
+        Ok(())
+    }
+
+    /// Reads a part of a step at an epoch.
+    ///
+    /// # Errors
+    /// If it is not there, or damaged.
+    pub fn load(&self, job: u64, step: Tier, epoch: u32, part: Part<'_>) -> Result<(), StoreError> {
+        let Part { column, shard, range, data } = part;
+        parts::read(&self.store, key(job, step, column, shard, range), Epoch(epoch), data)
+    }
+
+    /// A range of a shard at an epoch, if it is there.
+    pub fn find(
+        &self,
+        (job, step): (u64, Tier),
+        epoch: u32,
+        column: Column,
+        (shard, range): (u32, u8),
+    ) -> Option<ShardEpoch> {
+        let wanted = key(job, step, column, shard, range).at(Epoch(epoch));
+        let held = lock(&self.held);
+        let of_epoch = held.get(&(job, tier(step)))?.get(&wanted.epoch)?;
+        of_epoch.iter().find(|found| found.key == wanted).copied()
+    }
+
+    /// Reads numbers of a range of a shard, from a place on, as bytes.
+    ///
+    /// # Errors
+    /// If they are damaged.
+    pub fn read(&self, from: &ShardEpoch, start: u64, data: Data<'_>) -> Result<(), StoreError> {
+        match data {
+            Data::F32(values) => self.store.read(from, start, values),
+            Data::F64(values) => self.store.read(from, start, values),
+            Data::I8(values) => self.store.read(from, start, values),
+            Data::U16(values) => self.store.read(from, start, values),
+        }
+    }
+
+    /// Drops the epochs of a step before one.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn drop_before(&self, job: u64, step: Tier, epoch: u32) -> Result<(), StoreError> {
+        let name = (job, tier(step));
+        let dropped = match lock(&self.held).get_mut(&name) {
+            Some(epochs) => {
+                let kept = epochs.split_off(&Epoch(epoch));
+                std::mem::replace(epochs, kept)
+            }
+            None => return Ok(()),
+        };
+        self.drop_epochs(&dropped)
+    }
+
+    /// Drops everything but some jobs.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn retain(&self, is_kept: impl Fn(u64) -> bool) -> Result<(), StoreError> {
+        let mut dropped = Vec::new();
+        lock(&self.held).retain(|&(job, _), epochs| {
+            let kept = is_kept(job);
+            if !kept {
+                dropped.push(std::mem::take(epochs));
+            }
+            kept
+        });
+        dropped.iter().try_for_each(|epochs| self.drop_epochs(epochs))
+    }
+
+    fn drop_epochs(&self, epochs: &BTreeMap<Epoch, Vec<ShardEpoch>>) -> Result<(), StoreError> {
+        for (&epoch, saved) in epochs {
+            let shards: Vec<ShardKey> = saved.iter().map(|saved| saved.key.shard).collect();
+            let only = (Bound::Included(epoch), Bound::Included(epoch));
+            self.store.drop_epochs(&shards, only)?;
+        }
+        Ok(())
+    }
+}
+
+fn tier(step: Tier) -> (u8, u8) {
+    (step.just_moved, step.to_move)
+}

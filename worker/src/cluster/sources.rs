@@ -1,0 +1,237 @@
+//! Where an attempt gets saved values from: this worker's shelf, other workers, the checkpoint store.
+
+use std::{
+    collections::HashMap,
+    fmt,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use rayon::prelude::*;
+use tokio::runtime::Handle;
+use tonic::Code;
+use xxhash_rust::xxh3::Xxh3;
+use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Data, JournalError, Part, Sources};
+use ziggurat_rpc::{
+    Connection, PROTOCOL, connect,
+    convert::{Failure, FailureKind, Member},
+    data_client,
+    proto::FetchRequest,
+};
+use ziggurat_store::Epoch;
+
+use super::{Worker, halo::OVERHEAD_BYTES};
+use crate::{job::lock, parts::key};
+
+/// How long a connection to a worker may take.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long another worker may take to send the next piece of a range.
+const PIECE_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// Where a checkpoint of a step is.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The checkpoint.
+    pub epoch: u32,
+    /// Workers that have it.
+    pub holders: Vec<Member>,
+    /// For each shard, which of them has it.
+    pub owners: Vec<u32>,
+    /// Whether it is in the checkpoint store.
+    pub stored: bool,
+}
+
+/// Values could not be read.
+#[derive(Debug)]
+pub struct Unread(pub Failure);
+
+impl fmt::Display for Unread {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0.message)
+    }
+}
+
+impl std::error::Error for Unread {}
+
+/// What an attempt goes on from, and reads.
+pub struct Saved {
+    pub worker: Arc<Worker>,
+    pub runtime: Handle,
+    pub job: u64,
+    /// Where checkpoints are, and what is proven of them, by step.
+    pub places: HashMap<Tier, (Place, f64)>,
+    pub connections: Mutex<HashMap<String, Connection>>,
+    pub fetched_bytes: AtomicU64,
+}
+
+impl Sources for Saved {
+    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+        let Some((place, _)) = self.places.get(&step) else {
+            let message = format!("nobody said where step {step} is");
+            return Err(unread(message, None));
+        };
+        parts.into_par_iter().try_for_each(|part| self.load_part(step, place, part))
+    }
+
+    fn bound(&self, step: Tier) -> f64 {
+        self.places.get(&step).map_or(0.0, |(_, bound)| *bound)
+    }
+}
+
+impl Saved {
+    fn load_part(&self, step: Tier, place: &Place, part: Part<'_>) -> Result<(), JournalError> {
+        let Part { column, shard, range, data } = part;
+        let epoch = place.epoch;
+        let damaged = |message: String, worker: Option<u64>| {
+            unread(message, Some(FailureKind::Damage { step, epoch, worker }))
+        };
+        let shelf = &self.worker.shelf;
+        let me = shelf.identity();
+        let holder = place.owners.get(shard as usize).and_then(|&i| place.holders.get(i as usize));
+        let mut data = data;
+        let here = shelf.find((self.job, step), epoch, column, (shard, range)).is_some();
+        let mut problem = if here {
+            let part = Part { column, shard, range, data: again(&mut data) };
+            match shelf.load(self.job, step, epoch, part) {
+                Ok(()) => return Ok(()),
+                Err(error) if error.damaged().is_some() => {
+                    Some(damaged(error.to_string(), Some(me)))
+                }
+                Err(error) => return Err(unread(error.to_string(), Some(FailureKind::Unable))),
+            }
+        } else {
+            None
+        };
+        if let Some(holder) = holder.filter(|holder| holder.worker != me) {
+            let request = FetchRequest {
+                protocol: PROTOCOL,
+                job: self.job,
+                step: Some(step.into()),
+                epoch,
+                column: Some(column.into()),
+                shard,
+                range: range.into(),
+            };
+            let to = bytes_of(&mut data);
+            match self.runtime.block_on(self.fetch(holder, request, to)) {
+                Ok(()) => return Ok(()),
+                Err(status) => {
+                    let message = format!("{}: {}", holder.address, status.message());
+                    problem = Some(match status.code() {
+                        Code::NotFound | Code::DataLoss => damaged(message, Some(holder.worker)),
+                        _ => {
+                            let worker = holder.worker;
+                            unread(message, Some(FailureKind::OutOfReach { worker }))
+                        }
+                    });
+                }
+            }
+        } else if problem.is_none() && holder.is_some() {
+            let message = format!("shard {shard} of step {step} is not on this disk any more");
+            problem = Some(damaged(message, Some(me)));
+        }
+        if place.stored
+            && let Some(store) = self.worker.checkpoints()
+        {
+            let key = key(self.job, step, column, shard, range).at(Epoch(epoch));
+            let width = width(&data);
+            let to = bytes_of(&mut data);
+            match self.runtime.block_on(store.get(key, width)) {
+                Ok(numbers) if numbers.len() == to.len() => {
+                    to.copy_from_slice(&numbers);
+                    return Ok(());
+                }
+                Ok(_) => {
+                    problem =
+                        Some(damaged("the checkpoint store has other numbers".to_owned(), None));
+                }
+                Err(error) => {
+                    let kind =
+                        error.lost().map(|_| FailureKind::Damage { step, epoch, worker: None });
+                    problem = Some(unread(error.to_string(), kind));
+                }
+            }
+        }
+        Err(problem
+            .unwrap_or_else(|| damaged(format!("nobody has shard {shard} of step {step}"), None)))
+    }
+
+    async fn fetch(
+        &self,
+        holder: &Member,
+        request: FetchRequest,
+        to: &mut [u8],
+    ) -> Result<(), tonic::Status> {
+        let connection = self.connection(&holder.address)?;
+        let mut replies = data_client(connection).fetch(request).await?.into_inner();
+        let (mut at, mut checksum) = (0, Xxh3::new());
+        loop {
+            let next = tokio::time::timeout(PIECE_TIMEOUT, replies.message()).await;
+            let next = next.map_err(|_| tonic::Status::deadline_exceeded("it went silent"))??;
+            let lost = |what: &'static str| tonic::Status::data_loss(what);
+            let reply = next.ok_or_else(|| lost("what came was cut short"))?;
+            let bytes = reply.data.len() as u64 + OVERHEAD_BYTES;
+            self.fetched_bytes.fetch_add(bytes, Ordering::Relaxed);
+            checksum.update(&reply.data);
+            let room = to.get_mut(at..at + reply.data.len());
+            room.ok_or_else(|| lost("more came than there is"))?.copy_from_slice(&reply.data);
+            at += reply.data.len();
+            if let Some(expected) = reply.checksum {
+                let is_right = expected == checksum.digest() && at == to.len();
+                return if is_right { Ok(()) } else { Err(lost("what came is damaged")) };
+            }
+        }
+    }
+
+    fn connection(&self, address: &str) -> Result<Connection, tonic::Status> {
+        let mut connections = lock(&self.connections);
+        if let Some(connection) = connections.get(address) {
+            return Ok(connection.clone());
+        }
+        let _runtime = self.runtime.enter();
+        let connection = connect(address, &self.worker.options.security, CONNECT_TIMEOUT)
+            .map_err(|error| tonic::Status::unavailable(error.to_string()))?;
+        connections.insert(address.to_owned(), connection.clone());
+        Ok(connection)
+    }
+}
+
+fn unread(message: String, kind: Option<FailureKind>) -> JournalError {
+    let is_damage = matches!(kind, Some(FailureKind::Damage { .. }));
+    JournalError { is_damage, source: Box::new(Unread(Failure { message, kind })) }
+}
+
+/// The same room once more.
+fn again<'a>(data: &'a mut Data<'_>) -> Data<'a> {
+    match data {
+        Data::F32(values) => Data::F32(values),
+        Data::F64(values) => Data::F64(values),
+        Data::I8(values) => Data::I8(values),
+        Data::U16(values) => Data::U16(values),
+    }
+}
+
+/// The bytes of numbers.
+pub fn bytes_of<'a>(data: &'a mut Data<'_>) -> &'a mut [u8] {
+    match data {
+        Data::F32(values) => bytemuck::cast_slice_mut(values),
+        Data::F64(values) => bytemuck::cast_slice_mut(values),
+        Data::I8(values) => bytemuck::cast_slice_mut(values),
+        Data::U16(values) => bytemuck::cast_slice_mut(values),
+    }
+}
+
+/// How many bytes a number has.
+pub fn width(data: &Data<'_>) -> usize {
+    match data {
+        Data::F32(_) => 4,
+        Data::F64(_) => 8,
+        Data::I8(_) => 1,
+        Data::U16(_) => 2,
+    }
+}
