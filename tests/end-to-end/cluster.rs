@@ -16,7 +16,7 @@ use serde_json::Value;
 use crate::support::{Random, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// What is solved: steps of which the larger are split over all workers.
-const GAME: [&str; 3] = ["finkel", "--pieces", "4"];
+const GAME: [&str; 3] = ["finkel", "--pieces", "3"];
 
 /// No test waits longer for a job.
 const PATIENCE: Duration = Duration::from_secs(300);
@@ -168,7 +168,7 @@ impl Cluster {
             assert!(state != "failed" && state != "cancelled", "{:?}", self.status(job));
             state == "solved"
         });
-        self.ask(&["export", job, "--out", "table.zgt", "--force"]);
+        self.ask(&["export", job, "--format", "zgt", "--out", "table.zgt", "--force"]);
         let table = fs::read(self.path().join("table.zgt")).unwrap();
         assert!(table == expected, "other bytes");
     }
@@ -318,7 +318,7 @@ fn strangers_change_nothing() {
         status["job"]["state"].as_str().unwrap_or("away").to_owned()
     };
     cluster.wait_for("the end", || state() == "solved");
-    cluster.ask(&["export", &job, "--out", "table.zgt", "--token-file", &token]);
+    cluster.ask(&["export", &job, "--format", "zgt", "--out", "table.zgt", "--token-file", &token]);
     assert!(fs::read(cluster.path().join("table.zgt")).unwrap() == expected, "other bytes");
 }
 

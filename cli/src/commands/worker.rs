@@ -65,7 +65,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         advertise: args.advertise.clone(),
         name: args.name.clone().unwrap_or_else(host_name),
         threads: args.threads,
-        memory_bytes: args.memory,
+        memory_bytes: args.memory.or_else(resources::available_memory_bytes),
         checkpoints: args.checkpoints.clone(),
         security: args.coordinator.security.security()?,
         insecure: args.listening.insecure,
