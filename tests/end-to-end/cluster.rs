@@ -266,7 +266,8 @@ fn a_job_can_be_paused_and_cancelled() {
     cluster.wait_for("more work", || cluster.state(&job) == "running");
     cluster.ask(&["cancel", &job]);
     assert_eq!(cluster.state(&job), "cancelled");
-    let jobs = succeed_with_json(cluster.path(), &["jobs", "--json", "--coordinator", &cluster.address()]);
+    let jobs =
+        succeed_with_json(cluster.path(), &["jobs", "--json", "--coordinator", &cluster.address()]);
     assert!(jobs.to_string().contains("cancelled"), "{jobs}");
 }
 
@@ -286,15 +287,28 @@ fn strangers_change_nothing() {
     for (i, port) in data.iter().enumerate() {
         let (name, listen) = (format!("worker-{i}"), format!("127.0.0.1:{port}"));
         let arguments = [
-            "worker", "--coordinator", &address, "--dir", &name, "--name", &name, "--listen", &listen,
-            "--token-file", &token,
+            "worker",
+            "--coordinator",
+            &address,
+            "--dir",
+            &name,
+            "--name",
+            &name,
+            "--listen",
+            &listen,
+            "--token-file",
+            &token,
         ];
         cluster.workers.push(Some(cluster.start(&name, &arguments)));
     }
     cluster.wait_for("the coordinator", || TcpStream::connect(&address).is_ok());
     // Who does not know the token is refused.
     let refused = run(cluster.path(), &["jobs", "--coordinator", &address]);
-    assert!(!refused.status.success() && stderr(&refused).contains("token"), "{}", stderr(&refused));
+    assert!(
+        !refused.status.success() && stderr(&refused).contains("token"),
+        "{}",
+        stderr(&refused)
+    );
     let submit = [&["submit"], &GAME[..], &["--token-file", &token]].concat();
     let job = cluster.ask(&submit).trim().to_owned();
     // Meanwhile, anything is said to every port.
@@ -302,7 +316,8 @@ fn strangers_change_nothing() {
     for _ in 0..60 {
         let port = [cluster.port, data[0], data[1]][random.below(3) as usize];
         let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else { continue };
-        let preface: &[u8] = if random.below(2) == 0 { b"" } else { b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" };
+        let preface: &[u8] =
+            if random.below(2) == 0 { b"" } else { b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" };
         let length = random.below(1 << 16) as usize;
         let garbage: Vec<u8> = (0..length).map(|_| random.below(256) as u8).collect();
         let _ = stream.write_all(preface).and_then(|()| stream.write_all(&garbage));

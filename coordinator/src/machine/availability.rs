@@ -62,22 +62,35 @@ impl Machine {
         }
     }
 
-    /// Gives up what workers have that have been away for too long, while somebody waits for it.
+    /// Gives up what workers have that have been away for too long, while somebody waits for it; what the checkpoint
+    /// store has, too, if for as long nobody was there who reads it.
     pub(super) fn give_up_what_is_lost(&mut self) {
+        if self.sessions.values().any(|connected| connected.registration.checkpoint_store) {
+            self.store_reader_seen = self.now;
+        }
         let mut lost = Vec::new();
         for (&step, record) in &self.records.steps {
             let Some(checkpoint) = &record.checkpoint else { continue };
-            if !self.is_active(step.job) || self.is_there(checkpoint) {
+            if !self.is_active(step.job) {
                 continue;
             }
+            let stored = checkpoint.stored;
             let long_gone = |&worker: &WorkerId| {
-                self.awaited_since(worker)
-                    .is_some_and(|since| self.now - since > self.limits.lost_after)
+                let since = self.awaited_since(worker);
+                let since = since.map(|since| match stored {
+                    true => since.max(self.store_reader_seen),
+                    false => since,
+                });
+                since.is_some_and(|since| self.now - since > self.limits.lost_after)
             };
-            lost.extend(self.away(checkpoint).filter(long_gone).map(|worker| (step, worker)));
+            let away = self.away(checkpoint).filter(long_gone);
+            lost.extend(away.map(|worker| (step, worker, stored)));
         }
-        for (step, worker) in lost {
+        for (step, worker, stored) in lost {
             self.lose(step, worker);
+            if stored {
+                self.lose_stored(step);
+            }
         }
     }
 

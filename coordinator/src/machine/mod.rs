@@ -5,7 +5,7 @@
 //! writes the changed records down first and then does what the commands say, so that after a
 //! restart from the records nobody was ever told anything that is not written.
 //!
-//! A step is worked on in *attempts* ([`attempt`](self)): its members sweep their shards order by order until it
+//! A step is worked on in *attempts*: its members sweep their shards order by order until it
 //! is solved or somebody fails, and then the next attempt goes on from the last checkpoint that all of its
 //! members had written. So there is one answer to everything that can go wrong: the attempt is over, begin anew with
 //! whoever is there. Numbers of attempts and checkpoints only grow; they are the fence that keeps what is late from
@@ -97,6 +97,8 @@ pub struct Machine {
     last_heard: BTreeMap<WorkerId, Time>,
     /// Since when there has been a worker all the time.
     somebody_since: Option<Time>,
+    /// When a worker that reads the checkpoint store was last connected.
+    store_reader_seen: Time,
     /// Workers that could not reach each other, the smaller identity first, and until when they are
     /// kept apart.
     apart: BTreeMap<(WorkerId, WorkerId), Time>,
@@ -133,6 +135,7 @@ impl Machine {
             attempts: BTreeMap::new(),
             last_heard: BTreeMap::new(),
             somebody_since: None,
+            store_reader_seen: now,
             apart: BTreeMap::new(),
             resting: BTreeMap::new(),
             trouble: BTreeMap::new(),

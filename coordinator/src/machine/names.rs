@@ -26,7 +26,7 @@ pub struct StepId {
 pub struct WorkerId(pub u64);
 
 /// A connection of a worker; no two ever have the same number in one run of the coordinator.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SessionId(pub u64);
 
 impl fmt::Display for JobId {

@@ -2,7 +2,7 @@
 //! machine changes is on disk before what it wants is done.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{BTreeMap, VecDeque},
     time::{Instant, SystemTime},
 };
 
@@ -29,6 +29,9 @@ pub struct Line {
     pub ended: CancellationToken,
 }
 
+/// A look at the machine.
+type Look = Box<dyn FnOnce(&Machine, Time) + Send>;
+
 /// What the actor is asked.
 enum Request {
     /// Something happened.
@@ -38,7 +41,7 @@ enum Request {
     /// Somebody wants something and waits for the answer.
     Ask(Event, oneshot::Sender<Result<JobId, Refusal>>),
     /// Somebody wants to look at the machine.
-    Look(Box<dyn FnOnce(&Machine, Time) + Send>),
+    Look(Look),
     /// The coordinator ends.
     Stop,
 }
@@ -57,7 +60,7 @@ pub struct Actor {
     requests: mpsc::Receiver<Request>,
     handle: mpsc::WeakSender<Request>,
     planner: Planner,
-    lines: HashMap<SessionId, Line>,
+    lines: BTreeMap<SessionId, Line>,
     meter: Meter,
     clock: Clock,
     first: Option<Output>,
@@ -143,7 +146,7 @@ impl Actor {
             requests,
             handle: sender.downgrade(),
             planner: planner.clone(),
-            lines: HashMap::new(),
+            lines: BTreeMap::new(),
             meter: Meter::new(metrics),
             clock,
             first: Some(first),

@@ -12,13 +12,13 @@ use crate::machine::{
     Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
-/// What a worker is told.
-pub fn message(message: &Message, machine: &Machine, cluster: &str) -> proto::ToWorker {
+/// What a worker of a cluster is told.
+pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToWorker {
     let message = match message {
         Message::Welcome(jobs) => to_worker::Message::Welcome(proto::Welcome {
             lease_ms: machine.limits().lease.as_millis() as u32,
             jobs: jobs.iter().map(|job| job.0).collect(),
-            cluster: cluster.to_owned(),
+            cluster: identity_text(cluster),
         }),
         Message::Heard => to_worker::Message::Heard(proto::Heard {}),
         Message::Assign(assignment, member) => {

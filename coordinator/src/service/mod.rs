@@ -47,16 +47,7 @@ impl Options {
         let (lease, lost_after) = (Duration::from_secs(10), Duration::from_secs(600));
         let (security, insecure, metrics) = (Security::Open, false, None);
         let Limits { whole_step_positions, .. } = Limits::new(lease, lost_after);
-        Self {
-            listen,
-            dir,
-            security,
-            insecure,
-            lease,
-            lost_after,
-            whole_step_positions,
-            metrics,
-        }
+        Self { listen, dir, security, insecure, lease, lost_after, whole_step_positions, metrics }
     }
 }
 

@@ -5,7 +5,7 @@
 
 use std::{
     collections::BTreeSet,
-    hash::{BuildHasher, RandomState},
+    hash::{BuildHasher, Hasher, RandomState},
     path::{Path, PathBuf},
 };
 
@@ -31,8 +31,8 @@ const INDEX: &str = "index";
 struct Index {
     format: u32,
     encoder: u32,
-    /// The cluster's identity.
-    cluster: String,
+    /// The identity of the cluster, by which its values in a checkpoint store are told from others.
+    cluster: u64,
     jobs: BTreeSet<JobId>,
     workers: BTreeSet<WorkerId>,
 }
@@ -52,25 +52,21 @@ impl Saved {
             reads: Reads::Direct,
         };
         let path: PathBuf = dir.join("store");
-        let none = Index {
-            format: FORMAT,
-            encoder: Encoding::VERSION,
-            cluster: format!("{:016x}", RandomState::new().hash_one(std::process::id())),
-            jobs: BTreeSet::new(),
-            workers: BTreeSet::new(),
-        };
         let store = match Store::open(&path, &options) {
             Err(StoreError::Missing { .. }) => Store::create(&path, &options)?,
             opened => opened?,
         };
-        let index = match store.get_state(INDEX)? {
-            Some(index) => index,
-            None => {
-                let mut batch = StateBatch::new();
-                batch.put(INDEX, &none).expect("an index is JSON");
-                store.put_state(batch)?;
-                none
-            }
+        let Some(index) = store.get_state::<Index>(INDEX)? else {
+            let index = Index {
+                format: FORMAT,
+                encoder: Encoding::VERSION,
+                cluster: RandomState::new().build_hasher().finish(),
+                jobs: BTreeSet::new(),
+                workers: BTreeSet::new(),
+            };
+            let mut saved = Self { store, index };
+            saved.commit(StateBatch::new())?;
+            return Ok((saved, Records::default()));
         };
         if (index.format, index.encoder) != (FORMAT, Encoding::VERSION) {
             let Index { format: found, encoder, .. } = index;
@@ -98,11 +94,6 @@ impl Saved {
         Ok((Self { store, index }, records))
     }
 
-    /// The cluster's identity, which the disk keeps: 16 hexadecimal digits.
-    pub fn cluster(&self) -> &str {
-        &self.index.cluster
-    }
-
     /// Writes down what changed: it is on disk when this returns.
     pub fn write(&mut self, changed: &BTreeSet<Key>, records: &Records) -> Result<(), StoreError> {
         if changed.is_empty() {
@@ -122,8 +113,17 @@ impl Saved {
                 }
             }
         }
+        self.commit(batch)
+    }
+
+    fn commit(&mut self, mut batch: StateBatch) -> Result<(), StoreError> {
         batch.put(INDEX, &self.index).expect("an index is JSON");
         self.store.put_state(batch)
+    }
+
+    /// The identity of the cluster.
+    pub fn cluster(&self) -> u64 {
+        self.index.cluster
     }
 }
 

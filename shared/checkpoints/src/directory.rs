@@ -31,7 +31,7 @@ pub(crate) fn write(root: &Path, name: &str, bytes: &[u8], replace: bool) -> io:
         file.persist_noclobber(&path)?;
     }
     // The name is in its directory, and that one's in the one above.
-    dir.ancestors().take_while(|dir| dir.starts_with(root)).try_for_each(|dir| sync(dir))
+    dir.ancestors().take_while(|dir| dir.starts_with(root)).try_for_each(sync)
 }
 
 /// An empty file in a directory, which is made if there is none.

@@ -110,9 +110,14 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     }
 }
 
-/// Nothing is wrong any more.
+/// Nothing is wrong any more, but that some of the workers are gone for good.
 fn heal(world: &mut World, jobs: u64) {
     world.faults = false;
+    for place in (1..world.workers.len()).rev() {
+        if world.chance.once_in(3) {
+            world.workers.remove(place);
+        }
+    }
     world.apart.clear();
     world.cut_off.clear();
     for worker in &mut world.workers {

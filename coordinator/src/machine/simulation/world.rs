@@ -575,7 +575,8 @@ impl World {
         let Some(machine) = &self.machine else { return false };
         let is_known =
             |worker: &Worker| machine.connection(worker.id).is_some() && worker.session.is_some();
-        if !self.workers.iter().all(is_known) {
+        let count = machine.connected().count();
+        if !self.workers.iter().all(is_known) || count != self.workers.len() {
             return false;
         }
         let ended = |phase| matches!(phase, Phase::Solved | Phase::Failed | Phase::Cancelled);
@@ -601,7 +602,8 @@ impl World {
     fn check_solution(&self, step: StepId, found: &Checkpoint, solution: &[Value]) {
         let machine = self.machine.as_ref().expect("it runs");
         let at = machine.place(found);
-        if self.damaged.contains(&(step, at.epoch)) {
+        // What is lost after the job was solved is missed by whoever exports it, and not before.
+        if self.damaged.contains(&(step, at.epoch)) || !machine.is_there(found) {
             return;
         }
         let reader =
