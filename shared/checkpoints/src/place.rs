@@ -47,6 +47,9 @@ impl Place {
                 if bucket.is_empty() {
                     return Err(wrong("it has no bucket"));
                 }
+                if prefix.starts_with('/') {
+                    return Err(wrong("its prefix begins with /"));
+                }
                 let prefix = Path::parse(prefix).map_err(|error| wrong(&error.to_string()))?;
                 Ok(Self::Bucket { bucket: bucket.to_owned(), prefix })
             }

@@ -2,11 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
+use bytes::Bytes;
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+use ziggurat_checkpoints::CheckpointError;
 use ziggurat_kernel::{Column, Data as Numbers};
 use ziggurat_rpc::{
     Peer,
@@ -17,12 +19,13 @@ use ziggurat_rpc::{
         halo_message::Message as Content,
     },
 };
-use ziggurat_store::{ShardEpoch, StoreError, ValueType};
+use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
 
 use super::{
     Worker,
     halo::{AttemptName, OVERHEAD_BYTES},
 };
+use crate::parts::key;
 
 /// How long a stream waits for the attempt it belongs to: this worker may be told of it later.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -63,9 +66,14 @@ impl Data for DataService {
         let range = u8::try_from(range).map_err(|_| Status::invalid_argument("no such range"))?;
         let shelf = self.0.shelf.clone();
         let found = shelf.find((job, step), epoch, column, (shard, range));
-        let found = found.ok_or_else(|| Status::not_found("this worker does not have it"))?;
         let (replies, stream) = mpsc::channel(4);
         let worker = self.0.clone();
+        let Some(found) = found else {
+            let key = key(job, step, column, shard, range).at(Epoch(epoch));
+            let numbers = worker.stored(key, column).await?;
+            tokio::spawn(send_numbers(numbers, replies));
+            return Ok(Response::new(ReceiverStream::new(stream)));
+        };
         tokio::task::spawn_blocking(move || {
             if let Err(error) = send_range(&worker, &found, &replies) {
                 let status = match error.damaged() {
@@ -121,6 +129,45 @@ impl DataService {
             }
         }
         Ok(())
+    }
+}
+
+impl Worker {
+    /// What the checkpoint store has of a range of a shard, for those who cannot reach it themselves.
+    async fn stored(&self, key: EpochKey, column: Column) -> Result<Bytes, Status> {
+        let missing = || Status::not_found("this worker does not have it");
+        let store = self.checkpoints().ok_or_else(missing)?;
+        let widths: &[usize] = match column {
+            Column::Values => &[8, 4], // which of them, the job knows
+            Column::Units => &[4],
+            Column::Lower | Column::Upper => &[2],
+            Column::Difference(_) => &[1],
+        };
+        let mut problem = missing();
+        for &width in widths {
+            match store.get(key, width).await {
+                Ok(numbers) => return Ok(numbers.into()),
+                Err(CheckpointError::Missing { .. }) => return Err(missing()),
+                Err(error) if error.lost().is_some() => {
+                    problem = Status::data_loss(error.to_string());
+                }
+                Err(error) => return Err(Status::unavailable(error.to_string())),
+            }
+        }
+        Err(problem)
+    }
+}
+
+/// Sends numbers, piece by piece.
+async fn send_numbers(mut numbers: Bytes, replies: mpsc::Sender<Result<FetchReply, Status>>) {
+    let checksum = xxh3_64(&numbers);
+    loop {
+        let data = numbers.split_to(numbers.len().min(CHUNK_BYTES));
+        let is_last = numbers.is_empty();
+        let checksum = is_last.then_some(checksum);
+        if replies.send(Ok(FetchReply { data, checksum })).await.is_err() || is_last {
+            return;
+        }
     }
 }
 
