@@ -55,6 +55,10 @@ fn kill(process: &mut Option<Child>) {
     }
 }
 
+fn is_running(process: &mut Child) -> bool {
+    process.try_wait().unwrap().is_none()
+}
+
 fn signal(process: &Child, name: &str) {
     let pid = process.id().to_string();
     let killed = Command::new("kill").args(["-s", name, &pid]).stderr(Stdio::null()).status();
@@ -357,7 +361,17 @@ fn survives(seed: u64, expected: &[u8]) {
                 kill(&mut cluster.workers[worker]);
                 let _ = fs::remove_dir_all(cluster.path().join(format!("worker-{worker}")));
             }
-            4 => cluster.workers[worker].iter().for_each(|worker| signal(worker, "TERM")),
+            4 => {
+                // One that has nobody to hand over to, or takes long, is killed after all.
+                let started = Instant::now();
+                cluster.workers[worker].iter().for_each(|worker| signal(worker, "TERM"));
+                while cluster.workers[worker].as_mut().is_some_and(is_running)
+                    && started.elapsed() < Duration::from_secs(5)
+                {
+                    thread::sleep(Duration::from_millis(20));
+                }
+                kill(&mut cluster.workers[worker]);
+            }
             5 => {
                 // Slow, or so slow that it is taken for lost.
                 let Some(process) = &cluster.workers[worker] else { continue };
@@ -375,9 +389,7 @@ fn survives(seed: u64, expected: &[u8]) {
             }
         }
         for worker in 0..cluster.workers.len() {
-            let process = &mut cluster.workers[worker];
-            let has_ended = |process: &mut Child| process.try_wait().unwrap().is_some();
-            if process.as_mut().is_none_or(has_ended) && random.below(2) == 0 {
+            if cluster.workers[worker].is_none() && random.below(2) == 0 {
                 cluster.start_worker(worker);
             }
         }
@@ -389,8 +401,7 @@ fn survives(seed: u64, expected: &[u8]) {
         cluster.start_coordinator();
     }
     for worker in 0..cluster.workers.len() {
-        let has_ended = |process: &mut Child| process.try_wait().unwrap().is_some();
-        if cluster.workers[worker].as_mut().is_none_or(has_ended) {
+        if cluster.workers[worker].is_none() {
             cluster.start_worker(worker);
         }
     }
