@@ -60,17 +60,17 @@ sleep 1
 job=$(inside c "$ziggurat" submit "${game[@]}" --checkpoint-every 2s 2>/dev/null)
 
 state() { inside c "$ziggurat" status "$job" --json | tr ',' '\n' | grep -m1 '"state"' | cut -d'"' -f4; }
-cut() { inside "$1" ip route add blackhole "$2"; }
+sever() { inside "$1" ip route add blackhole "$2"; }
 heal() { inside "$1" ip route del blackhole "$2"; }
 
 if [ -z "${RATE:-}" ]; then
     sleep 4
     echo "the link between two workers is cut"
-    cut 1 10.77.0.2
+    sever 1 10.77.0.2
     sleep 8
     heal 1 10.77.0.2
     echo "it is healed; the link between a worker and the coordinator is cut"
-    cut 1 10.77.0.100
+    sever 1 10.77.0.100
     sleep 8
     heal 1 10.77.0.100
     echo "it is healed"

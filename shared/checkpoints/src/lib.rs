@@ -7,7 +7,7 @@
 //! ```
 //! use ziggurat_checkpoints::{CheckpointStore, Epoch, ShardKey};
 //!
-//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! # let dir = tempfile::tempdir()?;
 //! # let url = format!("file://{}", dir.path().display());
 //! let store = CheckpointStore::open(&url, "babylon").await?;
