@@ -8,7 +8,7 @@
 //! use std::sync::Arc;
 //! use ziggurat_telemetry::{CoordinatorMetrics, Health, JobState, Registry, bind, serve};
 //!
-//! # tokio::runtime::Builder::new_current_thread().enable_all().build()?.block_on(async {
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
 //! let mut registry = Registry::default();
 //! let metrics = CoordinatorMetrics::new(&mut registry);
 //! let health = Arc::new(Health::starting("the jobs are being read"));
