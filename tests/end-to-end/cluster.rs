@@ -415,7 +415,7 @@ fn survives(seed: u64, expected: &[u8]) {
 fn schedules_of_faults_end_in_the_same_bytes() {
     let expected = expected();
     let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
-    let first = number("ZIGGURAT_FAULT_SEED").unwrap_or_else(|| Random::new().below(1 << 32));
+    let first = number("ZIGGURAT_FAULT_SEED").unwrap_or(1);
     for seed in first..first + number("ZIGGURAT_FAULT_SCHEDULES").unwrap_or(2) {
         survives(seed, &expected);
     }
