@@ -3,7 +3,7 @@
 use ziggurat_rpc::{
     convert::identity_text,
     proto::{
-        ClusterStatus, JobState, JobStatus, LocateReply, LocatedStep, StepState, StepStatus,
+        ClusterStatus, JobState, JobStatus, LocateReply, LocatedStep, Peer, StepState, StepStatus,
         WorkerStatus,
     },
 };
@@ -158,10 +158,24 @@ fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> Work
 /// Where the values of a job are; `None` if it is not solved.
 pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
     let job = machine.records().jobs.get(&id).filter(|job| job.phase == Phase::Solved)?;
+    let registrations = machine.connected().map(|connected| &connected.registration);
+    let readers: Vec<Peer> = registrations
+        .filter(|registration| registration.checkpoint_store)
+        .map(|registration| Peer {
+            worker: identity_text(registration.worker.0),
+            address: registration.address.clone(),
+        })
+        .collect();
     let step = |size: &crate::machine::StepSize| {
         let step = StepId { job: id, tier: size.tier };
         let solution = machine.records().steps.get(&step)?.solution()?;
-        let at = convert::checkpoint(&machine.place(solution));
+        let mut at = convert::checkpoint(&machine.place(solution));
+        if at.stored {
+            // Whoever reads the checkpoint store can hand it out.
+            let more: Vec<Peer> =
+                readers.iter().filter(|reader| !at.peers.contains(reader)).cloned().collect();
+            at.peers.extend(more);
+        }
         let located = LocatedStep {
             step: Some(size.tier.into()),
             epoch: at.epoch,
