@@ -1,6 +1,9 @@
 //! Where a command writes its file, and that it never replaces one unasked.
 
-use std::{ffi::OsString, path::PathBuf};
+use std::{
+    ffi::OsString,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 use ziggurat_table::{Existing, remove_leftovers};
@@ -39,6 +42,11 @@ pub struct TargetArgs {
 }
 
 impl TargetArgs {
+    /// The file that the user named, if any.
+    pub fn named(&self) -> Option<&Path> {
+        self.out.as_deref()
+    }
+
     /// The file to write, `default` unless the user named one. Removes what killed runs have left of
     /// it.
     ///

@@ -221,7 +221,6 @@ impl Worker {
             seconds: 0.001,
             positions: 1000,
             sent_bytes: 3,
-            sent_positions: 7,
             outcome: Some(answer.into()),
         };
         self.say(from_worker::Message::Report(report)).await;

@@ -4,6 +4,7 @@
 //! | --- | --- |
 //! | `flags` | the options that name a coordinator and say who may speak to whom |
 //! | `client` | asking the coordinator, and what its refusals mean to a user |
+//! | `one_job` | what the commands that change one job share |
 //! | `feed` | the states of a job as they come, through losses of the connection |
 //! | `following` | a job as it was seen so far, with its forecast |
 //! | `words` | jobs, steps and workers as text and JSON |
@@ -20,6 +21,7 @@ pub mod feed;
 pub mod flags;
 pub mod following;
 pub mod lines;
+pub mod one_job;
 pub mod screen;
 pub mod server;
 pub mod words;

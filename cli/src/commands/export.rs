@@ -29,9 +29,9 @@ pub struct Args {
     #[arg(value_name = "FILE|JOB")]
     source: JobOrPath,
 
-    /// The format to write
+    /// The format to write [default: what --out ends in; of a job without --out, zgt]
     #[arg(long, value_enum)]
-    format: Format,
+    format: Option<Format>,
 
     /// The type of the values: percent16, f32 or f64 [default: that of the table, or of the job]
     #[arg(long, value_name = "TYPE")]
@@ -54,57 +54,74 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    if args.raw && args.format != Format::Zgt {
-        let ending = args.format.ending();
+    let format = format(args)?;
+    if args.raw && format != Format::Zgt {
+        let ending = format.ending();
         return Err(Failure::bad_input(format!("--raw is about .zgt files, not .{ending} files"))
             .help("leave --raw out, or write --format zgt"));
     }
     match &args.source {
-        JobOrPath::Job(job) => export_job(args, *job),
-        JobOrPath::Path(file) => export_table(args, file),
+        JobOrPath::Job(job) => export_job(args, format, *job),
+        JobOrPath::Path(file) => export_table(args, format, file),
     }
 }
 
-fn export_table(args: &Args, file: &Path) -> Result<Exit, Failure> {
+/// The format to write: if nobody says so, the name of the file does.
+fn format(args: &Args) -> Result<Format, Failure> {
+    match (args.format, args.target.named(), &args.source) {
+        (Some(format), ..) => Ok(format),
+        (None, Some(out), _) => Format::of_file(out).ok_or_else(|| {
+            Failure::bad_input(format!("the name of {} does not say its format", out.display()))
+                .help("let it end in .zgt, .rgu or .parquet, or say which: --format")
+        }),
+        (None, None, JobOrPath::Job(_)) => Ok(Format::Zgt),
+        (None, None, JobOrPath::Path(_)) => {
+            Err(Failure::bad_input("neither --format nor --out says what to write")
+                .help("name the file to write: --out FILE"))
+        }
+    }
+}
+
+fn export_table(args: &Args, format: Format, file: &Path) -> Result<Exit, Failure> {
     let table = AnyTable::open(file)?;
-    let out = args.target.file(|| file.with_extension(args.format.ending()))?;
+    let out = args.target.file(|| file.with_extension(format.ending()))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
     let existing = args.target.existing();
     interrupt::end_on_interrupt()?;
     let title = format!("Writing {}", out.display());
-    watched(&title, args.json, |tell| match args.format {
+    watched(&title, args.json, |tell| match format {
         Format::Zgt => table.export_zgt(&out, existing, value_type, compression(args), tell),
         Format::Rgu => table.export_rgu(&out, existing, value_type, tell),
         Format::Parquet => table.export_parquet(&out, existing, value_type, tell),
     })?;
-    report(args, &out, value_type)
+    report(args, format, &out, value_type)
 }
 
-fn export_job(args: &Args, job: u64) -> Result<Exit, Failure> {
+fn export_job(args: &Args, format: Format, job: u64) -> Result<Exit, Failure> {
     let coordinator = Coordinator::new(&args.coordinator)?;
     let download = Download::locate(&coordinator, job)?;
-    let default = || PathBuf::from(format!("{}.{}", download.title(), args.format.ending()));
+    let default = || PathBuf::from(format!("{}.{}", download.title(), format.ending()));
     let out = args.target.file(default)?;
     let value_type = args.value_type.unwrap_or(download.value_type());
     let stops = interrupt::flag_on_interrupt()?;
     let wanted = Wanted {
         out: &out,
         existing: args.target.existing(),
-        format: args.format,
+        format,
         value_type,
         compression: compression(args),
         json: args.json,
     };
     download.write(wanted, &stops)?;
-    report(args, &out, value_type)
+    report(args, format, &out, value_type)
 }
 
 fn compression(args: &Args) -> Compression {
     if args.raw { Compression::Raw } else { Compression::default() }
 }
 
-fn report(args: &Args, out: &Path, value_type: ValueType) -> Result<Exit, Failure> {
-    let (size, ending) = (std::fs::metadata(out)?.len(), args.format.ending());
+fn report(args: &Args, format: Format, out: &Path, value_type: ValueType) -> Result<Exit, Failure> {
+    let (size, ending) = (std::fs::metadata(out)?.len(), format.ending());
     if args.json {
         print_json(&json!({
             "file": out, "format": ending, "value_type": value_type, "bytes": size,

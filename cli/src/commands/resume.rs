@@ -9,11 +9,10 @@ use ziggurat_worker::{Job, Manifest};
 
 use super::solve::Checkpoints;
 use crate::{
-    cluster::{client::Coordinator, flags::CoordinatorArgs, words},
+    cluster::{flags::CoordinatorArgs, one_job::change, words},
     failure::{Exit, Failure},
     job::threads,
     needs::Needs,
-    output::{print, print_json},
     resources,
     solving::{Solving, holds_no_solve, solve_and_report},
     target::{JobOrPath, TargetArgs},
@@ -65,15 +64,12 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 fn resume_job(args: &Args, job: u64) -> Result<Exit, Failure> {
-    let coordinator = Coordinator::new(&args.coordinator)?;
-    let status =
-        coordinator.ask(|mut jobs| async move { jobs.resume(JobRequest { job }).await })?;
-    if args.json {
-        print_json(&words::job_json(&status))?;
-    } else {
-        print(&format!("Job {job}, {}, is {}\n", status.name, words::job_state(&status)))?;
-    }
-    Ok(Exit::Success)
+    change(
+        &args.coordinator,
+        args.json,
+        |mut jobs| async move { jobs.resume(JobRequest { job }).await },
+        |status| words::job_state(status).to_string(),
+    )
 }
 
 fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {

@@ -1,14 +1,11 @@
 //! `ziggurat submit`: gives a job to a cluster.
 
-use std::{
-    hash::{BuildHasher, RandomState},
-    io::IsTerminal,
-    time::{Duration, SystemTime, UNIX_EPOCH},
-};
+use std::{io::IsTerminal, time::Duration};
 
 use serde_json::json;
 use ziggurat_rpc::{
     convert::Job,
+    new_identity,
     proto::{JobState, SubmitRequest},
 };
 
@@ -114,9 +111,7 @@ fn outcome(following: &Following, tolerance: f64) -> Result<Exit, Failure> {
 
 /// Tells this submission from all others, so that it may be sent again.
 fn key() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
-    let random = RandomState::new().hash_one((now, std::process::id()));
-    format!("{random:016x}{:016x}", RandomState::new().hash_one(now))
+    format!("{:016x}{:016x}", new_identity(), new_identity())
 }
 
 #[cfg(test)]

@@ -5,12 +5,12 @@
 
 use std::{
     collections::BTreeSet,
-    hash::{BuildHasher, Hasher, RandomState},
     path::{Path, PathBuf},
 };
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Encoding;
+use ziggurat_rpc::new_identity;
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Store, StoreError, StoreOptions,
 };
@@ -60,7 +60,7 @@ impl Saved {
             let index = Index {
                 format: FORMAT,
                 encoder: Encoding::VERSION,
-                cluster: RandomState::new().build_hasher().finish(),
+                cluster: new_identity(),
                 jobs: BTreeSet::new(),
                 workers: BTreeSet::new(),
             };

@@ -42,7 +42,7 @@ pub use course::{Course, Goal, Order, Outcome};
 pub use grid::Grid;
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
 pub use member::{Assignment, Member, Sources, take_part};
-pub use memory::{Memory, MemoryError};
+pub use memory::{Memory, MemoryError, resident_bytes};
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,

@@ -199,7 +199,7 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// If the system does not tell.
-fn resident_bytes() -> io::Result<u64> {
+pub fn resident_bytes() -> io::Result<u64> {
     let text = std::fs::read_to_string("/proc/self/statm")?;
     let pages = text.split(' ').nth(1).and_then(|pages| pages.parse::<u64>().ok());
     let pages = pages.ok_or_else(|| io::Error::other("/proc/self/statm is not as expected"))?;

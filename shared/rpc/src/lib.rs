@@ -40,6 +40,7 @@ pub mod convert;
 mod error;
 mod goodbye;
 mod hosts;
+mod identity;
 mod incoming;
 pub mod limits;
 mod peer;
@@ -52,6 +53,7 @@ pub use client::{
     control_client, data_client, is_address, jobs_client,
 };
 pub use error::RpcError;
+pub use identity::new_identity;
 pub use incoming::{Accepted, Bound, bind};
 pub use limits::PROTOCOL;
 pub use peer::Peer;

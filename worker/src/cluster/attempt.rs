@@ -126,7 +126,7 @@ impl TakesPart {
 
     fn report(&self, answer: Answer, cost: Cost) {
         let AttemptName { job, step, attempt } = self.name;
-        let Cost { seconds, positions, sent_bytes, sent_positions } = cost;
+        let Cost { seconds, positions, sent_bytes, .. } = cost;
         let report = Report {
             job,
             step: Some(step.into()),
@@ -135,7 +135,6 @@ impl TakesPart {
             seconds,
             positions,
             sent_bytes,
-            sent_positions,
             outcome: Some(answer.into()),
         };
         let message = FromWorker { message: Some(Message::Report(report)) };

@@ -19,6 +19,7 @@ mod shelf;
 mod sources;
 
 use std::{
+    fmt::Display,
     fs, io,
     net::SocketAddr,
     path::PathBuf,
@@ -213,6 +214,7 @@ impl Worker {
         let drain = CancellationToken::new();
         let sessions = async {
             let mut pause = LONGEST_PAUSE / 32;
+            let mut told = String::new();
             loop {
                 let began = tokio::time::Instant::now();
                 match session::run(self, &drain).await {
@@ -224,7 +226,11 @@ impl Worker {
                     }
                     Ended::Broken(_) if drain.is_cancelled() => return Ok(()),
                     Ended::Broken(reason) => {
-                        warn!(coordinator = self.options.coordinator, "{reason}; tries again");
+                        if reason != told || began.elapsed() > LONGEST_PAUSE {
+                            let coordinator = &self.options.coordinator;
+                            warn!(coordinator, "{reason}; tries again until it answers");
+                        }
+                        told = reason;
                     }
                 }
                 pause = match began.elapsed() > LONGEST_PAUSE {
@@ -270,39 +276,48 @@ impl Worker {
 
     /// A checkpoint is complete: earlier ones are not needed any more.
     fn drop_before(self: &Arc<Self>, job: u64, step: Tier, epoch: u32) {
-        let worker = self.clone();
-        let store = self.checkpoints();
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = worker.shelf.drop_before(job, step, epoch) {
-                warn!(job, %step, epoch, "cannot drop earlier checkpoints: {error}");
-            }
-        });
-        if let Some(store) = store {
-            tokio::spawn(async move {
-                let name = (step.just_moved, step.to_move);
-                if let Err(error) = store.delete_epochs(job, name, Epoch(epoch)).await {
-                    warn!(job, %step, epoch, "cannot drop earlier checkpoints: {error}");
-                }
-            });
-        }
+        let of_step = (step.just_moved, step.to_move);
+        self.dispose(
+            format!("the checkpoints of step {step} of job {job} before {epoch}"),
+            move |shelf| shelf.drop_before(job, step, epoch),
+            move |store: CheckpointStore| async move {
+                store.delete_epochs(job, of_step, Epoch(epoch)).await
+            },
+        );
     }
 
+    /// A job has ended for good.
     fn forget(self: &Arc<Self>, job: u64) {
         self.metrics.forget_job(job);
-        let worker = self.clone();
-        let store = self.checkpoints();
-        tokio::task::spawn_blocking(move || {
-            if let Err(error) = worker.shelf.retain(|other| other != job) {
-                warn!(job, "cannot drop the job: {error}");
-            }
-        });
-        if let Some(store) = store {
+        self.dispose(
+            format!("job {job}"),
+            move |shelf| shelf.retain(|other| other != job),
+            move |store: CheckpointStore| async move { store.delete_job(job).await },
+        );
+    }
+
+    /// Drops something here and in the checkpoint store, meanwhile. What cannot be dropped takes space, and
+    /// does no harm otherwise.
+    fn dispose<E: Display, D: Future<Output = Result<(), E>> + Send + 'static>(
+        self: &Arc<Self>,
+        what: String,
+        here: impl FnOnce(&Shelf) -> Result<(), StoreError> + Send + 'static,
+        stored: impl FnOnce(CheckpointStore) -> D,
+    ) {
+        if let Some(store) = self.checkpoints() {
+            let (what, dropped) = (what.clone(), stored(store));
             tokio::spawn(async move {
-                if let Err(error) = store.delete_job(job).await {
-                    warn!(job, "cannot drop the job from the checkpoint store: {error}");
+                if let Err(error) = dropped.await {
+                    warn!("cannot drop {what} from the checkpoint store: {error}");
                 }
             });
         }
+        let shelf = self.shelf.clone();
+        tokio::task::spawn_blocking(move || {
+            if let Err(error) = here(&shelf) {
+                warn!("cannot drop {what}: {error}");
+            }
+        });
     }
 
     fn count_failure(&self, failure: &Failure) {

@@ -11,6 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_kernel::resident_bytes;
 use ziggurat_rpc::{
     PROTOCOL, connect_now, control_client,
     convert::{Task, identity_text, required},
@@ -186,19 +187,11 @@ impl Drop for Session<'_> {
 
 impl Worker {
     fn heartbeat(&self) -> Heartbeat {
-        let resident_bytes = resident_bytes();
+        let resident_bytes = resident_bytes().unwrap_or(0);
         self.metrics.memory_resident.set(resident_bytes as i64);
         if let Some(statistics) = self.shelf.statistics() {
             self.count_store(&statistics);
         }
         Heartbeat { resident_bytes, free_disk_bytes: self.shelf.free_bytes() }
     }
-}
-
-/// The memory this process holds; 0 if the system does not tell.
-fn resident_bytes() -> u64 {
-    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
-    let kilobytes = line.and_then(|line| line.trim().trim_end_matches(" kB").parse::<u64>().ok());
-    kilobytes.unwrap_or(0) * 1024
 }

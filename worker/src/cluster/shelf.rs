@@ -1,16 +1,11 @@
 //! What a worker has saved: parts of steps of any number of jobs, by epoch.
 
-use std::{
-    collections::BTreeMap,
-    hash::{BuildHasher, RandomState},
-    ops::Bound,
-    path::Path,
-    sync::Mutex,
-};
+use std::{collections::BTreeMap, ops::Bound, path::Path, sync::Mutex};
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Column, Data, Part};
+use ziggurat_rpc::new_identity;
 use ziggurat_store::{
     Epoch, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch, Statistics, Store,
     StoreError, StoreOptions,
@@ -74,7 +69,7 @@ impl Shelf {
                 return Err(ServeError::OtherFormat { dir, found, known: FORMAT });
             }
             None => {
-                let identity = RandomState::new().hash_one(std::process::id());
+                let identity = new_identity();
                 let mut batch = StateBatch::new();
                 let worker = format!("{identity:016x}");
                 put(&mut batch, IDENTITY, &Identity { format: FORMAT, worker });

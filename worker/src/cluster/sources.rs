@@ -14,8 +14,9 @@ use rayon::prelude::*;
 use tokio::runtime::Handle;
 use tonic::Code;
 use xxhash_rust::xxh3::Xxh3;
+use ziggurat_checkpoints::CheckpointStore;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Data, JournalError, Part, Sources};
+use ziggurat_kernel::{Column, Data, JournalError, Part, Sources};
 use ziggurat_rpc::{
     Connection, PROTOCOL, connect,
     convert::{Failure, FailureKind, Member},
@@ -84,81 +85,100 @@ impl Sources for Saved {
 }
 
 impl Saved {
+    /// From this disk, the worker that has it, or the checkpoint store: from the first of them that can.
     fn load_part(&self, step: Tier, place: &Place, part: Part<'_>) -> Result<(), JournalError> {
-        let Part { column, shard, range, data } = part;
-        let epoch = place.epoch;
-        let damaged = |message: String, worker: Option<u64>| {
-            unread(message, Some(FailureKind::Damage { step, epoch, worker }))
-        };
-        let shelf = &self.worker.shelf;
-        let me = shelf.identity();
+        let Part { column, shard, range, mut data } = part;
+        let wanted = Wanted { step, epoch: place.epoch, column, shard, range };
+        let me = self.worker.shelf.identity();
         let holder = place.owners.get(shard as usize).and_then(|&i| place.holders.get(i as usize));
-        let mut data = data;
-        let here = shelf.find((self.job, step), epoch, column, (shard, range)).is_some();
-        let mut problem = if here {
-            let part = Part { column, shard, range, data: again(&mut data) };
-            match shelf.load(self.job, step, epoch, part) {
-                Ok(()) => return Ok(()),
-                Err(error) if error.damaged().is_some() => {
-                    Some(damaged(error.to_string(), Some(me)))
+        let mut problem = match self.load_from_shelf(wanted, &mut data)? {
+            Shelved::Here => return Ok(()),
+            Shelved::Damaged(problem) => problem,
+            Shelved::Missing => match holder {
+                Some(holder) if holder.worker == me => {
+                    let message =
+                        format!("shard {shard} of step {step} is not on this disk any more");
+                    wanted.damaged(message, Some(me))
                 }
-                Err(error) => return Err(unread(error.to_string(), Some(FailureKind::Unable))),
-            }
-        } else {
-            None
+                _ => wanted.damaged(format!("nobody has shard {shard} of step {step}"), None),
+            },
         };
         if let Some(holder) = holder.filter(|holder| holder.worker != me) {
-            let request = FetchRequest {
-                protocol: PROTOCOL,
-                job: self.job,
-                step: Some(step.into()),
-                epoch,
-                column: Some(column.into()),
-                shard,
-                range: range.into(),
-            };
-            let to = bytes_of(&mut data);
-            match self.runtime.block_on(self.fetch(holder, request, to)) {
+            match self.load_from_holder(holder, wanted, &mut data) {
                 Ok(()) => return Ok(()),
-                Err(status) => {
-                    let message = format!("{}: {}", holder.address, status.message());
-                    problem = Some(match status.code() {
-                        Code::NotFound | Code::DataLoss => damaged(message, Some(holder.worker)),
-                        _ => {
-                            let worker = holder.worker;
-                            unread(message, Some(FailureKind::OutOfReach { worker }))
-                        }
-                    });
-                }
-            }
-        } else if problem.is_none() && holder.is_some() {
-            let message = format!("shard {shard} of step {step} is not on this disk any more");
-            problem = Some(damaged(message, Some(me)));
-        }
-        if place.stored
-            && let Some(store) = self.worker.checkpoints()
-        {
-            let key = key(self.job, step, column, shard, range).at(Epoch(epoch));
-            let width = width(&data);
-            let to = bytes_of(&mut data);
-            match self.runtime.block_on(store.get(key, width)) {
-                Ok(numbers) if numbers.len() == to.len() => {
-                    to.copy_from_slice(&numbers);
-                    return Ok(());
-                }
-                Ok(_) => {
-                    problem =
-                        Some(damaged("the checkpoint store has other numbers".to_owned(), None));
-                }
-                Err(error) => {
-                    let kind =
-                        error.lost().map(|_| FailureKind::Damage { step, epoch, worker: None });
-                    problem = Some(unread(error.to_string(), kind));
-                }
+                Err(error) => problem = error,
             }
         }
-        Err(problem
-            .unwrap_or_else(|| damaged(format!("nobody has shard {shard} of step {step}"), None)))
+        match self.worker.checkpoints().filter(|_| place.stored) {
+            Some(store) => self.load_from_store(&store, wanted, &mut data),
+            None => Err(problem),
+        }
+    }
+
+    fn load_from_shelf(
+        &self,
+        wanted: Wanted,
+        data: &mut Data<'_>,
+    ) -> Result<Shelved, JournalError> {
+        let Wanted { step, epoch, column, shard, range } = wanted;
+        let shelf = &self.worker.shelf;
+        if shelf.find((self.job, step), epoch, column, (shard, range)).is_none() {
+            return Ok(Shelved::Missing);
+        }
+        let part = Part { column, shard, range, data: again(data) };
+        match shelf.load(self.job, step, epoch, part) {
+            Ok(()) => Ok(Shelved::Here),
+            Err(error) if error.damaged().is_some() => {
+                Ok(Shelved::Damaged(wanted.damaged(error.to_string(), Some(shelf.identity()))))
+            }
+            Err(error) => Err(unread(error.to_string(), Some(FailureKind::Unable))),
+        }
+    }
+
+    fn load_from_holder(
+        &self,
+        holder: &Member,
+        wanted: Wanted,
+        data: &mut Data<'_>,
+    ) -> Result<(), JournalError> {
+        let Wanted { step, epoch, column, shard, range } = wanted;
+        let request = FetchRequest {
+            protocol: PROTOCOL,
+            job: self.job,
+            step: Some(step.into()),
+            epoch,
+            column: Some(column.into()),
+            shard,
+            range: range.into(),
+        };
+        let fetched = self.runtime.block_on(self.fetch(holder, request, bytes_of(data)));
+        fetched.map_err(|status| {
+            let message = format!("{}: {}", holder.address, status.message());
+            match status.code() {
+                Code::NotFound | Code::DataLoss => wanted.damaged(message, Some(holder.worker)),
+                _ => unread(message, Some(FailureKind::OutOfReach { worker: holder.worker })),
+            }
+        })
+    }
+
+    fn load_from_store(
+        &self,
+        store: &CheckpointStore,
+        wanted: Wanted,
+        data: &mut Data<'_>,
+    ) -> Result<(), JournalError> {
+        let Wanted { step, epoch, column, shard, range } = wanted;
+        let key = key(self.job, step, column, shard, range).at(Epoch(epoch));
+        let (width, to) = (width(data), bytes_of(data));
+        match self.runtime.block_on(store.get(key, width)) {
+            Ok(numbers) if numbers.len() == to.len() => {
+                to.copy_from_slice(&numbers);
+                Ok(())
+            }
+            Ok(_) => Err(wanted.damaged("the checkpoint store has other numbers".to_owned(), None)),
+            Err(error) if error.lost().is_some() => Err(wanted.damaged(error.to_string(), None)),
+            Err(error) => Err(unread(error.to_string(), None)),
+        }
     }
 
     async fn fetch(
@@ -199,6 +219,31 @@ impl Saved {
         connections.insert(address.to_owned(), connection.clone());
         Ok(connection)
     }
+}
+
+/// A range of a shard at a checkpoint.
+#[derive(Clone, Copy)]
+struct Wanted {
+    step: Tier,
+    epoch: u32,
+    column: Column,
+    shard: u32,
+    range: u8,
+}
+
+impl Wanted {
+    /// A worker has lost it, or the checkpoint store.
+    fn damaged(self, message: String, worker: Option<u64>) -> JournalError {
+        let Self { step, epoch, .. } = self;
+        unread(message, Some(FailureKind::Damage { step, epoch, worker }))
+    }
+}
+
+/// What a worker's own disk had to say.
+enum Shelved {
+    Here,
+    Missing,
+    Damaged(JournalError),
 }
 
 fn unread(message: String, kind: Option<FailureKind>) -> JournalError {

@@ -25,6 +25,7 @@ use std::{
     time::Duration,
 };
 
+use clap::ValueEnum;
 use futures::{StreamExt, TryStreamExt, stream};
 use ziggurat_kernel::Precision;
 use ziggurat_rpc::proto::{JobRequest, LocateReply};
@@ -84,6 +85,12 @@ pub enum Format {
 }
 
 impl Format {
+    /// The format of files that are named like one.
+    pub fn of_file(file: &Path) -> Option<Self> {
+        let ending = file.extension()?.to_str()?;
+        Self::value_variants().iter().copied().find(|format| format.ending() == ending)
+    }
+
     /// How the names of such files end.
     pub fn ending(self) -> &'static str {
         match self {

@@ -1,0 +1,64 @@
+//! What the commands that change one job share: its number, and what they print.
+
+use tonic::{Response, Status};
+use ziggurat_rpc::{JobsClient, proto::JobStatus};
+
+use super::{client::Coordinator, flags::CoordinatorArgs, words};
+use crate::{
+    failure::{Exit, Failure},
+    output::{print, print_json},
+};
+
+/// The arguments of a command that changes a job of a cluster.
+#[derive(clap::Args, Debug)]
+pub struct JobArgs {
+    /// The job's number
+    #[arg(value_name = "JOB")]
+    pub job: u64,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+impl JobArgs {
+    /// Changes the job, and says what has become of it: "Job 3, NAME, ...".
+    ///
+    /// # Errors
+    /// If the coordinator refuses, or cannot be reached.
+    pub fn change<F>(
+        &self,
+        call: impl Fn(JobsClient) -> F,
+        outcome: impl FnOnce(&JobStatus) -> String,
+    ) -> Result<Exit, Failure>
+    where
+        F: Future<Output = Result<Response<JobStatus>, Status>>,
+    {
+        change(&self.coordinator, self.json, call, outcome)
+    }
+}
+
+/// Changes a job, and says what has become of it.
+///
+/// # Errors
+/// If the coordinator refuses, or cannot be reached.
+pub fn change<F>(
+    coordinator: &CoordinatorArgs,
+    json: bool,
+    call: impl Fn(JobsClient) -> F,
+    outcome: impl FnOnce(&JobStatus) -> String,
+) -> Result<Exit, Failure>
+where
+    F: Future<Output = Result<Response<JobStatus>, Status>>,
+{
+    let status = Coordinator::new(coordinator)?.ask(call)?;
+    if json {
+        print_json(&words::job_json(&status))?;
+    } else {
+        print(&format!("Job {}, {}, is {}\n", status.job, status.name, outcome(&status)))?;
+    }
+    Ok(Exit::Success)
+}
