@@ -136,7 +136,7 @@ mod tests {
             ("ziggurat submit", "<RULESET"),
             ("ziggurat submit blitz --tolerance 2", "between 0 and 1"),
             ("ziggurat submit blitz --checkpoint-every soon", "is not a time"),
-            ("ziggurat export 3", "--format"),
+            ("ziggurat export 3 --format csv", "invalid value 'csv'"),
         ] {
             let message = parsed(line).map(drop).unwrap_err();
             assert!(message.contains(part), "{line}: {message}");
@@ -151,7 +151,7 @@ mod tests {
             "ziggurat status 3 --json --token-file token",
             "ziggurat watch 3 --tls-ca ca.pem --tls-cert me.pem --tls-key me.key",
             "ziggurat resume 3",
-            "ziggurat export 3 --format parquet --value-type f32 --out a.parquet --force",
+            "ziggurat export 3 --value-type f32 --out a.parquet --force",
         ] {
             assert!(parsed(line).is_ok(), "{line}: {}", parsed(line).map(drop).unwrap_err());
         }

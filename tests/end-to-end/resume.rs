@@ -2,13 +2,13 @@
 //! bytes, or says what is wrong.
 
 use std::{
-    fs,
+    fs::{self, File, FileTimes},
     io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     thread,
-    time::Duration,
+    time::{Duration, SystemTime},
 };
 
 use serde_json::Value;
@@ -238,8 +238,8 @@ impl SmallDisk {
         mount.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
     }
 
-    fn grow(&self, size: &str) {
-        let options = format!("remount,size={size}");
+    fn remount(&self, options: &str) {
+        let options = format!("remount,{options}");
         assert!(
             Command::new("mount").args(["-o", &options]).arg(&self.0).status().unwrap().success()
         );
@@ -275,7 +275,55 @@ fn a_full_disk_stops_a_solve_that_goes_on_when_there_is_room() {
     let output = first.wait_with_output().unwrap();
     assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
     assert!(stderr(&output).contains("resume job"), "{}", stderr(&output));
-    disk.grow("200m");
+    disk.remount("size=200m");
+    ends_well(path, &expected);
+}
+
+#[test]
+fn a_disk_that_has_become_read_only_is_refused_until_it_is_not() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let Some(disk) = SmallDisk::mount(&path.join("job"), "200m") else {
+        eprintln!("SKIPPED: no file system can be mounted here");
+        return;
+    };
+    begin(path, 20);
+    disk.remount("ro");
+    for arguments in [&arguments(path), &[&["solve"], &GAME[..], &["--dir", "job/new"]].concat()] {
+        let output = run(path, arguments);
+        assert!(!output.status.success());
+        let said = stderr(&output);
+        assert!(said.contains("job") && said.to_lowercase().contains("read-only"), "{said}");
+        assert!(!path.join("table.zgt").exists());
+    }
+    disk.remount("rw");
+    ends_well(path, &expected);
+}
+
+#[test]
+fn a_clock_that_jumps_between_two_runs_changes_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let (future, past) = (Duration::from_secs(1 << 32), Duration::from_secs(1));
+    for (i, since) in [future, past].into_iter().enumerate() {
+        begin(path, 10 + 20 * i);
+        // To the next run, all that was written down is from long before or after.
+        let time = SystemTime::UNIX_EPOCH + since;
+        let mut directories = vec![path.join("job")];
+        while let Some(directory) = directories.pop() {
+            for entry in fs::read_dir(directory).unwrap() {
+                let file = entry.unwrap().path();
+                let times = FileTimes::new().set_modified(time).set_accessed(time);
+                File::open(&file).unwrap().set_times(times).unwrap();
+                if file.is_dir() {
+                    directories.push(file);
+                }
+            }
+        }
+    }
+    succeed(path, &["status", "job"]);
     ends_well(path, &expected);
 }
 

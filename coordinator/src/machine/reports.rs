@@ -63,10 +63,11 @@ impl Machine {
             member.halo_positions = halo_positions;
         }
         attempt.counters.exchanged_bytes += report.sent_bytes;
-        if attempt.doing == Doing::Carrying
-            && matches!(attempt.course.order(), Some(Order::Sweep { .. }))
-        {
+        let order = attempt.course.order().filter(|_| attempt.doing == Doing::Carrying);
+        if let Some(Order::Sweep { .. } | Order::Prove(_)) = order {
             attempt.counters.exchanged_positions += member.halo_positions;
+        }
+        if let Some(Order::Sweep { .. }) = order {
             attempt.counters.swept_positions += report.positions;
             connected.measure(report.positions, report.seconds);
         }

@@ -45,8 +45,13 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
     let rules = Rules { owners: &owners, orders_of_attempt: u32::MAX, size: &size };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
-    let [bytes, halo, supersteps] = [&exchanged.bytes, &exchanged.halo, &exchanged.supersteps]
-        .map(|number| number.load(Ordering::Relaxed));
-    let each = bytes as f64 / halo as f64;
-    println!("{game}: {supersteps} supersteps, {bytes} bytes, {each:.3} per halo position");
+    let Exchanged { bytes, for_proofs, halo, halo_of_proofs } = &exchanged;
+    let [bytes, proofs, halo, halo_of_proofs] = [bytes, for_proofs, halo, halo_of_proofs]
+        .map(|number| number.load(Ordering::Relaxed) as f64);
+    println!(
+        "{game}: {:.3} bytes per halo position and superstep (proofs {:.3}, all others {:.3})",
+        bytes / (halo + halo_of_proofs),
+        proofs / halo_of_proofs,
+        (bytes - proofs) / halo,
+    );
 }

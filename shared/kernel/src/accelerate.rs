@@ -11,12 +11,18 @@
 //! x' = sum w[i] x[i+1] = x[q] - sum over i > 0 of (w[0] + ... + w[i-1]) d[i]
 //! ```
 //!
-//! The differences need little precision, being the small rest that is to be removed: a byte for each
-//! value, and for each *piece* of [`PIECE`] values what a unit of its bytes is worth. The inner products
-//! of a piece are integers; the pieces of a range of a shard are added in order, then the ranges: the
-//! result does not depend on who computes which.
+//! A shard does not publish what a sweep has made of its values, but the values before, each changed by a
+//! whole number of units: at most 127 of them, a byte. The unit is a power of two, the same for a *piece* of
+//! at most [`PIECE`] values, and so large that the largest change of the piece is at most 127 units; where little
+//! changes it is larger, since what is far below the last residual need not be told yet. What is left over is not lost: the next sweep finds it again, as part of the change that it makes. So
+//! the differences are known exactly, in a byte for each value, to whoever knows what was published: who
+//! reads a shard's values can extrapolate them without being told. The inner products of a piece are integers;
+//! the pieces of a range of a shard are added in order, then the ranges: the result does not depend on who
+//! computes which.
 
-use crate::{grid::Grid, value::Value};
+use std::ops::RangeInclusive;
+
+use crate::value::Value;
 
 /// The supersteps between two extrapolations.
 pub const DIFFERENCES: usize = 4;
@@ -25,8 +31,17 @@ pub const DIFFERENCES: usize = 4;
 /// fits 32 bits.
 pub const PIECE: usize = 8 << 10;
 
-/// The largest byte a difference is stored as.
-const LARGEST: f32 = 127.0;
+/// The most units a value is changed by.
+const MOST_UNITS: f32 = 127.0;
+
+/// The largest change of a piece is this power of two times the unit, or up to twice that.
+const BITS: i32 = 6;
+
+/// The finest units there are, by exponent: `f32` has them all.
+pub const FINEST_UNITS: RangeInclusive<i32> = -126..=-1;
+
+/// Numbers halfway between two integers are rounded to the larger one, by making all a little larger: 1 + 2^-20.
+const AWAY_FROM_ZERO: f64 = 1.0 + 1.0 / 1_048_576.0;
 
 /// Added to a small `f32`, this leaves its nearest integer in the lowest bits: 1.5 * 2^23.
 const ROUND: f32 = 12_582_912.0;
@@ -45,29 +60,27 @@ pub struct Piece<'a, T> {
 }
 
 impl<T: Value> Piece<'_, T> {
-    /// Publishes the new values, on a grid, keeps what they changed as a row of the differences, and
-    /// returns the largest change before rounding.
-    pub fn publish(&mut self, live: &[T], row: usize, grid: Grid) -> f64 {
+    /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps the changes as a row of the differences, and
+    /// returns the largest difference there was.
+    pub fn publish(&mut self, live: &[T], row: usize, finest: i32) -> f64 {
         let Self { published, differences, units } = self;
-        let (mut residual, mut largest) = (T::default(), T::default());
+        let mut residual = T::default();
         for (&new, &old) in live.iter().zip(&**published) {
             residual = residual.larger(new.distance(old));
-            largest = largest.larger(T::from_f64(grid.round(new.to_f64())).distance(old));
         }
-        let largest = largest.to_f64();
-        // A reciprocal that overflows would make a change of nothing not a number.
-        let unit = (largest as f32).max(1e-30) / LARGEST;
+        let residual = residual.to_f64();
+        let exponent = ((residual.to_bits() >> 52) as i32 - 1023 - BITS).max(finest);
+        let unit = f32::from_bits(((127 + exponent) as u32) << 23);
         units[row] = unit;
-        let per_unit = 1.0 / unit;
+        let per_unit = AWAY_FROM_ZERO / f64::from(unit);
         for ((&new, old), difference) in
             live.iter().zip(&mut **published).zip(&mut *differences[row])
         {
-            let new = grid.round(new.to_f64());
-            let change = (new - old.to_f64()) as f32;
-            *difference = (change * per_unit + ROUND).to_bits() as i8;
-            *old = T::from_f64(new);
+            let change = ((new.to_f64() - old.to_f64()) * per_unit) as f32;
+            *difference = (change.clamp(-MOST_UNITS, MOST_UNITS) + ROUND).to_bits() as i8;
+            *old = changed(*old, *difference, unit);
         }
-        residual.to_f64()
+        residual
     }
 
     /// The inner products of the differences.
@@ -83,21 +96,37 @@ impl<T: Value> Piece<'_, T> {
         products
     }
 
-    /// Adds multiples of the differences to the values, which remain chances on the grid.
-    pub fn add(&mut self, multiples: &Multiples, grid: Grid) {
-        let Self { published, differences, units } = self;
-        let factor = |i: usize| (multiples[i] * f64::from(units[i])) as f32;
-        let factors: [f32; DIFFERENCES] = std::array::from_fn(factor);
-        let [a, b, c, d] = differences.each_ref().map(|changes| &**changes);
-        let changes = a.iter().zip(b).zip(c).zip(d);
-        for (value, (((&a, &b), &c), &d)) in published.iter_mut().zip(changes) {
-            let change = factors[0] * f32::from(a)
-                + factors[1] * f32::from(b)
-                + factors[2] * f32::from(c)
-                + factors[3] * f32::from(d);
-            let moved = (value.to_f64() + f64::from(change)).clamp(0.0, 1.0);
-            *value = T::from_f64(grid.round(moved));
-        }
+    /// Adds multiples of the differences to the values.
+    pub fn add(&mut self, multiples: &Multiples) {
+        let differences = self.differences.each_ref().map(|changes| &**changes);
+        add_multiples(self.published, differences, self.units, multiples);
+    }
+}
+
+/// A value that is changed by so many units. It remains a chance.
+#[inline(always)]
+pub fn changed<T: Value>(value: T, units: i8, unit: f32) -> T {
+    let moved = value.to_f64() + f64::from(units) * f64::from(unit);
+    T::from_f64(moved.clamp(0.0, 1.0))
+}
+
+/// Adds multiples of differences to values of a piece, which remain chances.
+pub fn add_multiples<T: Value>(
+    values: &mut [T],
+    differences: [&[i8]; DIFFERENCES],
+    units: &[f32; DIFFERENCES],
+    multiples: &Multiples,
+) {
+    let factor = |i: usize| (multiples[i] * f64::from(units[i])) as f32;
+    let factors: [f32; DIFFERENCES] = std::array::from_fn(factor);
+    let [a, b, c, d] = differences;
+    let changes = a.iter().zip(b).zip(c).zip(d);
+    for (value, (((&a, &b), &c), &d)) in values.iter_mut().zip(changes) {
+        let change = factors[0] * f32::from(a)
+            + factors[1] * f32::from(b)
+            + factors[2] * f32::from(c)
+            + factors[3] * f32::from(d);
+        *value = T::from_f64((value.to_f64() + f64::from(change)).clamp(0.0, 1.0));
     }
 }
 
@@ -159,7 +188,6 @@ fn weights(mut products: Products) -> Option<[f64; DIFFERENCES]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Precision;
 
     #[test]
     fn weights_find_the_limit_of_a_sum_of_as_many_geometric_sequences() {
@@ -182,27 +210,73 @@ mod tests {
         assert_eq!(weights(Products::default()), None);
     }
 
-    #[test]
-    fn published_changes_are_known_to_half_a_unit() {
-        let exact: Vec<f64> = (0..1000).map(|i| 0.5 + 1e-9 * f64::from(i).sin()).collect();
-        let before = vec![0.5; 1000];
-        let mut published = before.clone();
-        let mut bytes = vec![[0i8; 1000]; DIFFERENCES];
+    fn with_piece<R>(
+        published: &mut [f64],
+        check: impl FnOnce(&mut Piece<'_, f64>) -> R,
+    ) -> (R, Vec<Vec<i8>>, [f32; DIFFERENCES]) {
+        let mut bytes = vec![vec![0; published.len()]; DIFFERENCES];
         let mut rest = bytes.iter_mut();
         let mut units = [0.0; DIFFERENCES];
-        let mut piece = Piece {
-            published: &mut published,
+        let result = check(&mut Piece {
+            published,
             differences: std::array::from_fn(|_| &mut rest.next().unwrap()[..]),
             units: &mut units,
-        };
-        let grid = Grid::FIRST.after(1e-9, Precision::F64);
-        let residual = piece.publish(&exact, 2, grid);
-        assert!(residual > 0.99e-9 && residual <= 1e-9);
-        let errors = exact.iter().zip(&published).map(|(a, b)| (a - b).abs());
-        assert!(errors.fold(0.0, f64::max) <= grid.unit() / 2.0);
-        for ((new, old), &byte) in published.iter().zip(&before).zip(&bytes[2]) {
-            let error = (new - old - f64::from(byte) * f64::from(units[2])).abs();
-            assert!(error <= 0.501 * f64::from(units[2]), "{error}");
+        });
+        (result, bytes, units)
+    }
+
+    #[test]
+    fn values_change_by_whole_units_which_are_known() {
+        for scale in [0.4, 1e-3, 1e-9, 1e-15] {
+            let exact: Vec<f64> = (0..1000).map(|i| 0.5 + scale * f64::from(i).sin()).collect();
+            let mut published = vec![0.5; 1000];
+            let (residual, bytes, units) =
+                with_piece(&mut published, |piece| piece.publish(&exact, 2, -126));
+            let largest = exact.iter().map(|new| (new - 0.5).abs()).fold(0.0, f64::max);
+            assert_eq!(residual, largest);
+            let unit = f64::from(units[2]);
+            assert!((64.0..128.0).contains(&(residual / unit)));
+            for ((&new, published), &byte) in exact.iter().zip(published).zip(&bytes[2]) {
+                assert_eq!(published, 0.5 + f64::from(byte) * unit);
+                assert!((new - published).abs() <= unit);
+            }
         }
+    }
+
+    #[test]
+    fn what_publishing_leaves_over_is_found_again() {
+        let exact: Vec<f64> = (0..1000).map(|i| 0.5 + 0.3 * f64::from(i).sin()).collect();
+        let mut published = vec![0.5; 1000];
+        for _ in 0..10 {
+            with_piece(&mut published, |piece| piece.publish(&exact, 0, -126));
+        }
+        let errors = exact.iter().zip(&published).map(|(a, b)| (a - b).abs());
+        assert!(errors.fold(0.0, f64::max) <= 1e-16);
+    }
+
+    #[test]
+    fn no_change_is_none() {
+        let exact = vec![0.25; 100];
+        let mut published = exact.clone();
+        let (residual, bytes, _) =
+            with_piece(&mut published, |piece| piece.publish(&exact, 1, -126));
+        assert_eq!((residual, published), (0.0, exact));
+        assert!(bytes.iter().flatten().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn changes_far_below_the_finest_unit_wait() {
+        let mut published = vec![0.5; 100];
+        let (residual, bytes, units) =
+            with_piece(&mut published, |piece| piece.publish(&[0.501; 100], 3, -7));
+        assert!((residual - 0.001).abs() < 1e-15);
+        assert_eq!((published, units[3]), (vec![0.5; 100], 1.0 / 128.0));
+        assert!(bytes[3].iter().all(|&byte| byte == 0));
+    }
+
+    #[test]
+    fn values_remain_chances() {
+        assert_eq!(changed(0.9_f64, 127, 0.01), 1.0);
+        assert_eq!(changed(0.1_f32, -127, 0.01), 0.0);
     }
 }

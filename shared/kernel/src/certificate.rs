@@ -9,7 +9,7 @@
 //! is monotone, so it has a fixed point in there, and where play ends with certainty there is only one.
 //!
 //! An interval is kept as the distances of its ends from v, 16 bits each, in units of a power of two
-//! near e / 2^14: 4 bytes per position besides the values. A sweep takes the shards in *waves*, those
+//! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position besides the values. A sweep takes the shards in *waves*, those
 //! with the pieces furthest along first, so that a shard reads new ends of whatever a move forward
 //! leads to; shards of one wave are swept at the same time and see each other's ends as they were
 //! before it.
@@ -30,7 +30,7 @@ use crate::{
     block,
     context::{Context, Tables},
     gather::gather,
-    halo::STRIP,
+    halo::{Content, STRIP},
     journal::{Column, Data, Part},
     layout::Block,
     memory::{Memory, MemoryError},
@@ -42,7 +42,7 @@ use crate::{
     solve::thread_pool,
     step::{both, fill, parts_of, ranges, read_by, split_off},
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
-    team::{ExchangeError, Strip, Team},
+    team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{Group, PADDING, Value},
     vector::Instructions,
 };
@@ -167,7 +167,7 @@ impl Proof {
         if bound.is_nan() || bound <= read {
             return None;
         }
-        let unit = (bound.log2().floor() - 14.0).exp2();
+        let unit = (bound.log2().floor() - 11.0).exp2();
         let start = ((read + START * (bound - read)) / unit).floor() as u16;
         Some(Self { bound, unit, start, sweeps: 0, proven: false })
     }
@@ -176,8 +176,8 @@ impl Proof {
     /// told. `None` if no proof has such numbers.
     pub fn from_parts(bound: f64, unit: f64, start: u16, sweeps: u32) -> Option<Self> {
         let is_power_of_two = unit.is_normal() && unit.log2().round().exp2() == unit;
-        // [`Proof::new`] chooses it between 2^14 and 2^15; logarithms may be rounded differently elsewhere.
-        let is_fine_enough = (8192.0..=65536.0).contains(&(bound / unit));
+        // [`Proof::new`] chooses it between 2^11 and 2^12; logarithms may be rounded differently elsewhere.
+        let is_fine_enough = (1024.0..=8192.0).contains(&(bound / unit));
         let fits = bound <= LARGEST_BOUND
             && is_power_of_two
             && is_fine_enough
@@ -321,12 +321,10 @@ impl Distances {
     pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
         let barrier = team.barrier(|_| true);
         barrier.give(|Strip { orientation, values, .. }, packed| {
-            for end in &self.all {
-                packed.push_distances(&end[*orientation][values.clone()], &[0; STRIP]);
-            }
+            let new = self.all.each_ref().map(|end| &end[*orientation][values.clone()]);
+            packed.push_distances(new, [&[0; STRIP]; 2]);
         })?;
-        let [lower, upper] = &mut self.all;
-        barrier.take(&mut [lower, upper], |packed, own| packed.change_distances(own))
+        take(&mut self.all, &barrier)
     }
 
     /// The most bytes they take.
@@ -469,10 +467,10 @@ impl<'s, T: Value> Unproven<'s, T> {
                     .collect();
                 barrier.give(|strip, packed| {
                     let Strip { shard, range, start, orientation, values } = strip;
-                    for (swept, old) in places[shard].iter().zip(&*all) {
-                        let new = &swept[*range][*start..start + values.len()];
-                        packed.push_distances(new, &old[*orientation][values.clone()]);
-                    }
+                    let place = *start..start + values.len();
+                    let new = places[shard].each_ref().map(|end| &end[*range][place.clone()]);
+                    let old = all.each_ref().map(|end| &end[*orientation][values.clone()]);
+                    packed.push_distances(new, old);
                 })?;
             }
             for (shard, swept) in own.iter().zip(swept) {
@@ -485,8 +483,7 @@ impl<'s, T: Value> Unproven<'s, T> {
                 }
             }
             if let Some(barrier) = &barrier {
-                let [lower, upper] = &mut *all;
-                barrier.take(&mut [lower, upper], |packed, own| packed.change_distances(own))?;
+                take(all, barrier)?;
             }
         }
         Ok(growth)
@@ -517,6 +514,23 @@ impl<'s, T: Value> Unproven<'s, T> {
         });
         growth
     }
+}
+
+/// Hears from the others what changed of the halo, and changes it.
+fn take<P: Fn(usize) -> bool + Sync>(
+    all: &mut [Vec<Array<u16>>; 2],
+    barrier: &Barrier<'_, P>,
+) -> Result<(), ExchangeError> {
+    barrier.take(Content::Distances, 2, |strips, packed| {
+        let [lower, upper] = all.each_mut().map(|end| {
+            let arrays = end.iter_mut().map(|array| &mut **array).collect();
+            slices(arrays, strips)
+        });
+        let places = lower.into_par_iter().zip(upper);
+        packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {
+            packed[0].change_distances(&packed[1], [lower, upper]);
+        });
+    })
 }
 
 /// The distances of each shard of a wave.

@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, Multiples, Products, multiples},
+    accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, Products, multiples},
     certificate::{Certificate, Growth, Proof, Verdict},
     convergence::{Convergence, Next},
-    grid::Grid,
     solve::{Precision, Settings, TierStatistics},
 };
 
@@ -24,8 +23,8 @@ pub enum Order {
     Sweep {
         /// The place of its changes in the row that the next extrapolation looks at.
         row: usize,
-        /// What values are published as multiples of.
-        grid: Grid,
+        /// What values change by is a multiple of 2 to the power of this.
+        finest: i32,
     },
     /// The inner products of the changes of a row of supersteps.
     Measure,
@@ -33,8 +32,6 @@ pub enum Order {
     Extrapolate {
         /// What multiples of their changes are added to the values.
         multiples: Multiples,
-        /// What values are published as multiples of.
-        grid: Grid,
     },
     /// The conversion of all values from `f32` to `f64`.
     Widen,
@@ -119,6 +116,13 @@ impl Goal {
     }
 }
 
+/// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
+/// each superstep of a row: what the last one leaves over is in the way of the extrapolation.
+const FINEST_BITS: [i32; DIFFERENCES] = [9, 9, 9, 10];
+
+/// What stands for the last residual before the first superstep.
+const FIRST_RESIDUAL: f64 = 0.25;
+
 /// How much smaller the estimated error has to be if a proof failed.
 const TRY_HARDER: f64 = 8.0;
 
@@ -131,7 +135,6 @@ pub struct Course {
     convergence: Convergence,
     /// The place of the next superstep in its row.
     row: usize,
-    grid: Grid,
     proof: Option<Proof>,
     statistics: TierStatistics,
 }
@@ -152,7 +155,6 @@ impl Course {
             precision: Self::FIRST,
             convergence,
             row: 0,
-            grid: Grid::FIRST,
             proof: None,
             statistics: TierStatistics::default(),
         }
@@ -160,15 +162,25 @@ impl Course {
 
     /// What is to be done next; `None` if the step is solved.
     pub fn order(&self) -> Option<Order> {
-        let &Self { row, grid, .. } = self;
+        let (row, finest) = (self.row, self.finest());
         Some(match self.task {
-            Task::Sweep => Order::Sweep { row, grid },
+            Task::Sweep => Order::Sweep { row, finest },
             Task::Measure => Order::Measure,
-            Task::Extrapolate(multiples) => Order::Extrapolate { multiples, grid },
+            Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
             Task::Widen => Order::Widen,
             Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
             Task::Done => return None,
         })
+    }
+
+    /// The finest unit of changes that is worth having, by its exponent: a small part of the last residual.
+    fn finest(&self) -> i32 {
+        let residual = match self.statistics.supersteps {
+            0 => FIRST_RESIDUAL,
+            _ => self.statistics.residual,
+        };
+        let exponent = (residual.to_bits() >> 52) as i32 - 1023;
+        (exponent - FINEST_BITS[self.row]).clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
     }
 
     /// Whether this is a place to go on from later, with the values, [`Course::row`] rows of changes and
@@ -211,13 +223,7 @@ impl Course {
         match (self.task, outcome) {
             (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
             (Task::Measure, Outcome::Measured(products)) => {
-                self.task = match multiples(products) {
-                    Some(multiples) => {
-                        self.grid = self.grid.for_extrapolation(self.precision);
-                        Task::Extrapolate(multiples)
-                    }
-                    None => Task::Sweep,
-                };
+                self.task = multiples(products).map_or(Task::Sweep, Task::Extrapolate);
             }
             (Task::Extrapolate(_), Outcome::Done) => self.task = Task::Sweep,
             (Task::Widen, Outcome::Done) => {
@@ -246,7 +252,6 @@ impl Course {
         self.statistics.residual = residual;
         // Rows of differences are kept in turn, whether they are extrapolated from or not.
         self.row = (self.row + 1) % DIFFERENCES;
-        self.grid = self.grid.after(residual, self.precision);
         let next = self.convergence.after(residual);
         self.statistics.error_estimate = self.convergence.error;
         self.task = match next {

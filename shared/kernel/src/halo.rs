@@ -1,87 +1,118 @@
-//! The halo on the wire: what changed between two barriers, as small integers.
+//! The halo on the wire: what changed between two barriers, as bytes.
 //!
-//! Published values are multiples of a [`Grid`]'s unit, before a barrier and after it, so what changed is
-//! an integer. The integers of a strip of at most [`STRIP`] values take as many bytes each as the largest
-//! needs, 0, 1, 2, 4 or 8, and all first bytes come before all second ones; a payload is
-//! the widths of its strips, a byte each, and then their integers.
+//! A payload is a list of *strips* of at most [`STRIP`] numbers: first a byte for each, its *head*, then
+//! the data of one after the other. There are three kinds:
+//!
+//! * What values changed by, in units ([`Piece::publish`](crate::accelerate::Piece::publish)): a byte each. A head of n is a
+//!   unit of 2^-n; 0 says that nothing changed, and nothing follows.
+//! * What distances of a proof changed by: as many bytes each as the head says, 0, 1 or 2, all first (lower)
+//!   bytes before all second ones. The distances of both ends change alike, so a strip of lower ends comes
+//!   before one of what the upper ends changed by beyond that.
+//! * Values as they are, as many bytes each as the head says, the lowest first.
 
+use bytemuck::Pod;
 use thiserror::Error;
 
-use crate::{grid::Grid, value::Value};
+use crate::accelerate::{PIECE, changed};
+use crate::value::Value;
 
 /// The most values of a strip.
 pub const STRIP: usize = 2 << 10;
+
+const _: () = assert!(PIECE.is_multiple_of(STRIP));
 
 /// A payload is not as it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
 #[error("the payload of a barrier does not fit what it is for")]
 pub struct WrongPayload;
 
-/// Added to an integer below 2^51, this leaves it in the lowest bits: 1.5 * 2^52.
-const INTEGERS: f64 = 6_755_399_441_055_744.0;
+/// What the strips of a payload have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// What values changed by.
+    Changes,
+    /// What distances changed by.
+    Distances,
+    /// Values of so many bytes.
+    Values(usize),
+}
 
-/// Grids as coarse as this have multiples below 2^51.
-const COARSE: i32 = -50;
+impl Content {
+    /// How many bytes each number has in a strip with a head, if there can be such a head.
+    fn width(self, head: u8) -> Option<usize> {
+        match (self, head) {
+            (Self::Changes, 0) => Some(0),
+            (Self::Changes, 1..=126) => Some(1),
+            (Self::Distances, 0..=2) => Some(head.into()),
+            (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes),
+            _ => None,
+        }
+    }
+}
 
 /// The strips of a payload while it is made.
 #[derive(Default)]
 pub struct Packed {
-    widths: Vec<u8>,
+    heads: Vec<u8>,
     data: Vec<u8>,
 }
 
 impl Packed {
     /// Adds strips.
     pub fn extend(&mut self, more: Self) {
-        self.widths.extend(more.widths);
+        self.heads.extend(more.heads);
         self.data.extend(more.data);
     }
 
     /// The payload.
     pub fn into_payload(self) -> Vec<u8> {
-        let Self { mut widths, data } = self;
-        widths.extend(data);
-        widths
+        let Self { mut heads, data } = self;
+        heads.extend(data);
+        heads
     }
 
-    /// Adds a strip of values that are published on a grid in place of old ones.
-    pub fn push_values<T: Value>(&mut self, new: &[T], old: &[T], grid: Grid) {
-        let per_unit = 1.0 / grid.unit();
-        let mut changes = [0_i64; STRIP];
-        let pairs = changes.iter_mut().zip(new.iter().zip(old));
-        if grid.exponent() >= COARSE {
-            let bits = |value: T| (value.to_f64() * per_unit + INTEGERS).to_bits() as i64;
-            pairs.for_each(|(change, (&new, &old))| *change = bits(new) - bits(old));
+    /// Adds a strip of what values changed by, in units of a power of two.
+    pub fn push_changes(&mut self, changes: &[i8], unit: f32) {
+        if changes.iter().all(|&change| change == 0) {
+            self.heads.push(0);
         } else {
-            let units = |value: T| (grid.round(value.to_f64()) * per_unit) as i64;
-            pairs.for_each(|(change, (&new, &old))| *change = units(new) - units(old));
+            let exponent = (unit.to_bits() >> 23) as i32 - 127;
+            self.heads.push(-exponent as u8);
+            self.data.extend_from_slice(bytemuck::cast_slice(changes));
         }
-        self.push(&changes[..new.len()]);
     }
 
-    /// Adds a strip of distances.
-    pub fn push_distances(&mut self, new: &[u16], old: &[u16]) {
-        let mut changes = [0_i64; STRIP];
-        for (change, (&new, &old)) in changes.iter_mut().zip(new.iter().zip(old)) {
-            *change = i64::from(new) - i64::from(old);
+    /// Adds the two strips of what the distances of lower and upper ends changed by.
+    pub fn push_distances(&mut self, new: [&[u16]; 2], old: [&[u16]; 2]) {
+        let (mut lower, mut beyond) = ([0_i16; STRIP], [0_i16; STRIP]);
+        let len = new[0].len();
+        let change = |end: usize, i: usize| new[end][i].wrapping_sub(old[end][i]) as i16;
+        for i in 0..len {
+            lower[i] = change(0, i);
+            beyond[i] = change(1, i).wrapping_sub(lower[i]);
         }
-        self.push(&changes[..new.len()]);
+        self.push(&lower[..len]);
+        self.push(&beyond[..len]);
     }
 
-    fn push(&mut self, changes: &[i64]) {
-        // The magnitudes, twice: the lowest bit is for the sign.
-        let all = changes.iter().fold(0, |all, &change| all | (change ^ (change >> 63)) << 1);
-        let width = match all.leading_zeros() {
-            64 if changes.iter().all(|&change| change == 0) => 0,
-            56.. => 1,
-            48.. => 2,
-            32.. => 4,
-            _ => 8,
+    fn push(&mut self, changes: &[i16]) {
+        let width = if changes.iter().all(|&change| change == 0) {
+            0
+        } else if changes.iter().all(|&change| i8::try_from(change).is_ok()) {
+            1
+        } else {
+            2
         };
-        self.widths.push(width);
+        self.heads.push(width);
         for byte in 0..u32::from(width) {
             self.data.extend(changes.iter().map(|&change| (change >> (8 * byte)) as u8));
         }
+    }
+
+    /// Adds a strip of values.
+    pub fn push_values<T: Value>(&mut self, values: &[T]) {
+        self.heads.push(size_of::<T>() as u8);
+        self.data.extend_from_slice(bytemuck::cast_slice(values));
     }
 }
 
@@ -93,6 +124,7 @@ pub fn largest_payload(lengths: &[usize]) -> usize {
 /// A strip of a payload.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStrip<'a> {
+    head: u8,
     data: &'a [u8],
     len: usize,
 }
@@ -100,76 +132,75 @@ pub struct PackedStrip<'a> {
 /// The strips of a payload, if their lengths are these.
 ///
 /// # Errors
-/// If the payload is longer or shorter, or has impossible widths.
+/// If the payload is longer or shorter, or has impossible heads.
 pub fn strips<'a>(
     payload: &'a [u8],
     lengths: &[usize],
+    content: Content,
 ) -> Result<Vec<PackedStrip<'a>>, WrongPayload> {
-    let (widths, mut data) = payload.split_at_checked(lengths.len()).ok_or(WrongPayload)?;
-    let strips = widths.iter().zip(lengths).map(|(&width, &len)| {
-        let is_width = matches!(width, 0 | 1 | 2 | 4 | 8);
-        let bytes = usize::from(width) * len;
-        let own = data.split_off(..bytes).filter(|_| is_width).ok_or(WrongPayload)?;
-        Ok(PackedStrip { data: own, len })
+    let (heads, mut data) = payload.split_at_checked(lengths.len()).ok_or(WrongPayload)?;
+    let strips = heads.iter().zip(lengths).map(|(&head, &len)| {
+        let bytes = content.width(head).ok_or(WrongPayload)? * len;
+        let own = data.split_off(..bytes).ok_or(WrongPayload)?;
+        Ok(PackedStrip { head, data: own, len })
     });
     let strips = strips.collect::<Result<_, _>>()?;
     if data.is_empty() { Ok(strips) } else { Err(WrongPayload) }
 }
 
 impl PackedStrip<'_> {
-    /// Changes values that were published on a grid, or a coarser one.
-    pub fn change_values<T: Value>(&self, values: &mut [T], grid: Grid) {
-        let (unit, per_unit) = (grid.unit(), 1.0 / grid.unit());
-        let mut changes = [0_i64; STRIP];
-        let Some(changes) = self.changes(&mut changes) else { return };
-        let pairs = values.iter_mut().zip(changes);
-        if grid.exponent() >= COARSE {
-            pairs.for_each(|(value, &change)| {
-                let bits = (value.to_f64() * per_unit + INTEGERS).to_bits();
-                let units = f64::from_bits(bits.wrapping_add_signed(change)) - INTEGERS;
-                *value = T::from_f64(units * unit);
-            });
-        } else {
-            pairs.for_each(|(value, &change)| {
-                let units = (value.to_f64() * per_unit) as i64;
-                *value = T::from_f64(units.wrapping_add(change) as f64 * unit);
-            });
+    /// What a unit of the changes is worth; `None` if there are none.
+    pub fn unit(&self) -> Option<f32> {
+        let exponent = 127 - u32::from(self.head);
+        (self.head > 0).then(|| f32::from_bits(exponent << 23))
+    }
+
+    /// Changes values, and keeps what they changed by.
+    pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8]) {
+        self.read_changes(changes);
+        let Some(unit) = self.unit() else { return };
+        for (value, &change) in values.iter_mut().zip(&*changes) {
+            *value = changed(*value, change, unit);
         }
     }
 
-    /// Changes distances.
-    pub fn change_distances(&self, distances: &mut [u16]) {
-        let mut changes = [0_i64; STRIP];
-        let Some(changes) = self.changes(&mut changes) else { return };
-        for (distance, &change) in distances.iter_mut().zip(changes) {
-            *distance = distance.wrapping_add(change as u16);
+    /// What values changed by.
+    pub fn read_changes(&self, changes: &mut [i8]) {
+        match self.data {
+            [] => changes.fill(0),
+            data => changes.copy_from_slice(bytemuck::cast_slice(data)),
         }
     }
 
-    /// The integers; `None` if all are 0.
-    fn changes<'b>(&self, room: &'b mut [i64; STRIP]) -> Option<&'b [i64]> {
-        let Self { data, len } = *self;
-        let width = data.len().checked_div(len)?;
+    /// The values.
+    pub fn read_values<T: Pod>(&self, values: &mut [T]) {
+        bytemuck::cast_slice_mut(values).copy_from_slice(self.data);
+    }
+
+    /// Changes distances, of which the other end changes by what `beyond` says beyond that.
+    pub fn change_distances(&self, beyond: &Self, [lower, upper]: [&mut [u16]; 2]) {
+        let (mut first, mut second) = ([0_i16; STRIP], [0_i16; STRIP]);
+        let changes = self.integers(&mut first).iter().zip(beyond.integers(&mut second));
+        for ((lower, upper), (&change, &more)) in lower.iter_mut().zip(upper).zip(changes) {
+            *lower = lower.wrapping_add_signed(change);
+            *upper = upper.wrapping_add_signed(change.wrapping_add(more));
+        }
+    }
+
+    fn integers<'b>(&self, room: &'b mut [i16; STRIP]) -> &'b [i16] {
+        let Self { head, data, len } = *self;
         let room = &mut room[..len];
-        match width {
-            0 => return None,
-            1 => {
-                room.iter_mut()
-                    .zip(data)
-                    .for_each(|(change, &byte)| *change = i64::from(byte as i8));
-            }
+        match head {
+            0 => {}
+            1 => room.iter_mut().zip(data).for_each(|(to, &byte)| *to = i16::from(byte as i8)),
             _ => {
-                for (i, bytes) in data.chunks_exact(len).enumerate() {
-                    let is_last = i + 1 == width;
-                    for (change, &byte) in room.iter_mut().zip(bytes) {
-                        // The last byte has the sign.
-                        let byte = if is_last { i64::from(byte as i8) } else { i64::from(byte) };
-                        *change |= byte << (8 * i);
-                    }
+                let (low, high) = data.split_at(len);
+                for ((to, &low), &high) in room.iter_mut().zip(low).zip(high) {
+                    *to = i16::from_le_bytes([low, high]);
                 }
             }
         }
-        Some(room)
+        room
     }
 }
 
@@ -179,38 +210,49 @@ mod tests {
 
     use super::*;
 
-    fn payload_of(old: &[f64], new: &[f64], grid: Grid) -> Vec<u8> {
-        let mut packed = Packed::default();
-        packed.push_values(new, old, grid);
-        packed.into_payload()
-    }
-
     proptest! {
         #[test]
-        fn what_changed_comes_back_to_the_last_bit(
-            values in prop::collection::vec((0.0..=1.0, -1.0..=1.0), 1..STRIP),
-            exponent in -56..=0,
-            scale in -60..=0,
+        fn changes_come_back(
+            changes in prop::collection::vec(any::<i8>(), 1..STRIP),
+            exponent in 6..=106_i32,
         ) {
-            let grid = Grid::new(exponent).unwrap();
-            let old: Vec<f64> = values.iter().map(|&(old, _)| grid.round(old)).collect();
-            let change = |(old, change): &(f64, f64)| old + change * f64::from(scale).exp2();
-            let new: Vec<f64> = values.iter().map(|pair| change(pair).clamp(0.0, 1.0)).collect();
-            let payload = payload_of(&old, &new, grid);
-            let mut read = old.clone();
-            strips(&payload, &[old.len()]).unwrap()[0].change_values(&mut read, grid);
-            let published = new.iter().map(|&value| grid.round(value).to_bits());
-            prop_assert!(read.iter().map(|value| value.to_bits()).eq(published));
+            let unit = (-exponent as f32).exp2();
+            let mut packed = Packed::default();
+            packed.push_changes(&changes, unit);
+            let payload = packed.into_payload();
+            let strips = strips(&payload, &[changes.len()], Content::Changes).unwrap();
+            let mut read = vec![1; changes.len()];
+            let mut values = vec![0.5; changes.len()];
+            strips[0].change_values(&mut values, &mut read);
+            prop_assert_eq!(&read, &changes);
+            let expected: Vec<f64> = changes.iter().map(|&by| changed(0.5, by, unit)).collect();
+            prop_assert_eq!(values, expected);
         }
 
         #[test]
-        fn distances_come_back(pairs in prop::collection::vec(any::<(u16, u16)>(), 1..STRIP)) {
-            let (mut old, new): (Vec<u16>, Vec<u16>) = pairs.into_iter().unzip();
+        fn distances_come_back(
+            ends in prop::collection::vec(any::<[u16; 4]>(), 1..STRIP),
+        ) {
+            let column = |i: usize| ends.iter().map(|end| end[i]).collect::<Vec<_>>();
+            let (mut lower, mut upper) = (column(0), column(1));
+            let new = [column(2), column(3)];
             let mut packed = Packed::default();
-            packed.push_distances(&new, &old);
+            packed.push_distances([&new[0], &new[1]], [&lower, &upper]);
             let payload = packed.into_payload();
-            strips(&payload, &[old.len()]).unwrap()[0].change_distances(&mut old);
-            prop_assert_eq!(old, new);
+            let strips = strips(&payload, &[ends.len(); 2], Content::Distances).unwrap();
+            strips[0].change_distances(&strips[1], [&mut lower, &mut upper]);
+            prop_assert_eq!([lower, upper], new);
+        }
+
+        #[test]
+        fn values_come_back(values in prop::collection::vec(any::<f64>(), 1..STRIP)) {
+            let mut packed = Packed::default();
+            packed.push_values(&values);
+            let payload = packed.into_payload();
+            let mut read = vec![0.0; values.len()];
+            strips(&payload, &[values.len()], Content::Values(8)).unwrap()[0].read_values(&mut read);
+            let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&read), bits(&values));
         }
 
         #[test]
@@ -218,11 +260,17 @@ mod tests {
             payload in prop::collection::vec(any::<u8>(), 0..200),
             lengths in prop::collection::vec(0..20_usize, 0..8),
         ) {
-            if let Ok(strips) = strips(&payload, &lengths) {
+            for content in [Content::Changes, Content::Distances, Content::Values(4)] {
+                let Ok(strips) = strips(&payload, &lengths, content) else { continue };
                 for (strip, &len) in strips.iter().zip(&lengths) {
-                    strip.change_values(&mut vec![0.5_f32; len], Grid::FINEST);
-                    strip.change_values(&mut vec![0.5_f64; len], Grid::FIRST);
-                    strip.change_distances(&mut vec![7; len]);
+                    match content {
+                        Content::Changes => {
+                            strip.change_values(&mut vec![0.5_f64; len], &mut vec![0; len]);
+                        }
+                        Content::Distances => strip
+                            .change_distances(strip, [&mut vec![0; len], &mut vec![7; len]]),
+                        Content::Values(_) => strip.read_values(&mut vec![0_f32; len]),
+                    }
                 }
             }
         }
@@ -230,9 +278,9 @@ mod tests {
 
     #[test]
     fn strips_without_a_change_take_a_byte() {
-        assert_eq!(payload_of(&[0.5; 100], &[0.5; 100], Grid::FIRST), [0]);
-        let grid = Grid::new(-10).unwrap();
-        let new: Vec<f64> = (0..100).map(|i| 0.5 + f64::from(i) / 1024.0).collect();
-        assert_eq!(payload_of(&[0.5; 100], &new, grid).len(), 101);
+        let mut packed = Packed::default();
+        packed.push_changes(&[0; 100], 0.5);
+        packed.push_distances([&[7; 100]; 2], [&[7; 100]; 2]);
+        assert_eq!(packed.into_payload(), [0; 3]);
     }
 }

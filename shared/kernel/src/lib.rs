@@ -9,7 +9,6 @@ mod convergence;
 mod course;
 mod dense;
 mod gather;
-mod grid;
 mod halo;
 mod inner;
 mod journal;
@@ -35,11 +34,10 @@ mod value;
 mod vector;
 mod work;
 
-pub use accelerate::{Multiples, Products};
+pub use accelerate::{FINEST_UNITS, Multiples, Products};
 pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
 
 pub use course::{Course, Goal, Order, Outcome};
-pub use grid::Grid;
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
 pub use member::{Assignment, Member, Sources, take_part};
 pub use memory::{Memory, MemoryError, resident_bytes};

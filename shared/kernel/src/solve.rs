@@ -16,12 +16,11 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_game::Position;
 
 use crate::{
-    accelerate::DIFFERENCES,
+    accelerate::{DIFFERENCES, FINEST_UNITS},
     array::Array,
     certificate::{Certificate, Distances},
     context::{Context, Tables},
     course::{Course, Goal, Order},
-    grid::Grid,
     journal::{Column, Found, Journal, JournalError, Part},
     memory::{Memory, MemoryError},
     scratch::Scratch,
@@ -658,7 +657,7 @@ fn time_supersteps_in<T: Value>(
             .map(|i| {
                 let start = Instant::now();
                 let row = i as usize % DIFFERENCES;
-                state.superstep(&context, row, Grid::FIRST, settings.simd, None)?;
+                state.superstep(&context, (row, *FINEST_UNITS.start()), settings.simd, None)?;
                 Ok(start.elapsed())
             })
             .collect()

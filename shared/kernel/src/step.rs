@@ -7,7 +7,6 @@
 //! were published at the last barrier, so the result does not depend on threads or timing.
 
 use std::{
-    collections::HashMap,
     ops::Range,
     sync::{Mutex, PoisonError},
 };
@@ -17,18 +16,17 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Shard, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add},
+    accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add, add_multiples},
     array::Array,
     context::Context,
-    grid::Grid,
-    halo::STRIP,
+    halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
     memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
     slab::{Place, Placed, arrays},
     sweep::{SweepSlab, for_each_pair_of_slabs},
-    team::{ExchangeError, Strip, Team},
+    team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{PADDING, Value},
 };
 
@@ -43,6 +41,8 @@ pub struct StepState<T: Value> {
     differences: [Array<i8>; DIFFERENCES],
     /// For each piece what a unit of them is worth.
     units: Vec<[f32; DIFFERENCES]>,
+    /// For each range of each shard, its first piece.
+    first_pieces: Vec<[usize; 2]>,
     /// Working memory that no thread uses at the moment.
     scratch: Mutex<Vec<Scratch<T>>>,
 }
@@ -123,13 +123,17 @@ impl<T: Value> StepState<T> {
         let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
         let positions = values.iter().map(|values| values.values().len()).sum();
         let differences = || memory.filled(0, positions);
-        let ranges = in_order(&shards, values.len() - 1).into_iter();
-        let pieces = ranges.map(|range| range.values.len().div_ceil(PIECE)).sum();
+        let (mut first_pieces, mut pieces) = (vec![[0; 2]; shards.len()], 0);
+        for ShardRange { shard, range, values, .. } in in_order(&shards, values.len() - 1) {
+            first_pieces[shard][range] = pieces;
+            pieces += values.len().div_ceil(PIECE);
+        }
         Ok(Self {
             published: values,
             live: memory.filled(T::default(), live_len(&shards, own))?,
             differences: [differences()?, differences()?, differences()?, differences()?],
             units: vec![[0.0; DIFFERENCES]; pieces],
+            first_pieces,
             shards,
             scratch: Mutex::default(),
         })
@@ -146,33 +150,32 @@ impl<T: Value> StepState<T> {
         values + DIFFERENCES as u64 * differences + pieces * piece as u64
     }
 
-    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes the values on a
-    /// grid, and keeps the changes as a row of the differences. Returns the residual: the largest change of
-    /// any value.
+    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes what that changes in units
+    /// no finer than 2 to the power of `finest`, and keeps it as a row of the differences. Returns the residual: the largest difference between an old
+    /// and a new value.
     ///
     /// # Errors
     /// If other members cannot be reached.
     pub fn superstep(
         &mut self,
         context: &Context<'_, T>,
-        row: usize,
-        grid: Grid,
+        (row, finest): (usize, i32),
         simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
         let mut residual = 0.0;
         for wave in waves(&self.shards) {
-            residual = self.sweep(wave, context, (row, grid), simd, team)?.max(residual);
+            residual = self.sweep(wave, context, (row, finest), simd, team)?.max(residual);
         }
         Ok(residual)
     }
 
-    /// Sweeps the shards of a wave and publishes the result. Returns the largest change.
+    /// Sweeps the shards of a wave and publishes what changes. Returns the largest difference.
     fn sweep(
         &mut self,
         wave: Range<usize>,
         context: &Context<'_, T>,
-        (row, grid): (usize, Grid),
+        (row, finest): (usize, i32),
         simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
@@ -210,32 +213,70 @@ impl<T: Value> StepState<T> {
             let start = starts[shard - wave.start][range] + start;
             &live[start..start + len]
         };
-        let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
-        if let Some(barrier) = &barrier {
-            barrier.give(|Strip { shard, range, start, orientation, values }, packed| {
-                let new = swept(*shard, *range, *start, values.len());
-                packed.push_values(new, &published[*orientation][values.clone()], grid);
-            })?;
-        }
         let wanted = |shard: usize| wave.contains(&shard) && own(&shard);
         let changes = pieces(shards, published, differences, units, wanted).into_par_iter().map(
             |(OwnPlace { shard, range, start, .. }, mut piece)| {
-                piece.publish(swept(shard, range, start, piece.published.len()), row, grid)
+                piece.publish(swept(shard, range, start, piece.published.len()), row, finest)
             },
         );
         let residual = changes.reduce(|| 0.0, f64::max);
-        if let Some(barrier) = &barrier {
-            barrier.take(&mut [published], |packed, halo| packed.change_values(halo, grid))?;
+        if let Some(team) = team {
+            let barrier = team.barrier(|shard| wave.contains(&shard));
+            self.exchange(&barrier, row, |packed, values, changes| {
+                packed.change_values(values, changes);
+            })?;
         }
         Ok(residual)
     }
 
-    /// Takes over what the others have of the halo, of which this one has nothing but 0.
+    /// Tells others what a row of the differences has of the own shards, and does with the halo and what they
+    /// tell of theirs what `apply` says.
+    fn exchange<P: Fn(usize) -> bool + Sync>(
+        &mut self,
+        barrier: &Barrier<'_, P>,
+        row: usize,
+        apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
+    ) -> Result<(), ExchangeError> {
+        let first_pieces = &self.first_pieces;
+        let piece = |strip: &Strip| first_pieces[strip.shard][strip.range] + strip.start / PIECE;
+        let (changes, units) = (&self.differences[row], &self.units);
+        let len = self.published[0].values().len();
+        barrier.give(|strip, packed| {
+            let Range { start, end } = strip.values;
+            let first = strip.orientation * len;
+            packed.push_changes(&changes[first + start..first + end], units[piece(strip)][row]);
+        })?;
+        let Self { published, differences, units, .. } = self;
+        barrier.take(Content::Changes, 1, |strips, packed| {
+            for (strip, packed) in strips.iter().zip(packed) {
+                if let Some(unit) = packed.unit() {
+                    units[piece(strip)][row] = unit;
+                }
+            }
+            let values = slices(published.iter_mut().map(|all| &mut **all).collect(), strips);
+            let (first, second) = differences[row].split_at_mut(len);
+            let changes = slices(vec![first, second], strips);
+            let places = values.into_par_iter().zip(changes);
+            packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
+                apply(packed, values, changes);
+            });
+        })
+    }
+
+    /// Takes over what the others have of the halo, of which this one has nothing but 0: the values, and so
+    /// many rows of the differences.
     ///
     /// # Errors
     /// If they cannot be reached.
-    pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
-        fill_halo(&mut self.published, team)
+    pub fn fill_halo(&mut self, rows: usize, team: &Team<'_>) -> Result<(), ExchangeError> {
+        fill_halo(&mut self.published, team)?;
+        for row in 0..rows {
+            let read = |packed: &PackedStrip<'_>, _: &mut [T], changes: &mut [i8]| {
+                packed.read_changes(changes);
+            };
+            self.exchange(&team.barrier(|_| true), row, read)?;
+        }
+        Ok(())
     }
 
     /// The inner products of the changes of the last [`DIFFERENCES`] supersteps, a row of them, by range
@@ -255,36 +296,22 @@ impl<T: Value> StepState<T> {
         ranges
     }
 
-    /// Adds multiples of those changes to the values.
-    ///
-    /// # Errors
-    /// If other members cannot be reached.
-    pub fn extrapolate(
-        &mut self,
-        multiples: &Multiples,
-        grid: Grid,
-        team: Option<&Team<'_>>,
-    ) -> Result<(), ExchangeError> {
+    /// Adds multiples of those changes to the values, and to the halo as its owners do to theirs.
+    pub fn extrapolate(&mut self, multiples: &Multiples, team: Option<&Team<'_>>) {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, differences, units, .. } = self;
-        let barrier = team.map(|team| team.barrier(|_| true));
-        let copy = |strip: &&Strip| published[strip.orientation][strip.values.clone()].to_vec();
-        let before: HashMap<_, _> = barrier
-            .iter()
-            .flat_map(|barrier| barrier.given())
-            .flatten()
-            .map(|strip| ((strip.orientation, strip.values.clone()), copy(&strip)))
-            .collect();
+        let Self { shards, published, differences, units, first_pieces, .. } = self;
         let pieces = pieces(shards, published, differences, units, own);
-        pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples, grid));
-        if let Some(barrier) = &barrier {
-            barrier.give(|Strip { orientation, values, .. }, packed| {
-                let old = &before[&(*orientation, values.clone())];
-                packed.push_values(&published[*orientation][values.clone()], old, grid);
-            })?;
-            barrier.take(&mut [published], |packed, halo| packed.change_values(halo, grid))?;
+        pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples));
+        let len = published[0].values().len();
+        for strips in team.iter().flat_map(|team| team.halo()) {
+            let values = slices(published.iter_mut().map(|all| &mut **all).collect(), &strips);
+            strips.into_par_iter().zip(values).for_each(|(strip, values)| {
+                let first = strip.orientation * len + strip.values.start;
+                let changes = differences.each_ref().map(|row| &row[first..first + values.len()]);
+                let piece = first_pieces[strip.shard][strip.range] + strip.start / PIECE;
+                add_multiples(values, changes, &units[piece], multiples);
+            });
         }
-        Ok(())
     }
 
     /// The values of each orientation, once the step is solved.
@@ -428,8 +455,8 @@ pub fn fill<V: Pod + PartialEq>(
             arrays[part.orientation][part.values].fill(value);
         }
     }
-    for (orientation, array) in arrays.iter_mut().enumerate() {
-        team.halo(orientation).for_each(|values| array[values].fill(value));
+    for strip in team.halo().flatten() {
+        arrays[strip.orientation][strip.values.clone()].fill(value);
     }
 }
 
@@ -440,10 +467,12 @@ pub fn fill<V: Pod + PartialEq>(
 pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
     let barrier = team.barrier(|_| true);
     barrier.give(|Strip { orientation, values, .. }, packed| {
-        let own = &arrays[*orientation][values.clone()];
-        packed.push_values(own, &[T::default(); STRIP], Grid::FINEST);
+        packed.push_values(&arrays[*orientation][values.clone()]);
     })?;
-    barrier.take(&mut [arrays], |packed, halo| packed.change_values(halo, Grid::FINEST))
+    barrier.take(Content::Values(size_of::<T>()), 1, |strips, packed| {
+        let places = slices(arrays.iter_mut().map(|all| &mut **all).collect(), strips);
+        packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
+    })
 }
 
 /// The first values of a slice, which loses them.
@@ -511,6 +540,9 @@ mod tests {
         convergence::{Convergence, Next},
     };
 
+    /// Every change is worth publishing.
+    const FINEST: i32 = -100;
+
     /// The step {1, 1} of skiriuk, whose supersteps converge slowly.
     fn solve_skiriuk(iterate: impl Fn(&Context<'_, f64>, &mut StepState<f64>) + Sync) -> Vec<f64> {
         let overrides = Overrides { pieces: Some(1), ..Overrides::default() };
@@ -528,33 +560,26 @@ mod tests {
         state.into_values()[0].values().to_vec()
     }
 
-    fn superstep_of(
-        state: &mut StepState<f64>,
-        context: &Context<'_, f64>,
-        row: usize,
-        grid: Grid,
-    ) -> f64 {
-        state.superstep(context, row, grid, Simd::best(), None).unwrap()
+    fn superstep_of(state: &mut StepState<f64>, context: &Context<'_, f64>, row: usize) -> f64 {
+        state.superstep(context, (row, FINEST), Simd::best(), None).unwrap()
     }
 
     /// Makes supersteps until little changes, and returns how many.
     fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
-        let mut superstep = |_: &usize| superstep_of(state, context, 0, Grid::FINEST);
+        let mut superstep = |_: &usize| superstep_of(state, context, 0);
         (1..).find(|i| superstep(i) <= 1e-15).unwrap()
     }
 
     fn iterate(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
         let mut convergence = Convergence::new(Precision::F64, 1e-13);
-        let mut grid = Grid::FIRST;
         for superstep in 0.. {
             let row = superstep % DIFFERENCES;
-            let residual = superstep_of(state, context, row, grid);
-            grid = grid.after(residual, Precision::F64);
+            let residual = superstep_of(state, context, row);
             match convergence.after(residual) {
                 Next::Sweep => {}
                 Next::Extrapolate => {
                     let multiples = multiples(state.measure(None)).expect("values change");
-                    state.extrapolate(&multiples, grid, None).unwrap();
+                    state.extrapolate(&multiples, None);
                 }
                 Next::Done => return superstep + 1,
             }

@@ -6,19 +6,18 @@
 //! halo. Who reads what follows from the rules alone, so all members know it of all.
 
 use std::{
+    iter::repeat_n,
     ops::Range,
     sync::atomic::{AtomicU32, AtomicU64, Ordering},
 };
 
-use bytemuck::Pod;
 use rayon::prelude::*;
 use thiserror::Error;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
-    array::Array,
     context::{Context, Tables},
-    halo::{Packed, PackedStrip, STRIP, largest_payload, strips},
+    halo::{Content, Packed, PackedStrip, STRIP, largest_payload, strips},
     reads::{Places, Reads},
     step::{ShardRange, in_order},
 };
@@ -140,13 +139,15 @@ fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<Strip> {
         let first = places.partition_point(|place| place.end <= values.start);
         for place in places[first..].iter().take_while(|place| place.start < values.end) {
             let (from, to) = (place.start.max(values.start), place.end.min(values.end));
-            strips.extend((from..to).step_by(STRIP).map(|at| Strip {
-                shard: *shard,
-                range: *range,
-                start: at - values.start,
-                orientation: *orientation,
-                values: at..to.min(at + STRIP),
-            }));
+            let mut at = from;
+            while at < to {
+                let start = at - values.start;
+                // No strip has parts of two pieces.
+                let end = to.min(values.start + (start / STRIP + 1) * STRIP);
+                let (shard, range, orientation) = (*shard, *range, *orientation);
+                strips.push(Strip { shard, range, start, orientation, values: at..end });
+                at = end;
+            }
         }
     }
     strips
@@ -194,12 +195,9 @@ impl<'a> Team<'a> {
         Barrier { team: self, number, publishes }
     }
 
-    /// What the member keeps of an orientation besides its own shards.
-    pub(crate) fn halo(&self, orientation: usize) -> impl Iterator<Item = Range<usize>> {
-        let strips = self.share.takes.iter().flatten();
-        strips
-            .filter(move |strip| strip.orientation == orientation)
-            .map(|strip| strip.values.clone())
+    /// What the member keeps besides its own shards: by other member, in the order of values.
+    pub(crate) fn halo(&self) -> impl Iterator<Item = Vec<&Strip>> {
+        self.share.takes.iter().map(|strips| strips.iter().collect())
     }
 }
 
@@ -236,41 +234,34 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
         Ok(())
     }
 
-    /// Hears from the others what changed, and changes it: strip by strip, and of each strip the part of
-    /// every one of the `columns`, which have an array for each orientation.
-    pub(crate) fn take<V: Pod + PartialEq + Send>(
+    /// Hears from the others what they give, a member at a time: their strips, and for each of them
+    /// as many `parts` as they packed for it.
+    pub(crate) fn take(
         &self,
-        columns: &mut [&mut [Array<V>]],
-        change: impl Fn(PackedStrip<'_>, &mut [V]) + Sync,
+        content: Content,
+        parts: usize,
+        mut each: impl FnMut(&[&Strip], &[PackedStrip<'_>]),
     ) -> Result<(), ExchangeError> {
         for (member, takes) in self.team.share.takes.iter().enumerate() {
             let takes = self.strips(takes);
             if takes.is_empty() {
                 continue;
             }
-            let lengths = takes.iter().flat_map(|strip| columns.iter().map(|_| strip.values.len()));
+            let lengths = takes.iter().flat_map(|strip| repeat_n(strip.values.len(), parts));
             let lengths: Vec<usize> = lengths.collect();
             let most_bytes = largest_payload(&lengths);
             let payload = self.team.exchange.receive(member, self.number, most_bytes)?;
-            let packed = strips(&payload, &lengths)
+            let packed = strips(&payload, &lengths, content)
                 .map_err(|error| ExchangeError { member, message: error.to_string() })?;
-            let count = columns.len();
-            for (i, column) in columns.iter_mut().enumerate() {
-                let packed = packed[i..].par_iter().step_by(count);
-                let places = slices(column, &takes);
-                packed.zip(places).for_each(|(packed, values)| change(*packed, values));
-            }
+            each(&takes, &packed);
         }
         Ok(())
     }
 }
 
-/// The places of strips, which are in order, in arrays by orientation.
-fn slices<'a, V: Pod + PartialEq>(
-    arrays: &'a mut [Array<V>],
-    strips: &[&Strip],
-) -> Vec<&'a mut [V]> {
-    let mut rest: Vec<(usize, &mut [V])> = arrays.iter_mut().map(|all| (0, &mut **all)).collect();
+/// The places of strips, which are in order, in values by orientation.
+pub(crate) fn slices<'a, V>(values: Vec<&'a mut [V]>, strips: &[&Strip]) -> Vec<&'a mut [V]> {
+    let mut rest: Vec<(usize, &mut [V])> = values.into_iter().map(|all| (0, all)).collect();
     let take = |strip: &&Strip| {
         let (at, values) = &mut rest[strip.orientation];
         let skipped = strip.values.start - *at;

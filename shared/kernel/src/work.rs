@@ -203,8 +203,8 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         load(work.parts(place.row, place.distances))?;
         if let Some(team) = team {
             match &mut work.stage {
-                Stage::Rough(state, _) => state.fill_halo(team)?,
-                Stage::Fine(state) => state.fill_halo(team)?,
+                Stage::Rough(state, _) => state.fill_halo(place.row, team)?,
+                Stage::Fine(state) => state.fill_halo(place.row, team)?,
                 Stage::Proof(values, distances) => {
                     fill_halo(values, team)?;
                     distances.fill_halo(team)?;
@@ -225,7 +225,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         let new_state = |values| StepState::new(memory, values, cut.shards.clone(), team);
         *values_are_saved &= matches!(order, Order::Measure | Order::Prove(_));
         Ok(match order {
-            &Order::Sweep { row, grid } => {
+            &Order::Sweep { row, finest } => {
                 if let Stage::Proof(values, _) = stage {
                     let values = std::mem::take(values);
                     *stage = Stage::Between; // gives back the memory of the proof
@@ -233,10 +233,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 }
                 Outcome::Swept(match stage {
                     Stage::Rough(state, finals) => {
-                        state.superstep(&ground.rough_context(finals), row, grid, simd, team)?
+                        state.superstep(&ground.rough_context(finals), (row, finest), simd, team)?
                     }
                     Stage::Fine(state) => {
-                        state.superstep(&ground.context(), row, grid, simd, team)?
+                        state.superstep(&ground.context(), (row, finest), simd, team)?
                     }
                     Stage::Proof(..) | Stage::Between => unreachable!("a proof was ended"),
                 })
@@ -246,10 +246,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 Stage::Fine(state) => state.measure(team),
                 Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
             }),
-            Order::Extrapolate { multiples, grid } => {
+            Order::Extrapolate { multiples } => {
                 match stage {
-                    Stage::Rough(state, _) => state.extrapolate(multiples, *grid, team)?,
-                    Stage::Fine(state) => state.extrapolate(multiples, *grid, team)?,
+                    Stage::Rough(state, _) => state.extrapolate(multiples, team),
+                    Stage::Fine(state) => state.extrapolate(multiples, team),
                     Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
                 }
                 Outcome::Done

@@ -8,8 +8,9 @@ use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Column, Grid, Order, Outcome, Precision, Proof, Settings, TierStatistics};
+use ziggurat_kernel::{Column, Order, Outcome, Precision, Proof, Settings, TierStatistics};
 use ziggurat_rpc::{
+    PROTOCOL,
     convert::{Answer, Failure, FailureKind, Job, Member, Submission, Task, runs},
     proto::{self, from_worker, halo_message, to_worker},
 };
@@ -77,16 +78,16 @@ fn messages() -> Vec<Vec<u8>> {
         encoder: 1,
     };
     let register = proto::Register {
-        protocol: 1,
+        protocol: PROTOCOL,
         encoder: 1,
         worker: "0123456789abcdef".to_owned(),
         name: "worker-1".to_owned(),
         address: "worker-1:7301".to_owned(),
         ..Default::default()
     };
-    let open = proto::HaloOpen { protocol: 1, job: 1, step, attempt: 1, member: 0 };
+    let open = proto::HaloOpen { protocol: PROTOCOL, job: 1, step, attempt: 1, member: 0 };
     let column = Some(Column::Difference(2).into());
-    let fetch = proto::FetchRequest { protocol: 1, step, column, ..Default::default() };
+    let fetch = proto::FetchRequest { protocol: PROTOCOL, step, column, ..Default::default() };
 
     let from_worker = |message| proto::FromWorker { message: Some(message) }.encode_to_vec();
     let to_worker = |message| proto::ToWorker { message: Some(message) }.encode_to_vec();
@@ -155,9 +156,9 @@ fn answers() -> Vec<Answer> {
 
 fn tasks() -> Vec<Task> {
     vec![
-        Order::Sweep { row: 3, grid: Grid::FINEST }.into(),
+        Order::Sweep { row: 3, finest: -100 }.into(),
         Order::Measure.into(),
-        Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9], grid: Grid::FIRST }.into(),
+        Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9] }.into(),
         Order::Widen.into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
         Task::Save { epoch: 8, differences: 3, distances: true },

@@ -14,7 +14,7 @@ use tokio::{
 use tonic::{Code, client::Grpc, codegen::http::uri::PathAndQuery};
 use tonic_prost::ProstCodec;
 use ziggurat_rpc::{
-    Connection, Security,
+    Connection, PROTOCOL, Security,
     limits::{MESSAGE_BYTES, OFFENCES_FORGIVEN, PENALTY},
     proto::{
         FetchReply, FetchRequest, HaloMessage, HaloOpen, HaloPayload, SubmitRequest,
@@ -176,9 +176,10 @@ async fn bytes_that_are_no_message_are_refused_and_their_sender_is_disconnected(
 async fn another_version_of_the_protocol_is_refused_but_no_offence() {
     let server = TestServer::start(Security::Open);
     let mut client = server.good_client().await;
-    let refused = client.fetch(FetchRequest { protocol: 2, ..FETCH }).await.unwrap_err();
+    let refused = client.fetch(FetchRequest { protocol: PROTOCOL + 1, ..FETCH }).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
-    assert!(refused.message().contains("version 2 of the protocol, here it is 1"), "{refused}");
+    let versions = format!("version {} of the protocol, here it is {PROTOCOL}", PROTOCOL + 1);
+    assert!(refused.message().contains(&versions), "{refused}");
     let open = halo_message::Message::Open(HaloOpen { protocol: 7, ..Default::default() });
     let messages = tokio_stream::iter([HaloMessage { message: Some(open) }]);
     let refused = client.exchange(messages).await.unwrap_err();

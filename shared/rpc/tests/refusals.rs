@@ -5,6 +5,7 @@ use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings};
 use ziggurat_rpc::{
+    PROTOCOL,
     convert::{
         Answer, Job, Member, Submission, Task, WireError, check_registration, identity, owners,
         precision, required, runs,
@@ -74,13 +75,13 @@ fn jobs_are_bounded() {
 
 #[test]
 fn tasks_are_those_that_can_be_done() {
-    let sweep = |row, grid| order::Task::Sweep(proto::Sweep { row, grid });
-    assert!(Task::try_from(sweep(3, -56)).is_ok());
-    for (row, grid) in [(4, -12), (0, -57), (0, 1), (u32::MAX, i32::MIN)] {
-        assert!(Task::try_from(sweep(row, grid)).is_err(), "{row}, {grid}");
+    let sweep = |row, finest| order::Task::Sweep(proto::Sweep { row, finest });
+    assert!(Task::try_from(sweep(3, -126)).is_ok());
+    for (row, finest) in [(4, -12), (0, -127), (0, 0), (u32::MAX, i32::MIN)] {
+        assert!(Task::try_from(sweep(row, finest)).is_err(), "{row}, {finest}");
     }
     for multiples in [vec![], vec![1.0; 3], vec![1.0; 5], vec![0.0, 0.0, f64::NAN, 0.0]] {
-        let task = order::Task::Extrapolate(proto::Extrapolate { multiples, grid: -12 });
+        let task = order::Task::Extrapolate(proto::Extrapolate { multiples });
         assert!(refusal::<_, Task>(task).contains("are not four numbers"));
     }
     let right = proto::Prove::from(&Proof::new(1e-12, 0.0).unwrap());
@@ -159,7 +160,7 @@ fn workers_say_who_they_are_and_where() {
     assert!(refusal::<_, Member>(peer).contains("\"here\" is not host:port"));
 
     let register = proto::Register {
-        protocol: 1,
+        protocol: PROTOCOL,
         encoder: 1,
         worker: "00000000000000ff".to_owned(),
         name: "worker-1".to_owned(),
@@ -169,7 +170,7 @@ fn workers_say_who_they_are_and_where() {
     let code = |register| check_registration(&register).map_err(|status| status.code());
     assert_eq!(code(register.clone()), Ok(255));
     for (wrong, expected) in [
-        (proto::Register { protocol: 2, ..register.clone() }, Code::FailedPrecondition),
+        (proto::Register { protocol: PROTOCOL + 1, ..register.clone() }, Code::FailedPrecondition),
         (proto::Register { encoder: 0, ..register.clone() }, Code::FailedPrecondition),
         (proto::Register { name: "x".repeat(256), ..register.clone() }, Code::InvalidArgument),
         (proto::Register { worker: "me".to_owned(), ..register.clone() }, Code::InvalidArgument),

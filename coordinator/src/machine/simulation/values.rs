@@ -30,10 +30,10 @@ impl Value {
     /// Carries out an order that reads finals with a digest, for a shard of a tier.
     pub fn carry(&mut self, order: &Order, finals: u64, tier: Tier, ranges: &[u32]) -> Outcome {
         let code = match order {
-            Order::Sweep { row, grid } => 1 + ((*row as u64) << 32 | grid.exponent() as u32 as u64),
-            Order::Extrapolate { multiples, grid } => multiples
-                .iter()
-                .fold(grid.exponent() as u64, |code, m| scramble(code ^ m.to_bits())),
+            Order::Sweep { row, finest } => 1 + ((*row as u64) << 32 | *finest as u32 as u64),
+            Order::Extrapolate { multiples } => {
+                multiples.iter().fold(1, |code, multiple| scramble(code ^ multiple.to_bits()))
+            }
             Order::Widen => 2,
             Order::Measure | Order::Prove(_) => 0,
         };

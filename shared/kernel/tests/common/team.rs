@@ -4,7 +4,7 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::{
         Mutex,
-        atomic::{AtomicU64, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc,
     },
     thread,
@@ -40,9 +40,12 @@ pub struct Rules<'a> {
 #[derive(Default, Debug)]
 pub struct Exchanged {
     pub bytes: AtomicU64,
+    /// Those of them that are for proofs.
+    pub for_proofs: AtomicU64,
     /// Positions the halos have, times supersteps.
     pub halo: AtomicU64,
-    pub supersteps: AtomicU64,
+    /// The same for the interval supersteps of proofs.
+    pub halo_of_proofs: AtomicU64,
 }
 
 /// A barrier's number and a payload.
@@ -53,6 +56,8 @@ struct Channels<'a> {
     to: &'a [Vec<mpsc::Sender<Payload>>],
     from: Vec<Mutex<mpsc::Receiver<Payload>>>,
     exchanged: &'a Exchanged,
+    /// Whether the member sends for a proof.
+    proves: AtomicBool,
     size: &'a (dyn Fn(&[u8]) -> usize + Sync),
 }
 
@@ -60,6 +65,9 @@ impl Exchange for Channels<'_> {
     fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError> {
         let bytes = (self.size)(&payload) as u64;
         self.exchanged.bytes.fetch_add(bytes, Ordering::Relaxed);
+        if self.proves.load(Ordering::Relaxed) {
+            self.exchanged.for_proofs.fetch_add(bytes, Ordering::Relaxed);
+        }
         let message = "the member is gone".to_owned();
         self.to[member][self.me]
             .send((barrier, payload))
@@ -181,7 +189,8 @@ fn solve_step(
                 let report = report.clone();
                 scope.spawn(move || {
                     let from = from.into_iter().map(Mutex::new).collect();
-                    let channels = Channels { me, to, from, exchanged, size };
+                    let channels =
+                        Channels { me, to, from, exchanged, proves: AtomicBool::new(false), size };
                     let memory = Memory::anonymous();
                     let assignment = Assignment {
                         encoding,
@@ -198,13 +207,14 @@ fn solve_step(
                     let shelf = Shelf { step: tier, saved: before, solved };
                     let mut work = |member: &mut dyn Member| {
                         while let Ok(Some(order)) = next.recv() {
-                            if matches!(order, Order::Sweep { .. }) {
-                                let halo = member.halo_positions();
-                                exchanged.halo.fetch_add(halo, Ordering::Relaxed);
-                                exchanged
-                                    .supersteps
-                                    .fetch_add(u64::from(me == 0), Ordering::Relaxed);
-                            }
+                            let proves = matches!(order, Order::Prove(_));
+                            channels.proves.store(proves, Ordering::Relaxed);
+                            let positions = match order {
+                                Order::Sweep { .. } => &exchanged.halo,
+                                Order::Prove(_) => &exchanged.halo_of_proofs,
+                                _ => &AtomicU64::new(0),
+                            };
+                            positions.fetch_add(member.halo_positions(), Ordering::Relaxed);
                             let outcome = member.carry_out(&order)?;
                             report.send((outcome, None)).unwrap();
                         }

@@ -1,6 +1,6 @@
 //! What members of an attempt are told to do.
 
-use ziggurat_kernel::{Grid, Order, Proof};
+use ziggurat_kernel::{FINEST_UNITS, Order, Proof};
 
 use super::{WireError, step::row};
 use crate::proto::{self, order};
@@ -30,13 +30,12 @@ impl From<Order> for Task {
 impl From<Task> for order::Task {
     fn from(task: Task) -> Self {
         match task {
-            Task::Order(Order::Sweep { row, grid }) => {
-                Self::Sweep(proto::Sweep { row: row as u32, grid: grid.exponent() })
+            Task::Order(Order::Sweep { row, finest }) => {
+                Self::Sweep(proto::Sweep { row: row as u32, finest })
             }
             Task::Order(Order::Measure) => Self::Measure(proto::Unit {}),
-            Task::Order(Order::Extrapolate { multiples, grid }) => {
-                let (multiples, grid) = (multiples.to_vec(), grid.exponent());
-                Self::Extrapolate(proto::Extrapolate { multiples, grid })
+            Task::Order(Order::Extrapolate { multiples }) => {
+                Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
             Task::Order(Order::Widen) => Self::Widen(proto::Unit {}),
             Task::Order(Order::Prove(proof)) => Self::Prove((&proof).into()),
@@ -52,16 +51,16 @@ impl TryFrom<order::Task> for Task {
 
     fn try_from(task: order::Task) -> Result<Self, WireError> {
         Ok(match task {
-            order::Task::Sweep(proto::Sweep { row: at, grid: exponent }) => {
-                Order::Sweep { row: row(at, "sweep.row")?, grid: grid(exponent)? }.into()
+            order::Task::Sweep(proto::Sweep { row: at, finest: exponent }) => {
+                Order::Sweep { row: row(at, "sweep.row")?, finest: finest(exponent)? }.into()
             }
             order::Task::Measure(_) => Order::Measure.into(),
-            order::Task::Extrapolate(proto::Extrapolate { multiples, grid: exponent }) => {
+            order::Task::Extrapolate(proto::Extrapolate { multiples }) => {
                 let four = <[f64; 4]>::try_from(multiples).ok();
                 let finite = four.filter(|four| four.iter().all(|multiple| multiple.is_finite()));
                 let problem = || WireError::new("extrapolate.multiples", "are not four numbers");
                 let multiples = finite.ok_or_else(problem)?;
-                Order::Extrapolate { multiples, grid: grid(exponent)? }.into()
+                Order::Extrapolate { multiples }.into()
             }
             order::Task::Widen(_) => Order::Widen.into(),
             order::Task::Prove(prove) => Order::Prove(prove.try_into()?).into(),
@@ -73,9 +72,10 @@ impl TryFrom<order::Task> for Task {
     }
 }
 
-fn grid(exponent: i32) -> Result<Grid, WireError> {
-    let problem = || WireError::new("grid", format_args!("there is no grid of 2^{exponent}"));
-    Grid::new(exponent).ok_or_else(problem)
+fn finest(exponent: i32) -> Result<i32, WireError> {
+    let problem =
+        || WireError::new("sweep.finest", format_args!("values do not change by 2^{exponent}"));
+    FINEST_UNITS.contains(&exponent).then_some(exponent).ok_or_else(problem)
 }
 
 impl From<&Proof> for proto::Prove {

@@ -12,7 +12,7 @@ use tokio_stream::{Stream, StreamExt};
 use tonic::{Request, Response, Status, Streaming};
 use tracing::subscriber::DefaultGuard;
 use ziggurat_rpc::{
-    Connection, DataClient, Peer, RpcError, Security, bind, connect_now,
+    Connection, DataClient, PROTOCOL, Peer, RpcError, Security, bind, connect_now,
     convert::check_protocol,
     data, data_client,
     proto::{
@@ -111,8 +111,15 @@ impl TestServer {
 pub const SOON: Duration = Duration::from_secs(5);
 
 /// A request that is answered.
-pub const FETCH: FetchRequest =
-    FetchRequest { protocol: 1, job: 1, step: None, epoch: 1, column: None, shard: 0, range: 0 };
+pub const FETCH: FetchRequest = FetchRequest {
+    protocol: PROTOCOL,
+    job: 1,
+    step: None,
+    epoch: 1,
+    column: None,
+    shard: 0,
+    range: 0,
+};
 
 /// Asks the server for something; returns the port the request came from.
 pub async fn fetch(client: &mut DataClient) -> Result<u16, Status> {
