@@ -10,7 +10,7 @@ use ziggurat_worker::STORE_MEMORY_BYTES;
 
 use crate::{
     failure::{Explain, Failure},
-    output::bytes,
+    output::{bytes, game},
     resources,
 };
 
@@ -83,7 +83,7 @@ impl Needs {
             u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 400);
         let ruleset = encoding.ruleset();
         Self {
-            what: format!("solving {} with {} pieces", ruleset.name(), ruleset.pieces()),
+            what: format!("solving {}", game(ruleset)),
             threads,
             memory_bytes: plan.peak_memory_bytes + base,
             least_memory_bytes: plan.scratch_bytes + base + LEAST_MAPPED_BYTES,

@@ -6,6 +6,7 @@
 use std::io::{self, Write};
 
 use serde::Serialize;
+use ziggurat_game::Ruleset;
 
 use crate::failure::Failure;
 
@@ -41,6 +42,19 @@ pub fn points(difference: f64) -> String {
         let decimals = (1.0 - points.log10().floor()).max(0.0) as usize;
         format!("{points:.decimals$} percentage points")
     }
+}
+
+/// How many pieces a ruleset has: `1 piece`, `7 pieces`.
+pub fn pieces(ruleset: &Ruleset) -> String {
+    match ruleset.pieces() {
+        1 => "1 piece".to_owned(),
+        pieces => format!("{pieces} pieces"),
+    }
+}
+
+/// A game: `finkel with 7 pieces`.
+pub fn game(ruleset: &Ruleset) -> String {
+    format!("{} with {}", ruleset.name(), pieces(ruleset))
 }
 
 /// A whole number with its thousands apart: `137,913,936`.

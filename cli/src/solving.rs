@@ -15,7 +15,7 @@ use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
     needs::{Arrays, Needs, memory},
-    output::{bytes, duration, grouped, percent, print, print_json, short},
+    output::{bytes, duration, game, grouped, percent, pieces, print, print_json, short},
     program_name,
     progress::Progress,
     resources, showcase,
@@ -117,10 +117,9 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
         amount.map_or(String::new(), |amount| format!(" of {} {what}", bytes(amount)))
     };
     eprintln!(
-        "Solving {} with {} pieces: {} undecided positions in {} steps.\n\
+        "Solving {}: {} undecided positions in {} steps.\n\
          Memory: at most {}{}. Disk: about {}, for {}{}.",
-        ruleset.name(),
-        ruleset.pieces(),
+        game(ruleset),
         grouped(needs.plan.positions),
         needs.plan.steps.len(),
         bytes(memory_bytes),
@@ -146,7 +145,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let interrupted = interrupt::flag_on_interrupt()?;
     let (value_type, compression) = (solving.value_type, solving.compression);
     let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
-    let title = format!("{}, {} pieces", encoding.ruleset().name(), encoding.ruleset().pieces());
+    let title = format!("{}, {}", encoding.ruleset().name(), pieces(encoding.ruleset()));
     let mut progress = Progress::new(&needs.plan, title, settings.tolerance, solving.json);
     let scratch = job.map(Job::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
@@ -215,10 +214,9 @@ fn report(
     let ruleset = table.ruleset();
     let size = fs::metadata(out).map_or(0, |file| file.len());
     let mut text = format!(
-        "\nSolved {} with {} pieces in {}, {} positions per second{}.\n\n\
+        "\nSolved {} in {}, {} positions per second{}.\n\n\
          The first player wins {}\n",
-        ruleset.name(),
-        ruleset.pieces(),
+        game(ruleset),
         duration(seconds),
         short(rate),
         resources::peak_memory_bytes()

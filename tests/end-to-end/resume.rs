@@ -235,7 +235,11 @@ impl SmallDisk {
             .arg(at)
             .stderr(Stdio::null())
             .status();
-        mount.is_ok_and(|status| status.success()).then(|| Self(at.to_owned()))
+        if mount.is_ok_and(|status| status.success()) {
+            return Some(Self(at.to_owned()));
+        }
+        eprintln!("SKIPPED: no file system can be mounted here");
+        None
     }
 
     fn remount(&self, options: &str) {
@@ -257,10 +261,7 @@ fn a_full_disk_stops_a_solve_that_goes_on_when_there_is_room() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let expected = expected(path);
-    let Some(disk) = SmallDisk::mount(&path.join("job"), "40m") else {
-        eprintln!("SKIPPED: no file system can be mounted here");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(&path.join("job"), "40m") else { return };
     let solve = [&["solve"], &GAME[..], &["--dir", "job", "--out", "table.zgt"]].concat();
     // As soon as the job has begun, something else fills its disk.
     let mut first = ziggurat(path, &[&solve[..], &AT_ONCE].concat())
@@ -284,10 +285,7 @@ fn a_disk_that_has_become_read_only_is_refused_until_it_is_not() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let expected = expected(path);
-    let Some(disk) = SmallDisk::mount(&path.join("job"), "200m") else {
-        eprintln!("SKIPPED: no file system can be mounted here");
-        return;
-    };
+    let Some(disk) = SmallDisk::mount(&path.join("job"), "200m") else { return };
     begin(path, 20);
     disk.remount("ro");
     for arguments in [&arguments(path), &[&["solve"], &GAME[..], &["--dir", "job/new"]].concat()] {

@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::json;
 use ziggurat_encoding::{Encoding, Tier};
-use ziggurat_game::{Overrides, Position, Ruleset};
+use ziggurat_game::{Overrides, Position};
 use ziggurat_kernel::{
     Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings, TierValues,
     plan, solve, time_supersteps,
@@ -22,7 +22,7 @@ use ziggurat_reference::baseline::{Baseline, Design};
 use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
-    output::{bytes, columns, duration, grouped, print, print_json, short},
+    output::{bytes, columns, duration, game, grouped, print, print_json, short},
     resources, selection,
 };
 
@@ -223,9 +223,8 @@ fn check_memory(encoding: &Encoding, plan: &Plan, step: Option<&Step>) -> Result
     let need = plan.peak_memory_bytes.max(rival);
     match resources::available_memory_bytes() {
         Some(available) if available < need => Err(Failure::refused(format!(
-            "measuring {} with {} pieces takes {} of memory; is available: {}",
-            encoding.ruleset().name(),
-            encoding.ruleset().pieces(),
+            "measuring {} takes {} of memory; is available: {}",
+            game(encoding.ruleset()),
             bytes(need),
             bytes(available)
         ))
@@ -271,7 +270,7 @@ impl Report {
         let rate = self.summary.positions_swept as f64 / self.wall.as_secs_f64();
         let mut text = format!(
             "{}, {} undecided positions, {} {}\n",
-            title(encoding.ruleset()),
+            game(encoding.ruleset()),
             grouped(encoding.undecided()),
             self.threads,
             if self.threads == 1 { "thread" } else { "threads" },
@@ -341,8 +340,4 @@ impl Report {
 
 fn row(name: &str, nanoseconds: &str, ratio: &str, table: &str) -> Vec<String> {
     [name, nanoseconds, ratio, table].map(str::to_owned).to_vec()
-}
-
-fn title(ruleset: &Ruleset) -> String {
-    format!("{} with {} pieces", ruleset.name(), ruleset.pieces())
 }

@@ -9,7 +9,7 @@ use ziggurat_table::AnyTable;
 use crate::{
     advice::{Advice, advise},
     failure::{Exit, Failure},
-    output::{percent, print, print_json},
+    output::{percent, pieces, print, print_json},
 };
 
 /// Show every legal move in a position with the chance of winning it leads to, best first
@@ -73,9 +73,9 @@ fn rolls(ruleset: &Ruleset, wanted: Option<u8>) -> Result<Vec<Roll>, Failure> {
 
 fn text(ruleset: &Ruleset, position: &Position, chance: f64, advice: &[Advice]) -> String {
     let mut text = format!(
-        "{}, {} pieces: {}\n\n{}\nBefore the roll, the player to move (●) wins with {}\n",
+        "{}, {}: {}\n\n{}\nBefore the roll, the player to move (●) wins with {}\n",
         ruleset.name(),
-        ruleset.pieces(),
+        pieces(ruleset),
         ruleset.format_position(position),
         ruleset.draw_position(position),
         percent(chance),

@@ -7,7 +7,7 @@ use ziggurat_game::Ruleset;
 use crate::{
     choices::{self, Choices},
     failure::{Exit, Explain, Failure},
-    output::{bytes, columns, grouped, print, print_json},
+    output::{bytes, columns, game, grouped, print, print_json},
     selection::Selection,
 };
 
@@ -50,7 +50,7 @@ fn as_text(
     tiers: &[(Tier, u64)],
     choices: Option<&Choices>,
 ) -> String {
-    let mut text = format!("{} with {} pieces\n\n", ruleset.name(), ruleset.pieces());
+    let mut text = format!("{}\n\n", game(ruleset));
     text += &tier_grid(ruleset.pieces(), tiers);
     let (states, undecided) = (encoding.states(), encoding.undecided());
     text += "\nPositions\n";

@@ -11,7 +11,7 @@ use ziggurat_game::{Move, Position, Ruleset};
 use crate::{
     advice,
     failure::{Exit, Explain, Failure},
-    output::{grouped, print, print_json},
+    output::{grouped, pieces, print, print_json},
     selection::Selection,
 };
 
@@ -214,14 +214,6 @@ fn as_json(exact: &Exact, values: &[(Position, BigRational)]) -> Value {
 fn best_moves(exact: &Exact, position: &Position) -> Vec<(u8, Option<Move>)> {
     let rolls = exact.ruleset().dice().rolls().iter().map(|roll| roll.value);
     rolls.map(|roll| (roll, exact.policy(position, roll))).collect()
-}
-
-/// `1 piece`, `2 pieces`.
-fn pieces(ruleset: &Ruleset) -> String {
-    match ruleset.pieces() {
-        1 => "1 piece".to_owned(),
-        pieces => format!("{pieces} pieces"),
-    }
 }
 
 fn percent(value: &BigRational) -> String {

@@ -8,7 +8,7 @@ use crate::{
     failure::{Exit, Failure},
     job::JobArgs,
     needs::{Arrays, Needs},
-    output::{bytes, columns, duration, grouped, print, print_json},
+    output::{bytes, columns, duration, game, grouped, print, print_json},
     resources,
 };
 
@@ -147,10 +147,9 @@ fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64)
         ),
     };
     format!(
-        "{} with {} pieces: {} undecided positions in {} steps\n\n{}{explained}\n{memory}\n\
+        "{}: {} undecided positions in {} steps\n\n{}{explained}\n{memory}\n\
          Very roughly {} with {} threads\n",
-        encoding.ruleset().name(),
-        encoding.ruleset().pieces(),
+        game(encoding.ruleset()),
         grouped(needs.plan.positions),
         needs.plan.steps.len(),
         columns(&rows),

@@ -14,7 +14,7 @@ use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, following::Following, words},
     failure::{Exit, Failure},
     job::SpecArgs,
-    output::{print, print_json},
+    output::{game, print, print_json},
     program_name,
     resources::parse_duration,
 };
@@ -52,7 +52,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let ruleset = args.spec.ruleset()?;
     let settings = args.spec.settings();
-    let title = format!("{} with {} pieces", ruleset.name(), ruleset.pieces());
+    let title = game(&ruleset);
     let request = SubmitRequest {
         spec: Some((&Job::new(ruleset.clone(), &settings)).into()),
         name: args

@@ -13,12 +13,12 @@
 //!
 //! A shard does not publish what a sweep has made of its values, but the values before, each changed by a
 //! whole number of units: at most 127 of them, a byte. The unit is a power of two, the same for a *piece* of
-//! at most [`PIECE`] values, and so large that the largest change of the piece is at most 127 units; where little
-//! changes it is larger, since what is far below the last residual need not be told yet. What is left over is not lost: the next sweep finds it again, as part of the change that it makes. So
-//! the differences are known exactly, in a byte for each value, to whoever knows what was published: who
-//! reads a shard's values can extrapolate them without being told. The inner products of a piece are integers;
-//! the pieces of a range of a shard are added in order, then the ranges: the result does not depend on who
-//! computes which.
+//! at most [`PIECE`] values, and so large that the largest change of the piece is at most 127 units; where
+//! little changes it is larger, since what is far below the last residual need not be told yet. What is left
+//! over is not lost: the next sweep finds it again, as part of the change that it makes. So the differences
+//! are known exactly, in a byte for each value, to whoever knows what was published: who reads a shard's
+//! values can extrapolate them without being told. The inner products of a piece are integers; the pieces of
+//! a range of a shard are added in order, then the ranges: the result does not depend on who computes which.
 
 use std::ops::RangeInclusive;
 
@@ -60,8 +60,8 @@ pub struct Piece<'a, T> {
 }
 
 impl<T: Value> Piece<'_, T> {
-    /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps the changes as a row of the differences, and
-    /// returns the largest difference there was.
+    /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps
+    /// the changes as a row of the differences, and returns the largest difference there was.
     pub fn publish(&mut self, live: &[T], row: usize, finest: i32) -> f64 {
         let Self { published, differences, units } = self;
         let mut residual = T::default();
@@ -69,8 +69,7 @@ impl<T: Value> Piece<'_, T> {
             residual = residual.larger(new.distance(old));
         }
         let residual = residual.to_f64();
-        let exponent = ((residual.to_bits() >> 52) as i32 - 1023 - BITS).max(finest);
-        let unit = f32::from_bits(((127 + exponent) as u32) << 23);
+        let unit = unit((exponent_of(residual) - BITS).max(finest));
         units[row] = unit;
         let per_unit = AWAY_FROM_ZERO / f64::from(unit);
         for ((&new, old), difference) in
@@ -101,6 +100,17 @@ impl<T: Value> Piece<'_, T> {
         let differences = self.differences.each_ref().map(|changes| &**changes);
         add_multiples(self.published, differences, self.units, multiples);
     }
+}
+
+/// The largest power of two that is no larger than a positive number, by its exponent; -1023 for what is
+/// smaller than 2^-1022.
+pub fn exponent_of(number: f64) -> i32 {
+    (number.to_bits() >> 52) as i32 - 1023
+}
+
+/// 2 to the power of an exponent among the [`FINEST_UNITS`].
+pub fn unit(exponent: i32) -> f32 {
+    f32::from_bits(((127 + exponent) as u32) << 23)
 }
 
 /// A value that is changed by so many units. It remains a chance.
@@ -202,6 +212,15 @@ mod tests {
         for rate in rates {
             let terms = weights.iter().enumerate().map(|(i, weight)| weight * rate.powi(i as i32));
             assert!(terms.sum::<f64>().abs() < 1e-4, "{rate}: {weights:?}");
+        }
+    }
+
+    #[test]
+    fn units_are_powers_of_two() {
+        for exponent in FINEST_UNITS {
+            assert_eq!(unit(exponent), (exponent as f32).exp2());
+            assert_eq!(exponent_of(unit(exponent).into()), exponent);
+            assert_eq!(exponent_of(1.99 * f64::from(unit(exponent))), exponent);
         }
     }
 

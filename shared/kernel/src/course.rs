@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, Products, multiples},
+    accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples},
     certificate::{Certificate, Growth, Proof, Verdict},
     convergence::{Convergence, Next},
     solve::{Precision, Settings, TierStatistics},
@@ -118,7 +118,7 @@ impl Goal {
 
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
 /// each superstep of a row: what the last one leaves over is in the way of the extrapolation.
-const FINEST_BITS: [i32; DIFFERENCES] = [9, 9, 9, 10];
+const FINEST_BITS: [i32; DIFFERENCES] = [9, 9, 9, 11];
 
 /// What stands for the last residual before the first superstep.
 const FIRST_RESIDUAL: f64 = 0.25;
@@ -179,8 +179,8 @@ impl Course {
             0 => FIRST_RESIDUAL,
             _ => self.statistics.residual,
         };
-        let exponent = (residual.to_bits() >> 52) as i32 - 1023;
-        (exponent - FINEST_BITS[self.row]).clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
+        (exponent_of(residual) - FINEST_BITS[self.row])
+            .clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
     }
 
     /// Whether this is a place to go on from later, with the values, [`Course::row`] rows of changes and

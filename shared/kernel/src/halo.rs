@@ -13,7 +13,7 @@
 use bytemuck::Pod;
 use thiserror::Error;
 
-use crate::accelerate::{PIECE, changed};
+use crate::accelerate::{PIECE, changed, exponent_of, unit};
 use crate::value::Value;
 
 /// The most values of a strip.
@@ -76,8 +76,7 @@ impl Packed {
         if changes.iter().all(|&change| change == 0) {
             self.heads.push(0);
         } else {
-            let exponent = (unit.to_bits() >> 23) as i32 - 127;
-            self.heads.push(-exponent as u8);
+            self.heads.push(-exponent_of(unit.into()) as u8);
             self.data.extend_from_slice(bytemuck::cast_slice(changes));
         }
     }
@@ -151,8 +150,7 @@ pub fn strips<'a>(
 impl PackedStrip<'_> {
     /// What a unit of the changes is worth; `None` if there are none.
     pub fn unit(&self) -> Option<f32> {
-        let exponent = 127 - u32::from(self.head);
-        (self.head > 0).then(|| f32::from_bits(exponent << 23))
+        (self.head > 0).then(|| unit(-i32::from(self.head)))
     }
 
     /// Changes values, and keeps what they changed by.

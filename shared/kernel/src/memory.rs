@@ -28,13 +28,14 @@ use thiserror::Error;
 use crate::{array::Array, value::PADDING};
 
 /// How often the watch looks.
-const LOOK_EVERY: Duration = Duration::from_millis(2);
+const LOOK_EVERY: Duration = Duration::from_millis(1);
 
 /// What a thread may touch between two looks, in bytes.
 const TOUCHED_BETWEEN_LOOKS: u64 = 8 << 20;
 
-/// The part of the limit that is left free beside that: on a busy machine a look may come late.
-const LATE_LOOKS: u64 = 8;
+/// The part of the limit that is left free beside that: on a busy machine a look may come 10 ms late, and two
+/// threads have then touched 150 MB.
+const LATE_LOOKS: u64 = 4;
 
 /// An array could not be made.
 #[derive(Debug, Error)]

@@ -238,13 +238,11 @@ impl<T: Value> StepState<T> {
         apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
     ) -> Result<(), ExchangeError> {
         let first_pieces = &self.first_pieces;
-        let piece = |strip: &Strip| first_pieces[strip.shard][strip.range] + strip.start / PIECE;
+        let piece = |strip: &Strip| piece_of(first_pieces, strip);
         let (changes, units) = (&self.differences[row], &self.units);
         let len = self.published[0].values().len();
         barrier.give(|strip, packed| {
-            let Range { start, end } = strip.values;
-            let first = strip.orientation * len;
-            packed.push_changes(&changes[first + start..first + end], units[piece(strip)][row]);
+            packed.push_changes(&changes[changes_of(strip, len)], units[piece(strip)][row]);
         })?;
         let Self { published, differences, units, .. } = self;
         barrier.take(Content::Changes, 1, |strips, packed| {
@@ -306,10 +304,9 @@ impl<T: Value> StepState<T> {
         for strips in team.iter().flat_map(|team| team.halo()) {
             let values = slices(published.iter_mut().map(|all| &mut **all).collect(), &strips);
             strips.into_par_iter().zip(values).for_each(|(strip, values)| {
-                let first = strip.orientation * len + strip.values.start;
-                let changes = differences.each_ref().map(|row| &row[first..first + values.len()]);
-                let piece = first_pieces[strip.shard][strip.range] + strip.start / PIECE;
-                add_multiples(values, changes, &units[piece], multiples);
+                let place = changes_of(strip, len);
+                let changes = differences.each_ref().map(|row| &row[place.clone()]);
+                add_multiples(values, changes, &units[piece_of(first_pieces, strip)], multiples);
             });
         }
     }
@@ -345,6 +342,17 @@ impl<T: Value> StepState<T> {
         }
         parts
     }
+}
+
+/// The piece that a strip is part of, if the ranges of shards begin with these pieces.
+fn piece_of(first_pieces: &[[usize; 2]], strip: &Strip) -> usize {
+    first_pieces[strip.shard][strip.range] + strip.start / PIECE
+}
+
+/// Where a row of the differences has those of a strip; the first orientation has `len` values.
+fn changes_of(strip: &Strip, len: usize) -> Range<usize> {
+    let first = strip.orientation * len;
+    first + strip.values.start..first + strip.values.end
 }
 
 /// Where the own values of a piece are: in which range of which shard.

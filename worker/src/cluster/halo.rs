@@ -31,11 +31,15 @@ use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{HaloMessage, HaloOpen, HaloPayload, halo_message::Message as Content},
 };
+use zstd::bulk::{Compressor, Decompressor};
 
 use crate::job::lock;
 
 /// How many payloads may wait to be sent to a member, or to be applied of what it sent.
 const QUEUE: usize = 2;
+
+/// How hard zstd tries: higher levels take longer and make payloads no smaller.
+const COMPRESSION_LEVEL: i32 = 1;
 
 /// How long a connection to a member may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -124,9 +128,15 @@ pub struct Halo {
     runtime: Handle,
     /// By member: to the task that sends, and what came.
     outgoing: Vec<mpsc::Sender<(u32, Vec<u8>)>>,
-    incoming: Vec<tokio::sync::Mutex<mpsc::Receiver<Packed>>>,
+    incoming: Vec<Mutex<Incoming>>,
     shared: Arc<Shared>,
     waited_nanos: AtomicU64,
+}
+
+/// What came from a member.
+struct Incoming {
+    queue: mpsc::Receiver<Packed>,
+    decompressor: Decompressor<'static>,
 }
 
 struct Shared {
@@ -159,7 +169,8 @@ impl Halo {
         let (mut outgoing, mut incoming, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for (member, Member { address, .. }) in members.iter().enumerate() {
             let (queue, came) = mpsc::channel(QUEUE);
-            incoming.push(tokio::sync::Mutex::new(came));
+            let decompressor = Decompressor::default();
+            incoming.push(Mutex::new(Incoming { queue: came, decompressor }));
             queues.push((member != me).then_some(queue));
             let (send, payloads) = mpsc::channel(QUEUE);
             outgoing.push(send);
@@ -232,13 +243,14 @@ impl Exchange for Halo {
         barrier: u32,
         most_bytes: usize,
     ) -> Result<Vec<u8>, ExchangeError> {
-        let came = async { self.incoming[member].lock().await.recv().await };
-        let (number, packed) = self.wait(member, came)?;
+        let Incoming { queue, decompressor } = &mut *lock(&self.incoming[member]);
+        let (number, packed) = self.wait(member, queue.recv())?;
         let wrong = |message: String| ExchangeError { member, message };
         if number != barrier {
             return Err(wrong(format!("barrier {number} came in place of {barrier}")));
         }
-        zstd::bulk::decompress(&packed, most_bytes)
+        decompressor
+            .decompress(&packed, most_bytes)
             .map_err(|error| wrong(format!("what came cannot be unpacked: {error}")))
     }
 }
@@ -283,11 +295,13 @@ impl Way {
             HaloOpen { protocol: PROTOCOL, job, step: Some(step.into()), attempt, member: self.me };
         let feed = async move {
             self.send(&messages, Content::Open(open)).await?;
+            let mut compressor = Compressor::new(COMPRESSION_LEVEL).ok()?;
             let mut next = Some(first);
             while let Some((barrier, payload)) = next {
-                let packed = tokio::task::spawn_blocking(move || zstd::bulk::compress(&payload, 1));
-                let packed = packed.await.ok()?.ok()?;
-                let mut rest = Bytes::from(packed);
+                let pack = move || (compressor.compress(&payload), compressor);
+                let packed;
+                (packed, compressor) = tokio::task::spawn_blocking(pack).await.ok()?;
+                let mut rest = Bytes::from(packed.ok()?);
                 loop {
                     let data = rest.split_to(rest.len().min(CHUNK_BYTES));
                     let last = rest.is_empty();

@@ -7,7 +7,7 @@ use ziggurat_table::{AnyTable, Diff, Differences, diff};
 
 use crate::{
     failure::{Exit, Failure},
-    output::{columns, grouped, percent, points, print, print_json},
+    output::{columns, grouped, percent, pieces, points, print, print_json},
     progress::watched,
 };
 
@@ -89,11 +89,11 @@ fn text(
 ) -> String {
     let Differences { compared, equal, largest, .. } = diff.total;
     let mut text = format!(
-        "{} against {}: {}, {} pieces\n",
+        "{} against {}: {}, {}\n",
         args.left.display(),
         args.right.display(),
         left.ruleset().name(),
-        left.ruleset().pieces()
+        pieces(left.ruleset())
     );
     let lines = [
         (

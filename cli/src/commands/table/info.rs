@@ -9,7 +9,7 @@ use ziggurat_table::{AnyTable, Compression, TierStatistics};
 
 use crate::{
     failure::{Exit, Failure},
-    output::{bytes, columns, grouped, percent, print, print_json},
+    output::{bytes, columns, grouped, percent, pieces, print, print_json},
 };
 
 /// Print the ruleset of a table, its values' type and size, and how it was solved
@@ -79,10 +79,7 @@ fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bo
     let or_unknown =
         |value: Option<f64>| value.map_or("unknown".to_owned(), |v| format!("{v:.1e}"));
     let lines = [
-        (
-            "ruleset",
-            format!("{}, {} pieces, {}", ruleset.name(), ruleset.pieces(), ruleset.dice().name()),
-        ),
+        ("ruleset", format!("{}, {}, {}", ruleset.name(), pieces(ruleset), ruleset.dice().name())),
         ("format", format!("{format}, {} values, {packing}", table.value_type())),
         ("positions", format!("{} undecided", grouped(table.encoding().undecided()))),
         ("size", format!("{} ({} bytes)", bytes(size), grouped(size))),

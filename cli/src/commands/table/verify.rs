@@ -8,7 +8,7 @@ use ziggurat_table::{AnyTable, Identities, Verification, verify};
 use super::proof::{Proof, prove};
 use crate::{
     failure::{Exit, Failure},
-    output::{grouped, points, print, print_json},
+    output::{grouped, pieces, points, print, print_json},
     progress::watched,
 };
 
@@ -110,10 +110,10 @@ fn text(
         ),
     ];
     let mut text = format!(
-        "{}: {}, {} pieces\n",
+        "{}: {}, {}\n",
         table.path().display(),
         table.ruleset().name(),
-        table.ruleset().pieces()
+        pieces(table.ruleset())
     );
     for (what, value) in lines {
         text += &format!("  {what:<10} {value}\n");
