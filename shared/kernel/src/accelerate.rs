@@ -22,7 +22,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::value::Value;
+use crate::{memory::look, value::Value};
 
 /// The supersteps between two extrapolations.
 pub const DIFFERENCES: usize = 4;
@@ -63,6 +63,7 @@ impl<T: Value> Piece<'_, T> {
     /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps
     /// the changes as a row of the differences, and returns the largest difference there was.
     pub fn publish(&mut self, live: &[T], row: usize, finest: i32) -> f64 {
+        look();
         let Self { published, differences, units } = self;
         let mut residual = T::default();
         for (&new, &old) in live.iter().zip(&**published) {
@@ -84,6 +85,7 @@ impl<T: Value> Piece<'_, T> {
 
     /// The inner products of the differences.
     pub fn products(&self) -> Products {
+        look();
         let mut products = Products::default();
         for (i, row) in products.iter_mut().enumerate() {
             for (j, product) in row.iter_mut().enumerate().take(i + 1) {
@@ -97,6 +99,7 @@ impl<T: Value> Piece<'_, T> {
 
     /// Adds multiples of the differences to the values.
     pub fn add(&mut self, multiples: &Multiples) {
+        look();
         let differences = self.differences.each_ref().map(|changes| &**changes);
         add_multiples(self.published, differences, self.units, multiples);
     }

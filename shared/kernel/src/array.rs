@@ -7,7 +7,7 @@ use bytemuck::Pod;
 use memmap2::MmapMut;
 
 use crate::{
-    memory::{FileMap, Memory, MemoryError},
+    memory::{self, FileMap, Memory, MemoryError},
     value::{PADDING, Value},
 };
 
@@ -54,7 +54,7 @@ impl<T: Pod + PartialEq> Array<T> {
     /// Fills memory that is zero.
     fn fill_fresh(mut self, value: T) -> Self {
         if value != T::zeroed() {
-            self.fill(value);
+            memory::fill(&mut self, value);
         }
         self
     }
@@ -73,6 +73,7 @@ impl<T: Pod + PartialEq> Array<T> {
             if from.iter().any(|&value| value != T::default()) {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
             }
+            memory::look();
         }
         Ok(array)
     }

@@ -33,7 +33,7 @@ use crate::{
     halo::{Content, STRIP},
     journal::{Column, Data, Part},
     layout::Block,
-    memory::{Memory, MemoryError},
+    memory::{self, Memory, MemoryError},
     routes::Route,
     rules::Rules,
     scratch::Scratch,
@@ -478,7 +478,7 @@ impl<'s, T: Value> Unproven<'s, T> {
                     for ((orientation, range), swept) in
                         ranges(shard, last).into_iter().flatten().zip(swept)
                     {
-                        distances[orientation][range].copy_from_slice(swept);
+                        memory::copy(&mut distances[orientation][range], swept);
                     }
                 }
             }
@@ -503,7 +503,7 @@ impl<'s, T: Value> Unproven<'s, T> {
             for (live, (orientation, range)) in
                 live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
             {
-                live.copy_from_slice(&others[orientation][range]);
+                memory::copy(live, &others[orientation][range]);
             }
         }
         let mut growth = Growth::default();

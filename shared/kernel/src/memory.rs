@@ -3,21 +3,23 @@
 //!
 //! An array in a file is mapped, so a sweep reads and writes it as if it were in memory: the
 //! system loads what is touched, writes back what was changed, and keeps in its page cache what others leave room
-//! for. What counts towards the memory of the process is what is mapped at the moment. A *watch*
-//! looks at that every few milliseconds, and when it is too much, unmaps all of it: what is still
-//! needed comes back from the page cache at a few gigabytes per second. No sweep knows of any of
-//! this, so values cannot depend on it.
+//! for. What counts towards the memory of the process is what is mapped at the moment. Whoever works on
+//! arrays [looks](look) at that every millisecond, and when it is too much, unmaps all of it: what is still
+//! needed comes back from the page cache at a few gigabytes per second. A *watch*, a thread of its own, does
+//! the same for all other work; alone it would not do, since on a busy machine it may be 20 ms late, and
+//! 200 MB are touched in that time. No sweep knows of any of this, so values cannot depend on it.
 
 use std::{
+    cell::Cell,
     fs::File,
     io,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
 use bytemuck::Pod;
@@ -27,15 +29,23 @@ use thiserror::Error;
 
 use crate::{array::Array, value::PADDING};
 
-/// How often the watch looks.
+/// How often the watch looks, and whoever is at work.
 const LOOK_EVERY: Duration = Duration::from_millis(1);
+
+/// How many values are copied or set between two looks.
+const BETWEEN_LOOKS: usize = 16 << 10;
 
 /// What a thread may touch between two looks, in bytes.
 const TOUCHED_BETWEEN_LOOKS: u64 = 8 << 20;
 
-/// The part of the limit that is left free beside that: on a busy machine a look may come 10 ms late, and two
-/// threads have then touched 150 MB.
-const LATE_LOOKS: u64 = 4;
+/// The part of the limit that is left free beside that: a look may come late.
+const LATE_LOOKS: u64 = 8;
+
+/// What keeps within a limit. The memory of a process is one, so there is one list of them.
+static LIMITED: Mutex<Vec<Arc<Files>>> = Mutex::new(Vec::new());
+
+/// Whether there are any, for those who only ask that.
+static ANY_LIMITED: AtomicBool = AtomicBool::new(false);
 
 /// An array could not be made.
 #[derive(Debug, Error)]
@@ -61,6 +71,8 @@ pub struct Memory {
 #[derive(Debug)]
 struct Files {
     dir: PathBuf,
+    /// What the process may hold.
+    limit_bytes: u64,
     mappings: Mutex<Vec<(usize, usize)>>,
     ended: AtomicBool,
 }
@@ -80,12 +92,14 @@ impl Memory {
         tempfile::tempfile_in(dir)?;
         resident_bytes()?;
         let (mappings, ended) = Default::default();
-        let files = Arc::new(Files { dir: dir.to_owned(), mappings, ended });
         let slack = (threads as u64 + 1) * TOUCHED_BETWEEN_LOOKS + limit_bytes / LATE_LOOKS;
-        let limit = limit_bytes.saturating_sub(slack);
+        let limit_bytes = limit_bytes.saturating_sub(slack);
+        let files = Arc::new(Files { dir: dir.to_owned(), limit_bytes, mappings, ended });
         let watched = Arc::clone(&files);
         let watch =
-            thread::Builder::new().name("memory".to_owned()).spawn(move || watched.watch(limit))?;
+            thread::Builder::new().name("memory".to_owned()).spawn(move || watched.watch())?;
+        lock(&LIMITED).push(Arc::clone(&files));
+        ANY_LIMITED.store(true, Ordering::Relaxed);
         Ok(Self { files: Some(files), watch: Some(watch) })
     }
 
@@ -112,6 +126,9 @@ impl Drop for Memory {
     fn drop(&mut self) {
         if let Some(files) = &self.files {
             files.ended.store(true, Ordering::Relaxed);
+            let mut limited = lock(&LIMITED);
+            limited.retain(|other| !Arc::ptr_eq(other, files));
+            ANY_LIMITED.store(!limited.is_empty(), Ordering::Relaxed);
         }
         if let Some(thread) = self.watch.take() {
             thread.thread().unpark();
@@ -144,8 +161,7 @@ impl FileMap {
 impl Drop for FileMap {
     fn drop(&mut self) {
         let start = self.map.as_ptr() as usize;
-        let mut mappings = self.files.mappings.lock().unwrap_or_else(PoisonError::into_inner);
-        mappings.retain(|&(other, _)| other != start);
+        lock(&self.files.mappings).retain(|&(other, _)| other != start);
     }
 }
 
@@ -157,23 +173,31 @@ impl Files {
         // SAFETY: the file has no name, so nobody else changes it or cuts it off.
         let map = unsafe { MmapMut::map_mut(&file) }?;
         let place = (map.as_ptr() as usize, bytes);
-        self.mappings.lock().unwrap_or_else(PoisonError::into_inner).push(place);
+        lock(&self.mappings).push(place);
         Ok(FileMap { map, files: Arc::clone(self) })
     }
 
-    /// Unmaps everything whenever the process holds more than `limit_bytes`.
-    fn watch(&self, limit_bytes: u64) {
+    fn watch(&self) {
         while !self.ended.load(Ordering::Relaxed) {
-            if resident_bytes().is_ok_and(|resident| resident > limit_bytes) {
-                self.unmap();
-            }
+            self.keep_limit();
             thread::park_timeout(LOOK_EVERY);
         }
     }
 
-    fn unmap(&self) {
-        // Nobody unmaps an array while the lock is held.
-        let mappings = self.mappings.lock().unwrap_or_else(PoisonError::into_inner);
+    fn is_too_much(&self) -> bool {
+        resident_bytes().is_ok_and(|resident| resident > self.limit_bytes)
+    }
+
+    /// Unmaps everything if the process holds more than it may.
+    fn keep_limit(&self) {
+        if !self.is_too_much() {
+            return;
+        }
+        // No array goes away while the lock is held; and who waited for it may find it done.
+        let mappings = lock(&self.mappings);
+        if !self.is_too_much() {
+            return;
+        }
         for &(start, bytes) in &*mappings {
             #[expect(unsafe_code)]
             // SAFETY: the pages of a shared mapping of a file come back with the same contents when
@@ -184,6 +208,45 @@ impl Files {
             debug_assert!(dropped.is_ok());
         }
     }
+}
+
+/// Sees to it that the process holds no more than it may. Whoever touches much of arrays calls this after
+/// every few hundred kilobytes at most; if nothing is limited, or this thread has just looked, it costs nothing.
+#[inline]
+pub fn look() {
+    if ANY_LIMITED.load(Ordering::Relaxed) {
+        look_again();
+    }
+}
+
+fn look_again() {
+    thread_local! {
+        static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
+    }
+    if LAST.get().is_none_or(|last| last.elapsed() >= LOOK_EVERY) {
+        lock(&LIMITED).iter().for_each(|files| files.keep_limit());
+        LAST.set(Some(Instant::now()));
+    }
+}
+
+/// Copies values of the same number, and [looks](look) meanwhile.
+pub fn copy<T: Copy>(to: &mut [T], from: &[T]) {
+    for (to, from) in to.chunks_mut(BETWEEN_LOOKS).zip(from.chunks(BETWEEN_LOOKS)) {
+        to.copy_from_slice(from);
+        look();
+    }
+}
+
+/// Sets values, and [looks](look) meanwhile.
+pub fn fill<T: Copy>(values: &mut [T], value: T) {
+    for values in values.chunks_mut(BETWEEN_LOOKS) {
+        values.fill(value);
+        look();
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Makes a file so many bytes long, with disk space for all of them, so that none is missing when
@@ -231,6 +294,24 @@ mod tests {
         // Tests beside this one have memory, too.
         assert!(resident_bytes().unwrap() < base + (200 << 20));
         assert!(dir.path().read_dir().unwrap().next().is_none(), "files have no names");
+    }
+
+    #[test]
+    fn whoever_works_keeps_the_limit_if_the_watch_is_late() {
+        let dir = tempfile::tempdir().unwrap();
+        let base = resident_bytes().unwrap();
+        let mut memory = Memory::in_files(dir.path(), base + (64 << 20), 1).unwrap();
+        memory.files.as_ref().unwrap().ended.store(true, Ordering::Relaxed);
+        memory.watch.take().unwrap().join().unwrap();
+        let mut array: Array<u64> = memory.filled(0, 32 << 20).unwrap(); // 256 MiB
+        let mut most = 0;
+        for values in array.chunks_mut(BETWEEN_LOOKS) {
+            fill(values, 7);
+            most = most.max(resident_bytes().unwrap());
+        }
+        // Tests beside this one have memory, too.
+        assert!(most < base + (160 << 20), "{most} after {base}");
+        assert!(array.values().iter().all(|&value| value == 7));
     }
 
     #[test]

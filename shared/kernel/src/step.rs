@@ -21,7 +21,7 @@ use crate::{
     context::Context,
     halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
-    memory::{Memory, MemoryError},
+    memory::{self, Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
     slab::{Place, Placed, arrays},
@@ -456,11 +456,11 @@ pub fn fill<V: Pod + PartialEq>(
     team: Option<&Team<'_>>,
 ) {
     let Some(team) = team else {
-        return arrays.iter_mut().for_each(|array| array.fill(value));
+        return arrays.iter_mut().for_each(|array| memory::fill(array, value));
     };
     for part in in_order(shards, arrays.len() - 1) {
         if team.owns(part.shard) {
-            arrays[part.orientation][part.values].fill(value);
+            memory::fill(&mut arrays[part.orientation][part.values], value);
         }
     }
     for strip in team.halo().flatten() {
@@ -508,7 +508,7 @@ impl<T: Value> LiveShard<'_, T> {
         for (live, (orientation, range)) in
             live.iter_mut().zip(ranges(shard, published.len() - 1).into_iter().flatten())
         {
-            live[..range.len()].copy_from_slice(&published[orientation][range]);
+            memory::copy(&mut live[..range.len()], &published[orientation][range]);
         }
         let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
         for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {

@@ -7,7 +7,7 @@ use crate::{
     block::{self, View},
     context::Context,
     gather::{ask, gather},
-    rows,
+    memory, rows,
     scratch::Scratch,
     simd::Operation,
     slab::{Place, Placed, Slab, Sources, arrays},
@@ -32,6 +32,7 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
         if one_range && *w < swapped {
             return; // comes later, as the swap of its swap
         }
+        memory::look();
         slabs[0].set(context, placed, w, (own, opponent), 0);
         slabs[1].set(context, placed, &swapped, (opponent, own), last);
         visit(&slabs, one_range && *w == swapped);
