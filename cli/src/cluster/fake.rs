@@ -26,6 +26,7 @@ use ziggurat_rpc::{
     },
     server,
 };
+use ziggurat_worker::cluster::packed;
 
 use super::words;
 
@@ -195,12 +196,10 @@ impl Data for Serves {
         if worker.lying.fetch_sub(1, Ordering::Relaxed) > 0 {
             bytes[0] ^= 1;
         }
-        let mut replies: Vec<_> = bytes
-            .chunks(MESSAGE_BYTES)
-            .map(|data| FetchReply { data: data.to_vec().into(), checksum: None })
-            .collect();
-        replies.last_mut().unwrap().checksum = Some(checksum);
-        Ok(Response::new(Box::pin(stream::iter(replies.into_iter().map(Ok)))))
+        let mut replies: Vec<_> =
+            bytes.chunks(MESSAGE_BYTES).map(|numbers| packed(numbers, 8, None)).collect();
+        replies.last_mut().unwrap().as_mut().unwrap().checksum = Some(checksum);
+        Ok(Response::new(Box::pin(stream::iter(replies))))
     }
 }
 

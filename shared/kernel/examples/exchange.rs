@@ -10,6 +10,7 @@ use team::{Exchanged, Rules, solve};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_kernel::{Precision, Settings, shards, waves};
+use zstd::{bulk::Compressor, zstd_safe::CParameter};
 
 fn main() {
     for game in std::env::args().skip(1) {
@@ -41,7 +42,13 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
         }
         (members, owners)
     };
-    let size = |payload: &[u8]| zstd::bulk::compress(payload, 1).expect("it fits").len() + 20;
+    let size = |payload: &[u8]| {
+        let mut compressor = Compressor::new(1).expect("there is such a level");
+        for parameter in [CParameter::MinMatch(7), CParameter::HashLog(12)] {
+            compressor.set_parameter(parameter).expect("there is such a parameter");
+        }
+        compressor.compress(payload).expect("it fits").len() + 20
+    };
     let rules = Rules { owners: &owners, orders_of_attempt: u32::MAX, size: &size };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
@@ -49,9 +56,10 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
     let [bytes, proofs, halo, halo_of_proofs] = [bytes, for_proofs, halo, halo_of_proofs]
         .map(|number| number.load(Ordering::Relaxed) as f64);
     println!(
-        "{game}: {:.3} bytes per halo position and superstep (proofs {:.3}, all others {:.3})",
+        "{game}: {:.3} bytes per halo position and superstep (proofs {:.3}, all others {:.3}), {:.3} interval sweeps per superstep",
         bytes / (halo + halo_of_proofs),
         proofs / halo_of_proofs,
         (bytes - proofs) / halo,
+        halo_of_proofs / halo,
     );
 }

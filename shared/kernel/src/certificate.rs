@@ -9,8 +9,9 @@
 //! is monotone, so it has a fixed point in there, and where play ends with certainty there is only one.
 //!
 //! An interval is kept as the distances of its ends from v, 16 bits each, in units of a power of two
-//! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position besides the values. A sweep takes the shards in *waves*, those
-//! with the pieces furthest along first, so that a shard reads new ends of whatever a move forward
+//! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position
+//! besides the values. The first sweeps round to multiples of four units. A sweep takes the shards in *waves*,
+//! those with the pieces furthest along first, so that a shard reads new ends of whatever a move forward
 //! leads to; shards of one wave are swept at the same time and see each other's ends as they were
 //! before it.
 
@@ -74,6 +75,11 @@ const LARGEST_BOUND: f64 = 2.0;
 /// Intervals grow a little before they shrink, so they start with this part of what they may have
 /// beyond the bounds of the tiers that are read.
 const START: f64 = 0.9;
+
+/// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs
+/// would take more sweeps for it, so their later sweeps do not.
+const COARSE: f64 = 4.0;
+const COARSE_SWEEPS: u32 = 4;
 
 /// A distance that is too large to be told.
 const FAR: u16 = u16::MAX;
@@ -168,7 +174,8 @@ impl Proof {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
-        let start = ((read + START * (bound - read)) / unit).floor() as u16;
+        let start = ((read + START * (bound - read)) / (unit * COARSE)).floor() * COARSE;
+        let start = start as u16;
         Some(Self { bound, unit, start, sweeps: 0, proven: false })
     }
 
@@ -206,6 +213,11 @@ impl Proof {
         self.sweeps
     }
 
+    /// The next sweep rounds distances to multiples of so many units.
+    fn multiple(&self) -> f64 {
+        if self.sweeps < COARSE_SWEEPS { COARSE } else { 1.0 }
+    }
+
     /// Takes note of what an interval sweep did.
     pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
         self.sweeps += 1;
@@ -230,6 +242,8 @@ pub struct Unproven<'a, T> {
     finals: Vec<Option<Certified<'a, T>>>,
     /// What a unit of the distances is worth.
     unit: f64,
+    /// They are rounded to multiples of so many.
+    multiple: f64,
     /// More than all rounding errors of a value.
     margin: f64,
 }
@@ -269,12 +283,14 @@ impl<'a> Certifier<'a> {
         let read = read_by(tier).map(|tier| finals(tier).bound).fold(0.0, f64::max);
         let mut proof = Proof::new(bound, read)?;
         let finals = |tier| finals(tier); // for no longer than needed here
-        let step = Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
+        let mut step =
+            Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
         let mut distances = Distances::new(&Memory::anonymous(), self.encoding, tier, &cut, None)
             .expect("memory that is not in files is there or ends the process");
         distances.reset(&proof, &cut.shards, None);
         self.pool.install(|| {
             loop {
+                step.multiple = proof.multiple();
                 let growth = step.sweep(&mut distances, Simd::best(), None);
                 match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
@@ -424,7 +440,8 @@ impl<'s, T: Value> Unproven<'s, T> {
         let values = context.tiers.iter().map(len).zip(values);
         let values = values.map(|(len, values)| &values[..len]).collect();
         let margin = rounding_margin(&tables.rules);
-        Self { context, cut, values, finals, unit: proof.unit, margin }
+        let (unit, multiple) = (proof.unit, proof.multiple());
+        Self { context, cut, values, finals, unit, multiple, margin }
     }
 
     /// Computes both ends of all intervals, or of those of a team's member.
@@ -642,7 +659,8 @@ impl<T: Value> Ends<'_, T> {
         slab: Place,
         block: &Block,
     ) -> Growth {
-        let units = 1.0 / self.step.unit;
+        let multiple = self.step.multiple;
+        let multiples = 1.0 / (self.step.unit * multiple);
         let slot = slab.array - arrays::LIVE;
         let (orientation, first) = self.own_range(slot);
         let start = slab.start + block.start;
@@ -656,8 +674,8 @@ impl<T: Value> Ends<'_, T> {
             let ends = row.iter().flat_map(|group| group.lanes());
             for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
             {
-                let distance = sign * (end - value.to_f64()) * units;
-                let distance = distance.ceil().clamp(0.0, f64::from(FAR));
+                let distance = sign * (end - value.to_f64()) * multiples;
+                let distance = (distance.ceil() * multiple).clamp(0.0, f64::from(FAR));
                 // The sum has its unit in the lowest bit. (A cast does not vectorise.)
                 let distance = (distance + INTEGERS).to_bits() as u16;
                 growth.largest = growth.largest.max(distance);

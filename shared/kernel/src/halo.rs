@@ -9,17 +9,27 @@
 //!   bytes before all second ones. The distances of both ends change alike, so a strip of lower ends comes
 //!   before one of what the upper ends changed by beyond that.
 //! * Values as they are, as many bytes each as the head says, the lowest first.
+//!
+//! Changes are [foretold](crate::predict) from those before them: their data begin with a byte that has the code of
+//! the [predictor](Predictor), and above it how many zero bits all changes end in, which are not told; then follows
+//! what is left.
 
 use bytemuck::Pod;
 use thiserror::Error;
 
-use crate::accelerate::{PIECE, changed, exponent_of, unit};
-use crate::value::Value;
+use crate::{
+    accelerate::{PIECE, changed, exponent_of, unit},
+    predict::{Number, Predictor},
+    value::Value,
+};
 
 /// The most values of a strip.
 pub const STRIP: usize = 2 << 10;
 
 const _: () = assert!(PIECE.is_multiple_of(STRIP));
+
+/// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
+const ZEROS_AT: u32 = 4;
 
 /// A payload is not as it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -38,13 +48,13 @@ pub enum Content {
 }
 
 impl Content {
-    /// How many bytes each number has in a strip with a head, if there can be such a head.
-    fn width(self, head: u8) -> Option<usize> {
+    /// How many bytes the data of a strip of so many numbers have by its head, if there can be such a head.
+    fn bytes(self, head: u8, len: usize) -> Option<usize> {
         match (self, head) {
-            (Self::Changes, 0) => Some(0),
-            (Self::Changes, 1..=126) => Some(1),
-            (Self::Distances, 0..=2) => Some(head.into()),
-            (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes),
+            (Self::Changes | Self::Distances, 0) => Some(0),
+            (Self::Changes, 1..=126) => Some(1 + len),
+            (Self::Distances, 1..=2) => Some(1 + usize::from(head) * len),
+            (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes * len),
             _ => None,
         }
     }
@@ -77,7 +87,10 @@ impl Packed {
             self.heads.push(0);
         } else {
             self.heads.push(-exponent_of(unit.into()) as u8);
-            self.data.extend_from_slice(bytemuck::cast_slice(changes));
+            let mut left = [0; STRIP];
+            let left = &mut left[..changes.len()];
+            self.data.push(left_of(changes, left));
+            self.data.extend_from_slice(bytemuck::cast_slice(left));
         }
     }
 
@@ -90,21 +103,24 @@ impl Packed {
             lower[i] = change(0, i);
             beyond[i] = change(1, i).wrapping_sub(lower[i]);
         }
-        self.push(&lower[..len]);
-        self.push(&beyond[..len]);
+        self.push(&mut lower[..len]);
+        self.push(&mut beyond[..len]);
     }
 
-    fn push(&mut self, changes: &[i16]) {
-        let width = if changes.iter().all(|&change| change == 0) {
-            0
-        } else if changes.iter().all(|&change| i8::try_from(change).is_ok()) {
-            1
-        } else {
-            2
-        };
+    fn push(&mut self, changes: &mut [i16]) {
+        if changes.iter().all(|&change| change == 0) {
+            return self.heads.push(0);
+        }
+        let zeros = zeros_of(changes);
+        changes.iter_mut().for_each(|change| *change >>= zeros);
+        let mut left = [0; STRIP];
+        let left = &mut left[..changes.len()];
+        self.data.push(left_of(changes, left) | (zeros as u8) << ZEROS_AT);
+        let is_narrow = left.iter().all(|&left| i8::try_from(left).is_ok());
+        let width = if is_narrow { 1 } else { 2 };
         self.heads.push(width);
         for byte in 0..u32::from(width) {
-            self.data.extend(changes.iter().map(|&change| (change >> (8 * byte)) as u8));
+            self.data.extend(left.iter().map(|&left| (left >> (8 * byte)) as u8));
         }
     }
 
@@ -115,15 +131,31 @@ impl Packed {
     }
 }
 
+/// What is left of changes by the predictor that suits them best, and its code.
+fn left_of<N: Number>(changes: &[N], left: &mut [N]) -> u8 {
+    let predictor = Predictor::best(changes);
+    predictor.left(changes, left);
+    predictor.code()
+}
+
+/// How many of the lowest bits are 0 in all of some numbers.
+fn zeros_of(numbers: &[i16]) -> u32 {
+    numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(15)
+}
+
 /// The most bytes a payload of strips of these lengths has.
 pub fn largest_payload(lengths: &[usize]) -> usize {
-    lengths.iter().map(|len| 1 + 8 * len).sum()
+    lengths.iter().map(|len| 2 + 8 * len).sum()
 }
 
 /// A strip of a payload.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStrip<'a> {
     head: u8,
+    /// How its numbers are foretold; `None` if they are not.
+    predictor: Option<Predictor>,
+    /// How many bits that are 0 follow each number.
+    zeros: u8,
     data: &'a [u8],
     len: usize,
 }
@@ -139,9 +171,16 @@ pub fn strips<'a>(
 ) -> Result<Vec<PackedStrip<'a>>, WrongPayload> {
     let (heads, mut data) = payload.split_at_checked(lengths.len()).ok_or(WrongPayload)?;
     let strips = heads.iter().zip(lengths).map(|(&head, &len)| {
-        let bytes = content.width(head).ok_or(WrongPayload)? * len;
-        let own = data.split_off(..bytes).ok_or(WrongPayload)?;
-        Ok(PackedStrip { head, data: own, len })
+        let bytes = content.bytes(head, len).ok_or(WrongPayload)?;
+        let mut own = data.split_off(..bytes).ok_or(WrongPayload)?;
+        let (mut predictor, mut zeros) = (None, 0);
+        if head > 0 && !matches!(content, Content::Values(_)) {
+            let code = own.split_off_first().ok_or(WrongPayload)?;
+            zeros = code >> ZEROS_AT;
+            let code = code & ((1 << ZEROS_AT) - 1);
+            predictor = Some(Predictor::with_code(code).ok_or(WrongPayload)?);
+        }
+        Ok(PackedStrip { head, predictor, zeros, data: own, len })
     });
     let strips = strips.collect::<Result<_, _>>()?;
     if data.is_empty() { Ok(strips) } else { Err(WrongPayload) }
@@ -164,10 +203,9 @@ impl PackedStrip<'_> {
 
     /// What values changed by.
     pub fn read_changes(&self, changes: &mut [i8]) {
-        match self.data {
-            [] => changes.fill(0),
-            data => changes.copy_from_slice(bytemuck::cast_slice(data)),
-        }
+        let Some(predictor) = self.predictor else { return changes.fill(0) };
+        changes.copy_from_slice(bytemuck::cast_slice(self.data));
+        predictor.restore(changes);
     }
 
     /// The values.
@@ -186,10 +224,10 @@ impl PackedStrip<'_> {
     }
 
     fn integers<'b>(&self, room: &'b mut [i16; STRIP]) -> &'b [i16] {
-        let Self { head, data, len } = *self;
+        let Self { head, predictor, zeros, data, len } = *self;
         let room = &mut room[..len];
+        let Some(predictor) = predictor else { return room };
         match head {
-            0 => {}
             1 => room.iter_mut().zip(data).for_each(|(to, &byte)| *to = i16::from(byte as i8)),
             _ => {
                 let (low, high) = data.split_at(len);
@@ -198,6 +236,8 @@ impl PackedStrip<'_> {
                 }
             }
         }
+        predictor.restore(room);
+        room.iter_mut().for_each(|number| *number <<= zeros);
         room
     }
 }

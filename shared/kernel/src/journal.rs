@@ -36,6 +36,18 @@ pub enum Data<'a> {
     U16(&'a mut [u16]),
 }
 
+impl Data<'_> {
+    /// How many numbers there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Self::F32(values) => values.len(),
+            Self::F64(values) => values.len(),
+            Self::I8(values) => values.len(),
+            Self::U16(values) => values.len(),
+        }
+    }
+}
+
 /// A part of an array of a step: that of a range of a shard.
 #[derive(Debug)]
 pub struct Part<'a> {

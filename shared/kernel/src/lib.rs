@@ -18,6 +18,7 @@ mod member;
 mod memory;
 mod occupancy;
 mod pass;
+mod predict;
 mod reads;
 mod routes;
 mod rows;
@@ -41,6 +42,7 @@ pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
 pub use member::{Assignment, Member, Sources, take_part};
 pub use memory::{Memory, MemoryError, resident_bytes};
+pub use reads::Places;
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,

@@ -1,6 +1,6 @@
 //! A member of a team at work on a step.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, iter, ops::Range};
 
 use ziggurat_encoding::{Encoding, Tier};
 
@@ -10,6 +10,7 @@ use crate::{
     course::{Course, Order, Outcome},
     journal::{Column, JournalError, Part},
     memory::Memory,
+    reads::Places,
     solve::{AsTierValues, Precision, Settings, TierStatistics, shards},
     step::{both, first_of_step, in_order, split_off},
     team::{Exchange, Share, Team},
@@ -45,11 +46,12 @@ pub struct Assignment<'a> {
 /// Gives back what was written down.
 pub trait Sources {
     /// Reads parts of a step: of the one that is worked on what is to go on with, of those it reads
-    /// the solution.
+    /// the solution. Of each, these places are needed, which are in order, without overlaps; all others may be
+    /// left as they are.
     ///
     /// # Errors
     /// If one of them cannot be read.
-    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError>;
+    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError>;
 
     /// What is proven of the values of a step that is read.
     fn bound(&self, step: Tier) -> f64;
@@ -115,7 +117,13 @@ fn take_part_in<T: AsTierValues>(
     let own_positions = own.map(|(_, shard)| shard.len()).sum();
     let begun = match place {
         None => Work::start(ground, cut, Course::FIRST)?,
-        Some(place) => Work::resume(ground, cut, place, &|parts| sources.load(tier, parts))?,
+        Some(place) => Work::resume(ground, cut, place, &|parts| {
+            let all = parts.into_iter().map(|part| {
+                let places = iter::once(0..part.data.count()).collect();
+                (part, places)
+            });
+            sources.load(tier, all.collect())
+        })?,
     };
     work(&mut AtWork { work: begun, team: &team, own_positions })
 }
@@ -141,10 +149,11 @@ fn read_finals<T: AsTierValues>(
         let of_tier = in_order(&shards(encoding, settings, step), last).into_iter();
         for part in of_tier.filter(|part| (part.orientation == 0) == (tier == step)) {
             let own = split_off(&mut rest, part.values.len());
-            let next = places.partition_point(|place| place.end <= part.values.start);
-            if places.get(next).is_some_and(|place| place.start < part.values.end) {
+            let needed = within(places, &part.values);
+            if !needed.is_empty() {
                 let (shard, range) = (part.shard as u32, part.range as u8);
-                parts.push(Part { column: Column::Values, shard, range, data: T::data(own) });
+                let part = Part { column: Column::Values, shard, range, data: T::data(own) };
+                parts.push((part, needed));
             }
         }
         sources.load(step, parts)?;
@@ -153,6 +162,14 @@ fn read_finals<T: AsTierValues>(
         finals.insert(tier, Final { values, statistics });
     }
     Ok(finals)
+}
+
+/// The places within a range, counted from its start.
+fn within(places: &Places, range: &Range<usize>) -> Places {
+    let first = places.partition_point(|place| place.end <= range.start);
+    let among = places[first..].iter().take_while(|place| place.start < range.end);
+    let inside = |at: usize| at.clamp(range.start, range.end) - range.start;
+    among.map(|place| inside(place.start)..inside(place.end)).collect()
 }
 
 impl<T: AsTierValues> Member for AtWork<'_, T> {

@@ -164,7 +164,8 @@ async fn bytes_that_are_no_message_are_refused_and_their_sender_is_disconnected(
     let server = TestServer::start(Security::Open);
     let connection = server.connect(&Security::Open).await.unwrap();
     // Where this has a text, the other has a number.
-    let broken = FetchReply { data: Bytes::from_static(b"\xff"), checksum: None };
+    let data = Bytes::from_static(b"\xff");
+    let broken = FetchReply { data, ..FetchReply::default() };
     let path = "/ziggurat.v1.Data/Fetch";
     let refused = call::<_, FetchReply>(connection, path, broken).await.unwrap_err();
     assert_eq!(refused.code(), Code::Internal, "{refused}");

@@ -246,7 +246,12 @@ impl TakesPart {
         metrics.halo_positions.of(labels).set(halo_positions as i64);
         let mut sent = (0, 0);
         let fetched = saved.fetched_bytes.load(Ordering::Relaxed);
-        info!(positions = member.own_positions(), halo_positions, "prepared");
+        info!(
+            positions = member.own_positions(),
+            halo_positions,
+            fetched_bytes = fetched,
+            "prepared"
+        );
         let cost = Cost { sent_bytes: fetched, ..Cost::default() };
         self.report(Answer::Prepared { halo_positions }, cost);
         let stop = self.stop.clone();

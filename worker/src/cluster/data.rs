@@ -1,8 +1,7 @@
 //! The Data service: what other workers send of their halos, and what was saved, for whoever asks.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::Range, sync::Arc, time::Duration};
 
-use bytes::Bytes;
 use prost::Message;
 use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
@@ -24,6 +23,7 @@ use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
 use super::{
     Worker,
     halo::{AttemptName, OVERHEAD_BYTES},
+    pieces::{chosen, packed, places_of},
 };
 use crate::parts::key;
 
@@ -58,7 +58,7 @@ impl Data for DataService {
         &self,
         request: Request<FetchRequest>,
     ) -> Result<Response<Self::FetchStream>, Status> {
-        let FetchRequest { protocol, job, step, epoch, column, shard, range } =
+        let FetchRequest { protocol, job, step, epoch, column, shard, range, spans } =
             request.into_inner();
         check_protocol(protocol)?;
         let step = required(step, "fetch.step")?;
@@ -70,12 +70,16 @@ impl Data for DataService {
         let worker = self.0.clone();
         let Some(found) = found else {
             let key = key(job, step, column, shard, range).at(Epoch(epoch));
-            let numbers = worker.stored(key, column).await?;
-            tokio::spawn(send_numbers(numbers, replies));
+            let (numbers, width) = worker.stored(key, column).await?;
+            let places = places_of(&spans, (numbers.len() / width) as u64)?;
+            tokio::task::spawn_blocking(move || {
+                send_numbers(&chosen(&numbers, width, 0, &places), width, &replies);
+            });
             return Ok(Response::new(ReceiverStream::new(stream)));
         };
+        let places = places_of(&spans, found.values)?;
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = send_range(&worker, &found, &replies) {
+            if let Err(error) = send_range(&worker, &found, &places, &replies) {
                 let status = match error.damaged() {
                     Some(_) => Status::data_loss(error.to_string()),
                     None => Status::unavailable(error.to_string()),
@@ -133,8 +137,9 @@ impl DataService {
 }
 
 impl Worker {
-    /// What the checkpoint store has of a range of a shard, for those who cannot reach it themselves.
-    async fn stored(&self, key: EpochKey, column: Column) -> Result<Bytes, Status> {
+    /// What the checkpoint store has of a range of a shard, and how many bytes a number of it has, for those who
+    /// cannot reach it themselves.
+    async fn stored(&self, key: EpochKey, column: Column) -> Result<(Vec<u8>, usize), Status> {
         let missing = || Status::not_found("this worker does not have it");
         let store = self.checkpoints().ok_or_else(missing)?;
         let widths: &[usize] = match column {
@@ -146,7 +151,7 @@ impl Worker {
         let mut problem = missing();
         for &width in widths {
             match store.get(key, width).await {
-                Ok(numbers) => return Ok(numbers.into()),
+                Ok(numbers) => return Ok((numbers, width)),
                 Err(CheckpointError::Missing { .. }) => return Err(missing()),
                 Err(error) if error.lost().is_some() => {
                     problem = Status::data_loss(error.to_string());
@@ -158,40 +163,46 @@ impl Worker {
     }
 }
 
+/// Where the pieces of an answer go; whoever asked may be gone.
+type Replies = mpsc::Sender<Result<FetchReply, Status>>;
+
 /// Sends numbers, piece by piece.
-async fn send_numbers(mut numbers: Bytes, replies: mpsc::Sender<Result<FetchReply, Status>>) {
-    let checksum = xxh3_64(&numbers);
-    loop {
-        let data = numbers.split_to(numbers.len().min(CHUNK_BYTES));
-        let is_last = numbers.is_empty();
-        let checksum = is_last.then_some(checksum);
-        if replies.send(Ok(FetchReply { data, checksum })).await.is_err() || is_last {
+fn send_numbers(numbers: &[u8], width: usize, replies: &Replies) {
+    let checksum = xxh3_64(numbers);
+    let mut pieces = numbers.chunks(CHUNK_BYTES).peekable();
+    while let Some(piece) = pieces.next() {
+        let checksum = pieces.peek().is_none().then_some(checksum);
+        if replies.blocking_send(packed(piece, width, checksum)).is_err() {
             return;
         }
     }
 }
 
-/// Sends a range of a shard, piece by piece.
+/// Sends some places of a range of a shard, piece by piece.
 fn send_range(
     worker: &Worker,
     found: &ShardEpoch,
-    replies: &mpsc::Sender<Result<FetchReply, Status>>,
+    places: &[Range<u64>],
+    replies: &Replies,
 ) -> Result<(), StoreError> {
+    let width = found.value_type.bytes();
     let mut checksum = Xxh3::new();
-    let each = (CHUNK_BYTES / found.value_type.bytes()) as u64;
-    let mut start = 0;
-    loop {
+    let each = (CHUNK_BYTES / width) as u64;
+    let last = places.last().map_or(0, |place| place.end);
+    for start in (0..last).step_by(each as usize) {
         let count = each.min(found.values - start);
-        let data = read(worker, found, start, count as usize)?;
-        checksum.update(&data);
-        start += count;
-        let is_last = start == found.values;
-        let checksum = is_last.then(|| checksum.digest());
-        if replies.blocking_send(Ok(FetchReply { data: data.into(), checksum })).is_err() || is_last
-        {
+        if !places.iter().any(|place| place.start < start + count && place.end > start) {
+            continue;
+        }
+        let read = read(worker, found, start, count as usize)?;
+        let numbers = chosen(&read, width, start, places);
+        checksum.update(&numbers);
+        let checksum = (start + count >= last).then(|| checksum.digest());
+        if replies.blocking_send(packed(&numbers, width, checksum)).is_err() {
             return Ok(());
         }
     }
+    Ok(())
 }
 
 fn read(

@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    io,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -31,15 +32,20 @@ use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{HaloMessage, HaloOpen, HaloPayload, halo_message::Message as Content},
 };
-use zstd::bulk::{Compressor, Decompressor};
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    zstd_safe::CParameter,
+};
 
 use crate::job::lock;
 
 /// How many payloads may wait to be sent to a member, or to be applied of what it sent.
 const QUEUE: usize = 2;
 
-/// How hard zstd tries: higher levels take longer and make payloads no smaller.
+/// How zstd compresses payloads: there is little to find in them but zeros, so it looks for long matches only.
+/// Higher levels and shorter matches take longer and make payloads no smaller.
 const COMPRESSION_LEVEL: i32 = 1;
+const COMPRESSION: [CParameter; 2] = [CParameter::MinMatch(7), CParameter::HashLog(12)];
 
 /// How long a connection to a member may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -255,6 +261,12 @@ impl Exchange for Halo {
     }
 }
 
+fn compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
+    COMPRESSION.into_iter().try_for_each(|one| compressor.set_parameter(one))?;
+    Ok(compressor)
+}
+
 /// The way to another member.
 struct Way {
     name: AttemptName,
@@ -295,7 +307,7 @@ impl Way {
             HaloOpen { protocol: PROTOCOL, job, step: Some(step.into()), attempt, member: self.me };
         let feed = async move {
             self.send(&messages, Content::Open(open)).await?;
-            let mut compressor = Compressor::new(COMPRESSION_LEVEL).ok()?;
+            let mut compressor = compressor().ok()?;
             let mut next = Some(first);
             while let Some((barrier, payload)) = next {
                 let pack = move || (compressor.compress(&payload), compressor);

@@ -8,12 +8,14 @@
 //! | `sources` | where saved values come from: the shelf, other workers, the checkpoint store |
 //! | `shelf` | what this worker has saved |
 //! | `data` | what others may ask of this worker |
+//! | `pieces` | numbers on their way to whoever asked |
 //!
 //! Sweeps run on a pool of threads of their own, never on the threads that wait for the network.
 
 mod attempt;
 mod data;
 mod halo;
+mod pieces;
 mod session;
 mod shelf;
 mod sources;
@@ -44,6 +46,7 @@ use ziggurat_telemetry::{
     BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics, raise,
 };
 
+pub use self::pieces::{packed, unpacked};
 use self::{attempt::KnownJob, data::DataService, halo::Doors, session::Ended, shelf::Shelf};
 use crate::job::lock;
 

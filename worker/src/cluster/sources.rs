@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     fmt,
+    ops::Range,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -10,13 +11,14 @@ use std::{
     time::Duration,
 };
 
+use prost::Message;
 use rayon::prelude::*;
 use tokio::runtime::Handle;
-use tonic::Code;
+use tonic::{Code, Status};
 use xxhash_rust::xxh3::Xxh3;
 use ziggurat_checkpoints::CheckpointStore;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, Data, JournalError, Part, Sources};
+use ziggurat_kernel::{Column, Data, JournalError, Part, Places, Sources};
 use ziggurat_rpc::{
     Connection, PROTOCOL, connect,
     convert::{Failure, FailureKind, Member},
@@ -25,7 +27,11 @@ use ziggurat_rpc::{
 };
 use ziggurat_store::Epoch;
 
-use super::{Worker, halo::OVERHEAD_BYTES};
+use super::{
+    Worker,
+    halo::OVERHEAD_BYTES,
+    pieces::{spans_of, unpacked},
+};
 use crate::{job::lock, parts::key};
 
 /// How long a connection to a worker may take.
@@ -71,12 +77,14 @@ pub struct Saved {
 }
 
 impl Sources for Saved {
-    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError> {
         let Some((place, _)) = self.places.get(&step) else {
             let message = format!("nobody said where step {step} is");
             return Err(unread(message, None));
         };
-        parts.into_par_iter().try_for_each(|part| self.load_part(step, place, part))
+        parts
+            .into_par_iter()
+            .try_for_each(|(part, places)| self.load_part(step, place, part, &places))
     }
 
     fn bound(&self, step: Tier) -> f64 {
@@ -85,8 +93,15 @@ impl Sources for Saved {
 }
 
 impl Saved {
-    /// From this disk, the worker that has it, or the checkpoint store: from the first of them that can.
-    fn load_part(&self, step: Tier, place: &Place, part: Part<'_>) -> Result<(), JournalError> {
+    /// Some places of a part, or all of it: from this disk, the worker that has it, or the checkpoint store, from
+    /// the first of them that can.
+    fn load_part(
+        &self,
+        step: Tier,
+        place: &Place,
+        part: Part<'_>,
+        places: &[Range<usize>],
+    ) -> Result<(), JournalError> {
         let Part { column, shard, range, mut data } = part;
         let wanted = Wanted { step, epoch: place.epoch, column, shard, range };
         let me = self.worker.shelf.identity();
@@ -104,7 +119,7 @@ impl Saved {
             },
         };
         if let Some(holder) = holder.filter(|holder| holder.worker != me) {
-            match self.load_from_holder(holder, wanted, &mut data) {
+            match self.load_from_holder(holder, wanted, &mut data, places) {
                 Ok(()) => return Ok(()),
                 Err(error) => problem = error,
             }
@@ -140,8 +155,10 @@ impl Saved {
         holder: &Member,
         wanted: Wanted,
         data: &mut Data<'_>,
+        places: &[Range<usize>],
     ) -> Result<(), JournalError> {
         let Wanted { step, epoch, column, shard, range } = wanted;
+        let (width, to) = (width(data), bytes_of(data));
         let request = FetchRequest {
             protocol: PROTOCOL,
             job: self.job,
@@ -150,8 +167,9 @@ impl Saved {
             column: Some(column.into()),
             shard,
             range: range.into(),
+            spans: spans_of(places, to.len() / width),
         };
-        let fetched = self.runtime.block_on(self.fetch(holder, request, bytes_of(data)));
+        let fetched = self.runtime.block_on(self.fetch(holder, request, (places, width), to));
         fetched.map_err(|status| {
             let message = format!("{}: {}", holder.address, status.message());
             match status.code() {
@@ -181,41 +199,56 @@ impl Saved {
         }
     }
 
+    /// Fetches numbers of `width` bytes into their places.
     async fn fetch(
         &self,
         holder: &Member,
         request: FetchRequest,
+        (places, width): (&[Range<usize>], usize),
         to: &mut [u8],
-    ) -> Result<(), tonic::Status> {
+    ) -> Result<(), Status> {
+        let count = |bytes: usize| {
+            self.fetched_bytes.fetch_add(bytes as u64 + OVERHEAD_BYTES, Ordering::Relaxed);
+        };
+        let lost = |what: &'static str| Status::data_loss(what);
+        let mut room = places.iter().map(|place| place.start * width..place.end * width);
+        let mut place = 0..0;
         let connection = self.connection(&holder.address)?;
+        count(request.encoded_len());
         let mut replies = data_client(connection).fetch(request).await?.into_inner();
-        let (mut at, mut checksum) = (0, Xxh3::new());
+        let mut checksum = Xxh3::new();
         loop {
             let next = tokio::time::timeout(PIECE_TIMEOUT, replies.message()).await;
-            let next = next.map_err(|_| tonic::Status::deadline_exceeded("it went silent"))??;
-            let lost = |what: &'static str| tonic::Status::data_loss(what);
+            let next = next.map_err(|_| Status::deadline_exceeded("it went silent"))??;
             let reply = next.ok_or_else(|| lost("what came was cut short"))?;
-            let bytes = reply.data.len() as u64 + OVERHEAD_BYTES;
-            self.fetched_bytes.fetch_add(bytes, Ordering::Relaxed);
-            checksum.update(&reply.data);
-            let room = to.get_mut(at..at + reply.data.len());
-            room.ok_or_else(|| lost("more came than there is"))?.copy_from_slice(&reply.data);
-            at += reply.data.len();
+            count(reply.encoded_len());
+            let numbers = unpacked(&reply, width)?;
+            checksum.update(&numbers);
+            let mut rest = &numbers[..];
+            while !rest.is_empty() {
+                if place.is_empty() {
+                    place = room.next().ok_or_else(|| lost("more came than was asked for"))?;
+                }
+                let here = rest.len().min(place.len());
+                to[place.start..place.start + here].copy_from_slice(&rest[..here]);
+                (place.start, rest) = (place.start + here, &rest[here..]);
+            }
             if let Some(expected) = reply.checksum {
-                let is_right = expected == checksum.digest() && at == to.len();
+                let is_all = place.is_empty() && room.next().is_none();
+                let is_right = is_all && expected == checksum.digest();
                 return if is_right { Ok(()) } else { Err(lost("what came is damaged")) };
             }
         }
     }
 
-    fn connection(&self, address: &str) -> Result<Connection, tonic::Status> {
+    fn connection(&self, address: &str) -> Result<Connection, Status> {
         let mut connections = lock(&self.connections);
         if let Some(connection) = connections.get(address) {
             return Ok(connection.clone());
         }
         let _runtime = self.runtime.enter();
         let connection = connect(address, &self.worker.options.security, CONNECT_TIMEOUT)
-            .map_err(|error| tonic::Status::unavailable(error.to_string()))?;
+            .map_err(|error| Status::unavailable(error.to_string()))?;
         connections.insert(address.to_owned(), connection.clone());
         Ok(connection)
     }

@@ -17,6 +17,7 @@ use ziggurat_rpc::{
     DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
     proto::{FetchRequest, JobRequest, LocateReply, Peer},
 };
+use ziggurat_worker::cluster::unpacked;
 
 use super::ranges::{Fetched, Holders, Ranges};
 use crate::{
@@ -153,6 +154,7 @@ impl<'a> Fetcher<'a> {
             column: Some(Column::Values.into()),
             shard: range.shard,
             range: range.range,
+            spans: Vec::new(),
         };
         let mut client = self.client(address).await?;
         let answer = timeout(silence, client.fetch(request)).await.map_err(silent)??;
@@ -160,7 +162,7 @@ impl<'a> Fetcher<'a> {
         let expected = range.len() as usize * self.width;
         let mut bytes = Vec::with_capacity(expected);
         while let Some(reply) = timeout(silence, stream.message()).await.map_err(silent)?? {
-            bytes.extend_from_slice(&reply.data);
+            bytes.extend(unpacked(&reply, self.width)?);
             if bytes.len() > expected {
                 return Err(Status::data_loss(format!(
                     "it sends more than the {expected} bytes of the range"

@@ -13,8 +13,8 @@ use std::{
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Course, Data, Exchange, ExchangeError, Goal, JobTables, JournalError,
-    Member, Memory, Order, Outcome, Part, Place, Settings, Sources, TierStatistics, first_of_step,
-    plan, read_by, shards, take_part,
+    Member, Memory, Order, Outcome, Part, Place, Places, Settings, Sources, TierStatistics,
+    first_of_step, plan, read_by, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -98,18 +98,24 @@ struct Shelf<'a> {
 }
 
 impl Sources for Shelf<'_> {
-    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError> {
         let from = match (self.saved, step == self.step) {
             (Some(saved), true) => saved,
             _ => &self.solved[&(step.just_moved, step.to_move)].values,
         };
-        for Part { column, shard, range, data } in parts {
+        for (Part { column, shard, range, data }, places) in parts {
             let bytes = &from[&(column, shard, range)];
-            match data {
-                Data::F32(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
-                Data::F64(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
-                Data::I8(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
-                Data::U16(values) => bytemuck::cast_slice_mut(values).copy_from_slice(bytes),
+            let width = bytes.len() / data.count();
+            let to: &mut [u8] = match data {
+                Data::F32(values) => bytemuck::cast_slice_mut(values),
+                Data::F64(values) => bytemuck::cast_slice_mut(values),
+                Data::I8(values) => bytemuck::cast_slice_mut(values),
+                Data::U16(values) => bytemuck::cast_slice_mut(values),
+            };
+            // Nothing but what is needed.
+            for place in places {
+                let place = place.start * width..place.end * width;
+                to[place.clone()].copy_from_slice(&bytes[place]);
             }
         }
         Ok(())

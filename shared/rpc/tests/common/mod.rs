@@ -49,7 +49,7 @@ impl Data for Echo {
         check_protocol(request.get_ref().protocol)?;
         let address = Peer::of(&request).expect("it came over a connection").address();
         let data = address.to_string().into();
-        let reply = FetchReply { data, checksum: None };
+        let reply = FetchReply { data, ..FetchReply::default() };
         Ok(Response::new(Box::new(tokio_stream::once(Ok(reply)))))
     }
 }
@@ -119,6 +119,7 @@ pub const FETCH: FetchRequest = FetchRequest {
     column: None,
     shard: 0,
     range: 0,
+    spans: Vec::new(),
 };
 
 /// Asks the server for something; returns the port the request came from.
