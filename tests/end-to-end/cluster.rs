@@ -2,7 +2,7 @@
 //! to its workers and its coordinator.
 
 use std::{
-    fs,
+    env, fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
     path::{Path, PathBuf},
@@ -252,9 +252,21 @@ fn a_worker_that_is_asked_to_leave_hands_over_and_another_joins() {
 
 #[test]
 fn with_a_checkpoint_store_workers_can_be_lost_for_good() {
-    let expected = expected();
     let shared = tempfile::tempdir().unwrap();
-    let mut cluster = Cluster::with(2, &["--checkpoints", shared.path().to_str().unwrap()]);
+    lose_a_worker_for_good(shared.path().to_str().unwrap());
+}
+
+#[test]
+#[ignore = "needs an S3 server: run tests/s3.sh"]
+fn with_a_bucket_workers_can_be_lost_for_good() {
+    let bucket = env::var("ZIGGURAT_TEST_S3_BUCKET").expect("ZIGGURAT_TEST_S3_BUCKET is set");
+    lose_a_worker_for_good(&format!("s3://{bucket}/lost-for-good/{}", std::process::id()));
+}
+
+/// A worker and its disk vanish; others go on with what the checkpoint store has.
+fn lose_a_worker_for_good(store: &str) {
+    let expected = expected();
+    let mut cluster = Cluster::with(2, &["--checkpoints", store]);
     let job = cluster.submit();
     cluster.wait_for_work(&job);
     kill(&mut cluster.workers[0]);

@@ -49,7 +49,8 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
         }
         compressor.compress(payload).expect("it fits").len() + 20
     };
-    let rules = Rules { owners: &owners, orders_of_attempt: u32::MAX, size: &size };
+    let (most_members, owners, size) = (members, &owners, &size);
+    let rules = Rules { most_members, owners, orders_of_attempt: u32::MAX, size };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
     let Exchanged { bytes, for_proofs, halo, halo_of_proofs } = &exchanged;

@@ -22,7 +22,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::{memory::look, value::Value};
+use crate::{memory::look, simd::Simd, value::Value};
 
 /// The supersteps between two extrapolations.
 pub const DIFFERENCES: usize = 4;
@@ -62,35 +62,33 @@ pub struct Piece<'a, T> {
 impl<T: Value> Piece<'_, T> {
     /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps
     /// the changes as a row of the differences, and returns the largest difference there was.
-    pub fn publish(&mut self, live: &[T], row: usize, finest: i32) -> f64 {
+    pub fn publish(&mut self, live: &[T], (row, finest): (usize, i32), simd: Simd) -> f64 {
         look();
         let Self { published, differences, units } = self;
-        let mut residual = T::default();
-        for (&new, &old) in live.iter().zip(&**published) {
-            residual = residual.larger(new.distance(old));
-        }
-        let residual = residual.to_f64();
+        let residual = simd.compute(
+            #[inline(always)]
+            || largest_difference(live, published),
+        );
         let unit = unit((exponent_of(residual) - BITS).max(finest));
         units[row] = unit;
-        let per_unit = AWAY_FROM_ZERO / f64::from(unit);
-        for ((&new, old), difference) in
-            live.iter().zip(&mut **published).zip(&mut *differences[row])
-        {
-            let change = ((new.to_f64() - old.to_f64()) * per_unit) as f32;
-            *difference = (change.clamp(-MOST_UNITS, MOST_UNITS) + ROUND).to_bits() as i8;
-            *old = changed(*old, *difference, unit);
-        }
+        simd.compute(
+            #[inline(always)]
+            || change_towards(live, published, differences[row], unit),
+        );
         residual
     }
 
     /// The inner products of the differences.
-    pub fn products(&self) -> Products {
+    pub fn products(&self, simd: Simd) -> Products {
         look();
         let mut products = Products::default();
         for (i, row) in products.iter_mut().enumerate() {
             for (j, product) in row.iter_mut().enumerate().take(i + 1) {
-                let pairs = self.differences[i].iter().zip(&*self.differences[j]);
-                let sum: i32 = pairs.map(|(&a, &b)| i32::from(a) * i32::from(b)).sum();
+                let [one, other] = [&*self.differences[i], &*self.differences[j]];
+                let sum = simd.compute(
+                    #[inline(always)]
+                    || inner_product(one, other),
+                );
                 *product = f64::from(sum) * f64::from(self.units[i]) * f64::from(self.units[j]);
             }
         }
@@ -98,11 +96,45 @@ impl<T: Value> Piece<'_, T> {
     }
 
     /// Adds multiples of the differences to the values.
-    pub fn add(&mut self, multiples: &Multiples) {
+    pub fn add(&mut self, multiples: &Multiples, simd: Simd) {
         look();
         let differences = self.differences.each_ref().map(|changes| &**changes);
-        add_multiples(self.published, differences, self.units, multiples);
+        add_multiples(self.published, differences, self.units, multiples, simd);
     }
+}
+
+/// The largest difference between values; several at a time, since each maximum waits for the one before it.
+#[inline(always)]
+fn largest_difference<T: Value>(new: &[T], old: &[T]) -> f64 {
+    const LANES: usize = 32;
+    let mut largest = [T::default(); LANES];
+    let (new, last_new) = new.as_chunks::<LANES>();
+    let (old, last_old) = old.as_chunks::<LANES>();
+    for (new, old) in new.iter().zip(old) {
+        for ((largest, &new), &old) in largest.iter_mut().zip(new).zip(old) {
+            *largest = largest.larger(new.distance(old));
+        }
+    }
+    for ((largest, &new), &old) in largest.iter_mut().zip(last_new).zip(last_old) {
+        *largest = largest.larger(new.distance(old));
+    }
+    largest.into_iter().fold(T::default(), T::larger).to_f64()
+}
+
+/// Changes values towards new ones by whole units, and says by how many.
+#[inline(always)]
+fn change_towards<T: Value>(new: &[T], old: &mut [T], changes: &mut [i8], unit: f32) {
+    let per_unit = AWAY_FROM_ZERO / f64::from(unit);
+    for ((&new, old), difference) in new.iter().zip(old).zip(changes) {
+        let change = ((new.to_f64() - old.to_f64()) * per_unit) as f32;
+        *difference = (change.clamp(-MOST_UNITS, MOST_UNITS) + ROUND).to_bits() as i8;
+        *old = changed(*old, *difference, unit);
+    }
+}
+
+#[inline(always)]
+fn inner_product(one: &[i8], other: &[i8]) -> i32 {
+    one.iter().zip(other).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
 }
 
 /// The largest power of two that is no larger than a positive number, by its exponent; -1023 for what is
@@ -123,16 +155,40 @@ pub fn changed<T: Value>(value: T, units: i8, unit: f32) -> T {
     T::from_f64(moved.clamp(0.0, 1.0))
 }
 
+/// Changes values by so many units each.
+pub fn change<T: Value>(values: &mut [T], changes: &[i8], unit: f32, simd: Simd) {
+    simd.compute(
+        #[inline(always)]
+        || {
+            for (value, &change) in values.iter_mut().zip(changes) {
+                *value = changed(*value, change, unit);
+            }
+        },
+    );
+}
+
 /// Adds multiples of differences to values of a piece, which remain chances.
 pub fn add_multiples<T: Value>(
     values: &mut [T],
     differences: [&[i8]; DIFFERENCES],
     units: &[f32; DIFFERENCES],
     multiples: &Multiples,
+    simd: Simd,
 ) {
     let factor = |i: usize| (multiples[i] * f64::from(units[i])) as f32;
     let factors: [f32; DIFFERENCES] = std::array::from_fn(factor);
-    let [a, b, c, d] = differences;
+    simd.compute(
+        #[inline(always)]
+        || add_products(values, differences, factors),
+    );
+}
+
+#[inline(always)]
+fn add_products<T: Value>(
+    values: &mut [T],
+    [a, b, c, d]: [&[i8]; DIFFERENCES],
+    factors: [f32; DIFFERENCES],
+) {
     let changes = a.iter().zip(b).zip(c).zip(d);
     for (value, (((&a, &b), &c), &d)) in values.iter_mut().zip(changes) {
         let change = factors[0] * f32::from(a)
@@ -253,7 +309,7 @@ mod tests {
             let exact: Vec<f64> = (0..1000).map(|i| 0.5 + scale * f64::from(i).sin()).collect();
             let mut published = vec![0.5; 1000];
             let (residual, bytes, units) =
-                with_piece(&mut published, |piece| piece.publish(&exact, 2, -126));
+                with_piece(&mut published, |piece| piece.publish(&exact, (2, -126), Simd::best()));
             let largest = exact.iter().map(|new| (new - 0.5).abs()).fold(0.0, f64::max);
             assert_eq!(residual, largest);
             let unit = f64::from(units[2]);
@@ -270,7 +326,7 @@ mod tests {
         let exact: Vec<f64> = (0..1000).map(|i| 0.5 + 0.3 * f64::from(i).sin()).collect();
         let mut published = vec![0.5; 1000];
         for _ in 0..10 {
-            with_piece(&mut published, |piece| piece.publish(&exact, 0, -126));
+            with_piece(&mut published, |piece| piece.publish(&exact, (0, -126), Simd::best()));
         }
         let errors = exact.iter().zip(&published).map(|(a, b)| (a - b).abs());
         assert!(errors.fold(0.0, f64::max) <= 1e-16);
@@ -281,7 +337,7 @@ mod tests {
         let exact = vec![0.25; 100];
         let mut published = exact.clone();
         let (residual, bytes, _) =
-            with_piece(&mut published, |piece| piece.publish(&exact, 1, -126));
+            with_piece(&mut published, |piece| piece.publish(&exact, (1, -126), Simd::best()));
         assert_eq!((residual, published), (0.0, exact));
         assert!(bytes.iter().flatten().all(|&byte| byte == 0));
     }
@@ -290,7 +346,7 @@ mod tests {
     fn changes_far_below_the_finest_unit_wait() {
         let mut published = vec![0.5; 100];
         let (residual, bytes, units) =
-            with_piece(&mut published, |piece| piece.publish(&[0.501; 100], 3, -7));
+            with_piece(&mut published, |piece| piece.publish(&[0.501; 100], (3, -7), Simd::best()));
         assert!((residual - 0.001).abs() < 1e-15);
         assert_eq!((published, units[3]), (vec![0.5; 100], 1.0 / 128.0));
         assert!(bytes[3].iter().all(|&byte| byte == 0));

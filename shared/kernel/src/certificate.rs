@@ -524,7 +524,7 @@ impl<'s, T: Value> Unproven<'s, T> {
             }
         }
         let mut growth = Growth::default();
-        let mut ends = Ends { step: self, shard, live, others };
+        let mut ends = Ends { step: self, shard, live, others, simd };
         for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
             let (ends, growth) = (&mut ends, &mut growth);
             simd.run(SweepSlab { ends, slabs, is_own_swap, scratch, decoded, growth });
@@ -593,6 +593,7 @@ struct Ends<'a, T> {
     live: ShardDistances<'a>,
     /// All distances, as they were before this wave.
     others: &'a [Vec<Array<u16>>; 2],
+    simd: Simd,
 }
 
 impl<T: Value> Ends<'_, T> {
@@ -749,7 +750,11 @@ fn add<T: Value>(
     let start = values.len();
     values.resize(start + len, 0.5);
     let len = len.min(ends.available(place));
-    ends.decode(end, place, &mut values[start..start + len]);
+    let values = &mut values[start..start + len];
+    ends.simd.compute(
+        #[inline(always)]
+        || ends.decode(end, place, values),
+    );
     Place { array: 0, start }
 }
 

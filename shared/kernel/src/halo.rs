@@ -18,8 +18,9 @@ use bytemuck::Pod;
 use thiserror::Error;
 
 use crate::{
-    accelerate::{PIECE, changed, exponent_of, unit},
+    accelerate::{PIECE, change, exponent_of, unit},
     predict::{Number, Predictor},
+    simd::Simd,
     value::Value,
 };
 
@@ -193,11 +194,10 @@ impl PackedStrip<'_> {
     }
 
     /// Changes values, and keeps what they changed by.
-    pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8]) {
+    pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8], simd: Simd) {
         self.read_changes(changes);
-        let Some(unit) = self.unit() else { return };
-        for (value, &change) in values.iter_mut().zip(&*changes) {
-            *value = changed(*value, change, unit);
+        if let Some(unit) = self.unit() {
+            change(values, changes, unit, simd);
         }
     }
 
@@ -247,6 +247,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::accelerate::changed;
 
     proptest! {
         #[test]
@@ -261,7 +262,7 @@ mod tests {
             let strips = strips(&payload, &[changes.len()], Content::Changes).unwrap();
             let mut read = vec![1; changes.len()];
             let mut values = vec![0.5; changes.len()];
-            strips[0].change_values(&mut values, &mut read);
+            strips[0].change_values(&mut values, &mut read, Simd::best());
             prop_assert_eq!(&read, &changes);
             let expected: Vec<f64> = changes.iter().map(|&by| changed(0.5, by, unit)).collect();
             prop_assert_eq!(values, expected);
@@ -303,7 +304,8 @@ mod tests {
                 for (strip, &len) in strips.iter().zip(&lengths) {
                     match content {
                         Content::Changes => {
-                            strip.change_values(&mut vec![0.5_f64; len], &mut vec![0; len]);
+                            let (mut values, mut changes) = (vec![0.5_f64; len], vec![0; len]);
+                            strip.change_values(&mut values, &mut changes, Simd::best());
                         }
                         Content::Distances => strip
                             .change_distances(strip, [&mut vec![0; len], &mut vec![7; len]]),

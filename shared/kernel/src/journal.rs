@@ -39,11 +39,46 @@ pub enum Data<'a> {
 impl Data<'_> {
     /// How many numbers there are.
     pub fn count(&self) -> usize {
+        self.bytes().len() / self.width()
+    }
+
+    /// How many bytes a number has.
+    pub fn width(&self) -> usize {
         match self {
-            Self::F32(values) => values.len(),
-            Self::F64(values) => values.len(),
-            Self::I8(values) => values.len(),
-            Self::U16(values) => values.len(),
+            Self::F32(_) => 4,
+            Self::F64(_) => 8,
+            Self::I8(_) => 1,
+            Self::U16(_) => 2,
+        }
+    }
+
+    /// The numbers as they are in memory.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice(values),
+            Self::F64(values) => bytemuck::cast_slice(values),
+            Self::I8(values) => bytemuck::cast_slice(values),
+            Self::U16(values) => bytemuck::cast_slice(values),
+        }
+    }
+
+    /// The numbers as they are in memory.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice_mut(values),
+            Self::F64(values) => bytemuck::cast_slice_mut(values),
+            Self::I8(values) => bytemuck::cast_slice_mut(values),
+            Self::U16(values) => bytemuck::cast_slice_mut(values),
+        }
+    }
+
+    /// The same room once more.
+    pub fn again(&mut self) -> Data<'_> {
+        match self {
+            Self::F32(values) => Data::F32(values),
+            Self::F64(values) => Data::F64(values),
+            Self::I8(values) => Data::I8(values),
+            Self::U16(values) => Data::U16(values),
         }
     }
 }

@@ -12,6 +12,7 @@ mod gather;
 mod halo;
 mod inner;
 mod journal;
+mod kept;
 mod layout;
 mod lists;
 mod member;
@@ -40,6 +41,7 @@ pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
 
 pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
+pub use kept::Kept;
 pub use member::{Assignment, Member, Sources, take_part};
 pub use memory::{Memory, MemoryError, resident_bytes};
 pub use reads::Places;

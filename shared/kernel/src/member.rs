@@ -9,8 +9,9 @@ use crate::{
     certificate::Certificate,
     course::{Course, Order, Outcome},
     journal::{Column, JournalError, Part},
+    kept::{Kept, KeptTier, Tiers},
     memory::Memory,
-    reads::Places,
+    reads::{Places, tidy, without},
     solve::{AsTierValues, Precision, Settings, TierStatistics, shards},
     step::{both, first_of_step, in_order, split_off},
     team::{Exchange, Share, Team},
@@ -53,6 +54,9 @@ pub trait Sources {
     /// If one of them cannot be read.
     fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError>;
 
+    /// Which of its solutions that of a step that is read is: what was [kept](Kept) of others is not used.
+    fn solution(&self, step: Tier) -> u32;
+
     /// What is proven of the values of a step that is read.
     fn bound(&self, step: Tier) -> f64;
 }
@@ -79,18 +83,24 @@ pub trait Member {
     fn own_positions(&self) -> u64;
 }
 
-/// Prepares a member and lets it `work`.
+/// What a member does: it returns the number of the solution if its values are now one. Each has
+/// another number.
+pub type WorkOf<'a> = dyn FnMut(&mut dyn Member) -> Result<Option<u32>, SolveError> + 'a;
+
+/// Prepares a member and lets it `work`. What it reads of solved steps comes from what is kept of those, if it
+/// is there, else from `sources`; and it is kept for the next step, together with the solution of this one.
 ///
 /// # Errors
 /// If there is no room, something cannot be read, others cannot be reached, or `work` fails.
 pub fn take_part(
     assignment: &Assignment<'_>,
     sources: &dyn Sources,
-    work: &mut dyn FnMut(&mut dyn Member) -> Result<(), SolveError>,
+    kept: &mut Kept,
+    work: &mut WorkOf<'_>,
 ) -> Result<(), SolveError> {
     match assignment.settings.precision {
-        Precision::F32 => take_part_in::<f32>(assignment, sources, work),
-        Precision::F64 => take_part_in::<f64>(assignment, sources, work),
+        Precision::F32 => take_part_in::<f32>(assignment, sources, kept, work),
+        Precision::F64 => take_part_in::<f64>(assignment, sources, kept, work),
     }
 }
 
@@ -103,15 +113,17 @@ struct AtWork<'a, T: Value> {
 fn take_part_in<T: AsTierValues>(
     assignment: &Assignment<'_>,
     sources: &dyn Sources,
-    work: &mut dyn FnMut(&mut dyn Member) -> Result<(), SolveError>,
+    kept: &mut Kept,
+    work: &mut WorkOf<'_>,
 ) -> Result<(), SolveError> {
     let &Assignment { encoding, settings, tables, memory, tier, owners, place, .. } = assignment;
+    kept.retain_for(tier, memory);
     let cut = shards(encoding, settings, tier);
     let members = (assignment.member, assignment.members);
     let share = Share::new(encoding, tables.widest(), tier, &cut, owners, members);
-    let finals = read_finals::<T>(assignment, &share, sources)?;
+    let read = read_finals::<T>(assignment, &share, sources, T::tiers(kept))?;
     let team = Team::new(&share, assignment.exchange);
-    let (simd, finals) = (settings.simd, &finals);
+    let (simd, finals) = (settings.simd, &read.finals);
     let ground = Ground { encoding, memory, tables, tier, finals, simd, team: Some(&team) };
     let own = cut.iter().enumerate().filter(|(i, _)| team.owns(*i));
     let own_positions = own.map(|(_, shard)| shard.len()).sum();
@@ -125,7 +137,32 @@ fn take_part_in<T: AsTierValues>(
             sources.load(tier, all.collect())
         })?,
     };
-    work(&mut AtWork { work: begun, team: &team, own_positions })
+    let mut at_work = AtWork { work: begun, team: &team, own_positions };
+    let solution = work(&mut at_work);
+    let values = at_work.work.into_values();
+    if memory.is_limited() {
+        return solution.map(drop);
+    }
+    let kept = T::tiers(kept);
+    for (tier, Final { values, .. }) in read.finals {
+        let (solution, known) = read.known[&tier].clone();
+        kept.insert(tier, KeptTier { solution, values, known });
+    }
+    if let (Some(solution), Some(values)) = (solution?, values) {
+        let cut = shards(encoding, settings, tier);
+        let known = share.known(&cut, values.len());
+        for ((tier, values), known) in both(tier).zip(values).zip(known) {
+            kept.insert(tier, KeptTier { solution, values, known });
+        }
+    }
+    Ok(())
+}
+
+/// What a member reads of solved tiers.
+struct Read<T> {
+    finals: HashMap<Tier, Final<T>>,
+    /// Of which solution it is, and which places.
+    known: HashMap<Tier, (u32, Places)>,
 }
 
 /// What the member reads of the tiers that scoring leads to.
@@ -133,23 +170,29 @@ fn read_finals<T: AsTierValues>(
     assignment: &Assignment<'_>,
     share: &Share,
     sources: &dyn Sources,
-) -> Result<HashMap<Tier, Final<T>>, SolveError> {
+    kept: &mut Tiers<T>,
+) -> Result<Read<T>, SolveError> {
     let &Assignment { encoding, settings, memory, .. } = assignment;
-    let mut finals = HashMap::new();
+    let mut read = Read { finals: HashMap::new(), known: HashMap::new() };
     for (tier, places) in both(assignment.tier).zip(share.finals()) {
         if tier.just_moved == 1 {
             continue; // wins
         }
         let tier = Tier::new(tier.just_moved - 1, tier.to_move);
         let step = first_of_step(tier);
-        let mut values = memory.filled(T::default(), encoding.tier_len(tier) as usize)?;
+        let solution = sources.solution(step);
+        let (mut values, mut known) = match kept.remove(&tier) {
+            Some(kept) if kept.solution == solution => (kept.values, kept.known),
+            _ => (memory.filled(T::default(), encoding.tier_len(tier) as usize)?, Places::new()),
+        };
+        let missing = without(places, &known);
         let last = both(step).count() - 1;
         let mut rest: &mut [T] = &mut values;
         let mut parts = Vec::new();
         let of_tier = in_order(&shards(encoding, settings, step), last).into_iter();
         for part in of_tier.filter(|part| (part.orientation == 0) == (tier == step)) {
             let own = split_off(&mut rest, part.values.len());
-            let needed = within(places, &part.values);
+            let needed = within(&missing, &part.values);
             if !needed.is_empty() {
                 let (shard, range) = (part.shard as u32, part.range as u8);
                 let part = Part { column: Column::Values, shard, range, data: T::data(own) };
@@ -159,9 +202,12 @@ fn read_finals<T: AsTierValues>(
         sources.load(step, parts)?;
         let certificate = Some(Certificate { bound: sources.bound(step), sweeps: 0 });
         let statistics = TierStatistics { certificate, ..TierStatistics::default() };
-        finals.insert(tier, Final { values, statistics });
+        read.finals.insert(tier, Final { values, statistics });
+        known.extend(missing);
+        tidy(&mut known, 0);
+        read.known.insert(tier, (solution, known));
     }
-    Ok(finals)
+    Ok(read)
 }
 
 /// The places within a range, counted from its start.

@@ -103,6 +103,11 @@ impl Memory {
         Ok(Self { files: Some(files), watch: Some(watch) })
     }
 
+    /// Whether arrays are in files, of which the process holds only a part.
+    pub fn is_limited(&self) -> bool {
+        self.files.is_some()
+    }
+
     /// An array of `len` times the same value.
     ///
     /// # Errors

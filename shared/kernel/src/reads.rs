@@ -47,7 +47,7 @@ impl Reads {
                 reads.add_offers(context, slab);
             }
         });
-        reads.each(tidy);
+        reads.tidy();
         reads
     }
 
@@ -55,11 +55,11 @@ impl Reads {
     pub fn add(&mut self, more: Self) {
         self.step.iter_mut().zip(more.step).for_each(|(all, more)| all.extend(more));
         self.finals.iter_mut().zip(more.finals).for_each(|(all, more)| all.extend(more));
-        self.each(tidy);
+        self.tidy();
     }
 
-    fn each(&mut self, change: impl Fn(&mut Places)) {
-        self.step.iter_mut().chain(&mut self.finals).for_each(change);
+    fn tidy(&mut self) {
+        self.step.iter_mut().chain(&mut self.finals).for_each(|places| tidy(places, GAP));
     }
 
     fn add_offers(&mut self, context: &Context<'_, f64>, slab: &Slab<'_>) {
@@ -71,7 +71,7 @@ impl Reads {
             };
             places.push(start..start + len);
             if places.len() > MOST_UNORDERED {
-                tidy(places);
+                tidy(places, GAP);
             }
         };
         for (roll, offers) in slab.offers.iter().enumerate() {
@@ -90,17 +90,36 @@ impl Reads {
     }
 }
 
-/// Puts places in order and takes together those that touch.
-fn tidy(places: &mut Places) {
+/// Puts places in order; those that touch, or are no further than `gap` from each other, are taken together.
+pub fn tidy(places: &mut Places, gap: usize) {
     places.retain(|place| !place.is_empty());
     places.sort_unstable_by_key(|place| place.start);
     places.dedup_by(|next, last| {
-        let touches = next.start <= last.end + GAP;
+        let touches = next.start <= last.end + gap;
         if touches {
             last.end = last.end.max(next.end);
         }
         touches
     });
+}
+
+/// Those of some places that are not among others.
+pub fn without(places: &[Range<usize>], others: &[Range<usize>]) -> Places {
+    let mut left = Vec::new();
+    for place in places {
+        let mut start = place.start;
+        let first = others.partition_point(|other| other.end <= start);
+        for other in others[first..].iter().take_while(|other| other.start < place.end) {
+            if start < other.start {
+                left.push(start..other.start);
+            }
+            start = other.end;
+        }
+        if start < place.end {
+            left.push(start..place.end);
+        }
+    }
+    left
 }
 
 #[cfg(test)]
@@ -110,7 +129,18 @@ mod tests {
     #[test]
     fn places_that_touch_are_one() {
         let mut places = vec![500..600, 0..0, 0..10, 5..100, 150..200, 590..700, 1000..1001];
-        tidy(&mut places);
+        tidy(&mut places, GAP);
         assert_eq!(places, [0..200, 500..700, 1000..1001]);
+        tidy(&mut places, 300);
+        assert_eq!(places, std::slice::from_ref(&(0..1001)));
+    }
+
+    #[test]
+    fn places_without_others_are_what_is_left() {
+        let places = [0..10, 20..30, 40..50, 60..70];
+        assert_eq!(without(&places, &[]), places);
+        assert_eq!(without(&places, &[0..50, 50..100]), []);
+        let left = without(&places, &[2..4, 6..25, 40..41, 45..62, 69..80]);
+        assert_eq!(left, [0..2, 4..6, 25..30, 41..45, 62..69]);
     }
 }

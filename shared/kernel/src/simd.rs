@@ -79,6 +79,18 @@ impl Simd {
         }
     }
 
+    /// Runs a loop over numbers, compiled for these instructions. It must be inlined: `#[inline(always)] || ...`.
+    #[inline(always)]
+    pub(crate) fn compute<R>(self, work: impl FnOnce() -> R) -> R {
+        match self.0 {
+            Level::Portable => work(),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx2(v3) => v3.vectorize(work),
+            #[cfg(target_arch = "x86_64")]
+            Level::Avx512(v4) => v4.vectorize(work),
+        }
+    }
+
     /// Runs an operation compiled for these instructions.
     #[inline(always)]
     pub(crate) fn run<F: Operation>(self, operation: F) {

@@ -22,6 +22,7 @@ use crate::{
     context::{Context, Tables},
     course::{Course, Goal, Order},
     journal::{Column, Found, Journal, JournalError, Part},
+    kept::{Kept, Tiers},
     memory::{Memory, MemoryError},
     scratch::Scratch,
     simd::Simd,
@@ -368,6 +369,9 @@ pub(crate) trait AsTierValues: Value {
 
     /// The values as what receivers take.
     fn as_tier_values(values: &[Self]) -> TierValues<'_>;
+
+    /// What is kept of such tiers.
+    fn tiers(kept: &mut Kept) -> &mut Tiers<Self>;
 }
 
 impl AsTierValues for f32 {
@@ -376,6 +380,10 @@ impl AsTierValues for f32 {
     fn as_tier_values(values: &[Self]) -> TierValues<'_> {
         TierValues::F32(values)
     }
+
+    fn tiers(kept: &mut Kept) -> &mut Tiers<Self> {
+        &mut kept.f32
+    }
 }
 
 impl AsTierValues for f64 {
@@ -383,6 +391,10 @@ impl AsTierValues for f64 {
 
     fn as_tier_values(values: &[Self]) -> TierValues<'_> {
         TierValues::F64(values)
+    }
+
+    fn tiers(kept: &mut Kept) -> &mut Tiers<Self> {
+        &mut kept.f64
     }
 }
 
@@ -651,13 +663,13 @@ fn time_supersteps_in<T: Value>(
     let memory = Memory::anonymous();
     let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
     let halves = both(first).map(half).collect::<Result<_, _>>()?;
-    let mut state = StepState::new(&memory, halves, shards, None)?;
+    let mut state = StepState::new(&memory, halves, shards, settings.simd, None)?;
     pool.install(|| {
         (0..supersteps)
             .map(|i| {
                 let start = Instant::now();
                 let row = i as usize % DIFFERENCES;
-                state.superstep(&context, (row, *FINEST_UNITS.start()), settings.simd, None)?;
+                state.superstep(&context, (row, *FINEST_UNITS.start()), None)?;
                 Ok(start.elapsed())
             })
             .collect()

@@ -45,6 +45,7 @@ pub struct StepState<T: Value> {
     first_pieces: Vec<[usize; 2]>,
     /// Working memory that no thread uses at the moment.
     scratch: Mutex<Vec<Scratch<T>>>,
+    simd: Simd,
 }
 
 /// A shard during a superstep, with its own values: one slice for each range, the second empty if
@@ -118,6 +119,7 @@ impl<T: Value> StepState<T> {
         memory: &Memory,
         values: Vec<Array<T>>,
         shards: Vec<Shard>,
+        simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
         let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
@@ -136,6 +138,7 @@ impl<T: Value> StepState<T> {
             first_pieces,
             shards,
             scratch: Mutex::default(),
+            simd,
         })
     }
 
@@ -160,12 +163,11 @@ impl<T: Value> StepState<T> {
         &mut self,
         context: &Context<'_, T>,
         (row, finest): (usize, i32),
-        simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
         let mut residual = 0.0;
         for wave in waves(&self.shards) {
-            residual = self.sweep(wave, context, (row, finest), simd, team)?.max(residual);
+            residual = self.sweep(wave, context, (row, finest), team)?.max(residual);
         }
         Ok(residual)
     }
@@ -176,11 +178,10 @@ impl<T: Value> StepState<T> {
         wave: Range<usize>,
         context: &Context<'_, T>,
         (row, finest): (usize, i32),
-        simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
-        let Self { shards, live, published, scratch, .. } = self;
-        let scratch = &*scratch;
+        let Self { shards, live, published, scratch, simd, .. } = self;
+        let (scratch, simd) = (&*scratch, *simd);
         let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
@@ -216,14 +217,15 @@ impl<T: Value> StepState<T> {
         let wanted = |shard: usize| wave.contains(&shard) && own(&shard);
         let changes = pieces(shards, published, differences, units, wanted).into_par_iter().map(
             |(OwnPlace { shard, range, start, .. }, mut piece)| {
-                piece.publish(swept(shard, range, start, piece.published.len()), row, finest)
+                let swept = swept(shard, range, start, piece.published.len());
+                piece.publish(swept, (row, finest), simd)
             },
         );
         let residual = changes.reduce(|| 0.0, f64::max);
         if let Some(team) = team {
             let barrier = team.barrier(|shard| wave.contains(&shard));
             self.exchange(&barrier, row, |packed, values, changes| {
-                packed.change_values(values, changes);
+                packed.change_values(values, changes, simd);
             })?;
         }
         Ok(residual)
@@ -281,9 +283,10 @@ impl<T: Value> StepState<T> {
     /// of a shard.
     pub fn measure(&mut self, team: Option<&Team<'_>>) -> Vec<(u32, Products)> {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, differences, units, .. } = self;
+        let Self { shards, published, differences, units, simd, .. } = self;
         let pieces = pieces(shards, published, differences, units, own);
-        let of_piece = |(place, piece): &(OwnPlace, Piece<'_, T>)| (place.order, piece.products());
+        let of_piece =
+            |(place, piece): &(OwnPlace, Piece<'_, T>)| (place.order, piece.products(*simd));
         let mut ranges: Vec<(u32, Products)> = Vec::new();
         for (order, products) in pieces.par_iter().map(of_piece).collect::<Vec<_>>() {
             match ranges.last_mut() {
@@ -297,16 +300,18 @@ impl<T: Value> StepState<T> {
     /// Adds multiples of those changes to the values, and to the halo as its owners do to theirs.
     pub fn extrapolate(&mut self, multiples: &Multiples, team: Option<&Team<'_>>) {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, differences, units, first_pieces, .. } = self;
+        let Self { shards, published, differences, units, first_pieces, simd, .. } = self;
+        let simd = *simd;
         let pieces = pieces(shards, published, differences, units, own);
-        pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples));
+        pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples, simd));
         let len = published[0].values().len();
         for strips in team.iter().flat_map(|team| team.halo()) {
             let values = slices(published.iter_mut().map(|all| &mut **all).collect(), &strips);
             strips.into_par_iter().zip(values).for_each(|(strip, values)| {
                 let place = changes_of(strip, len);
                 let changes = differences.each_ref().map(|row| &row[place.clone()]);
-                add_multiples(values, changes, &units[piece_of(first_pieces, strip)], multiples);
+                let units = &units[piece_of(first_pieces, strip)];
+                add_multiples(values, changes, units, multiples, simd);
             });
         }
     }
@@ -563,13 +568,13 @@ mod tests {
         assert!(waves(&shards).len() > 2);
         let memory = Memory::anonymous();
         let halves = memory.filled(0.5, encoding.tier_len(tier) as usize).unwrap();
-        let mut state = StepState::new(&memory, vec![halves], shards, None).unwrap();
+        let mut state = StepState::new(&memory, vec![halves], shards, Simd::best(), None).unwrap();
         iterate(&context, &mut state);
         state.into_values()[0].values().to_vec()
     }
 
     fn superstep_of(state: &mut StepState<f64>, context: &Context<'_, f64>, row: usize) -> f64 {
-        state.superstep(context, (row, FINEST), Simd::best(), None).unwrap()
+        state.superstep(context, (row, FINEST), None).unwrap()
     }
 
     /// Makes supersteps until little changes, and returns how many.

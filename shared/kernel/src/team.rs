@@ -18,7 +18,7 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use crate::{
     context::{Context, Tables},
     halo::{Content, Packed, PackedStrip, STRIP, largest_payload, strips},
-    reads::{Places, Reads},
+    reads::{Places, Reads, tidy},
     step::{ShardRange, in_order},
 };
 
@@ -123,6 +123,22 @@ impl Share {
     /// The positions of other members' shards that this member reads.
     pub fn halo_positions(&self) -> u64 {
         self.takes.iter().flatten().map(|strip| strip.values.len() as u64).sum()
+    }
+
+    /// The places of the step's values that the member knows when the step is solved, by orientation: those of
+    /// its own shards, and the halo.
+    pub(crate) fn known(&self, shards: &[Shard], orientations: usize) -> Vec<Places> {
+        let mut known = vec![Places::new(); orientations];
+        for part in in_order(shards, orientations - 1) {
+            if self.own[part.shard] {
+                known[part.orientation].push(part.values);
+            }
+        }
+        for strip in self.takes.iter().flatten() {
+            known[strip.orientation].push(strip.values.clone());
+        }
+        known.iter_mut().for_each(|places| tidy(places, 0));
+        known
     }
 
     /// The parts of tiers that scoring leads to that the member reads, by orientation.

@@ -71,6 +71,15 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
         read_by(self.tier).map(convert).collect()
     }
 
+    /// The state of the step before the first superstep.
+    fn state<U: Value>(
+        &self,
+        values: Vec<Array<U>>,
+        shards: &[Shard],
+    ) -> Result<StepState<U>, MemoryError> {
+        StepState::new(self.memory, values, shards.to_vec(), self.simd, self.team)
+    }
+
     /// Room for the values of each orientation.
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
         let room = |tier| self.memory.filled(U::default(), self.encoding.tier_len(tier) as usize);
@@ -166,11 +175,11 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         let stage = if precision == T::PRECISION {
             let mut values = ground.room()?;
             fill(&mut values, T::from_f64(0.5), &shards, ground.team);
-            Stage::Fine(StepState::new(ground.memory, values, shards.clone(), ground.team)?)
+            Stage::Fine(ground.state(values, &shards)?)
         } else {
             let mut values = ground.room()?;
             fill(&mut values, 0.5_f32, &shards, ground.team);
-            let state = StepState::new(ground.memory, values, shards.clone(), ground.team)?;
+            let state = ground.state(values, &shards)?;
             Stage::Rough(state, ground.rough_finals()?)
         };
         let cut = Cut::new(ground.encoding, shards);
@@ -189,15 +198,14 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     ) -> Result<Self, SolveError> {
         let Ground { memory, team, .. } = ground;
         let cut = Cut::new(ground.encoding, shards);
-        let shards = || cut.shards.clone();
         let stage = if place.precision != T::PRECISION {
-            let state = StepState::new(memory, ground.room()?, shards(), team)?;
+            let state = ground.state(ground.room()?, &cut.shards)?;
             Stage::Rough(state, ground.rough_finals()?)
         } else if place.distances {
             let distances = Distances::new(memory, ground.encoding, ground.tier, &cut, team)?;
             Stage::Proof(ground.room()?, distances)
         } else {
-            Stage::Fine(StepState::new(memory, ground.room()?, shards(), team)?)
+            Stage::Fine(ground.state(ground.room()?, &cut.shards)?)
         };
         let mut work = Self { ground, cut, stage, values_are_saved: true };
         load(work.parts(place.row, place.distances))?;
@@ -222,7 +230,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
         let Self { ground, cut, stage, values_are_saved } = self;
         let Ground { encoding, memory, tier, simd, team, .. } = *ground;
-        let new_state = |values| StepState::new(memory, values, cut.shards.clone(), team);
+        let new_state = |values| ground.state(values, &cut.shards);
         *values_are_saved &= matches!(order, Order::Measure | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, finest } => {
@@ -233,10 +241,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 }
                 Outcome::Swept(match stage {
                     Stage::Rough(state, finals) => {
-                        state.superstep(&ground.rough_context(finals), (row, finest), simd, team)?
+                        state.superstep(&ground.rough_context(finals), (row, finest), team)?
                     }
                     Stage::Fine(state) => {
-                        state.superstep(&ground.context(), (row, finest), simd, team)?
+                        state.superstep(&ground.context(), (row, finest), team)?
                     }
                     Stage::Proof(..) | Stage::Between => unreachable!("a proof was ended"),
                 })
@@ -342,16 +350,22 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         journal: Option<&dyn Journal>,
     ) -> Result<Vec<Array<T>>, SolveError> {
         let kept = self.kept();
-        let mut values = match self.stage {
-            Stage::Fine(state) => state.into_values(),
-            Stage::Proof(values, _) => values,
-            Stage::Rough(..) | Stage::Between => unreachable!("the step is solved"),
-        };
+        let (tier, shards) = (self.ground.tier, self.cut.shards.clone());
+        let mut values = self.into_values().expect("the step is solved");
         if let Some(journal) = journal {
-            let mut parts = parts_of(Column::Values, &mut values, &self.cut.shards, T::data);
+            let mut parts = parts_of(Column::Values, &mut values, &shards, T::data);
             parts.retain(|part| !kept.contains(&part.column));
-            journal.save(self.ground.tier, &Found::Solved(statistics), parts, kept)?;
+            journal.save(tier, &Found::Solved(statistics), parts, kept)?;
         }
         Ok(values)
+    }
+
+    /// The values of each orientation, unless they are swept in `f32` although the result is not.
+    pub fn into_values(self) -> Option<Vec<Array<T>>> {
+        match self.stage {
+            Stage::Fine(state) => Some(state.into_values()),
+            Stage::Proof(values, _) => Some(values),
+            Stage::Rough(..) | Stage::Between => None,
+        }
     }
 }

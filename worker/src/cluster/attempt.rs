@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, JobTables, JournalError, Member as Working, Memory, Order, Outcome, Part,
+    Assignment, JobTables, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part,
     Place as Position, Settings, SolveError, plan, shards, take_part,
 };
 use ziggurat_rpc::{
@@ -27,7 +27,7 @@ use ziggurat_store::Epoch;
 use super::{
     Worker,
     halo::{AttemptName, Halo},
-    sources::{Place, Saved, Unread, bytes_of, width},
+    sources::{Place, Saved, Unread},
 };
 use crate::{job::lock, parts::key};
 
@@ -144,9 +144,12 @@ impl TakesPart {
     fn take_part(&mut self, assign: Assign) -> Result<(), Failure> {
         // A worker is at one step at a time; what went before may still be at its last order.
         let worker = self.worker.clone();
-        let _turn = lock(&worker.busy);
+        let (job, kept) = &mut *lock(&worker.busy);
         if self.stop.is_cancelled() {
             return Err(cancelled());
+        }
+        if *job != self.name.job {
+            (*job, *kept) = (self.name.job, Kept::default());
         }
         let known = worker.know(self.name.job, assign.spec.clone())?;
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
@@ -180,7 +183,7 @@ impl TakesPart {
         };
         let result = worker.pool.install(|| {
             let mut work = |member: &mut dyn Working| self.carry_out_orders(member, &halo, &saved);
-            take_part(&assignment, &saved, &mut work)
+            take_part(&assignment, &saved, kept, &mut work)
         });
         result.map_err(|error| self.failure(error))
     }
@@ -238,7 +241,7 @@ impl TakesPart {
         member: &mut dyn Working,
         halo: &Halo,
         saved: &Saved,
-    ) -> Result<(), SolveError> {
+    ) -> Result<Option<u32>, SolveError> {
         let halo_positions = member.halo_positions();
         let AttemptName { job, step, .. } = self.name;
         let labels = (job, (step.just_moved, step.to_move));
@@ -255,6 +258,8 @@ impl TakesPart {
         let cost = Cost { sent_bytes: fetched, ..Cost::default() };
         self.report(Answer::Prepared { halo_positions }, cost);
         let stop = self.stop.clone();
+        // If nothing comes after a save, it was that of the solution.
+        let mut solution = None;
         loop {
             let next = self.runtime.block_on(async {
                 tokio::select! {
@@ -262,14 +267,18 @@ impl TakesPart {
                     order = self.orders.recv() => order,
                 }
             });
-            let Some((number, task)) = next else { return Ok(()) };
+            let Some((number, task)) = next else { return Ok(solution) };
             self.at = number;
             let (started, waited) = (Instant::now(), halo.waited());
             let outcome = match &task {
-                Task::Order(order) => member.carry_out(order)?,
+                Task::Order(order) => {
+                    solution = None;
+                    member.carry_out(order)?
+                }
                 Task::Save { epoch, differences, distances } => {
                     self.save(*epoch, member.parts(*differences, *distances))?;
                     metrics.save.observe(started.elapsed().as_secs_f64());
+                    solution = Some(*epoch);
                     Outcome::Done
                 }
             };
@@ -302,15 +311,14 @@ impl TakesPart {
     }
 
     /// Writes parts down: on this disk, and in the checkpoint store if there is one.
-    fn save(&self, epoch: u32, mut parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+    fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
         let AttemptName { job, step, .. } = self.name;
         if let Some(store) = self.worker.checkpoints() {
-            for Part { column, shard, range, data } in &mut parts {
+            for Part { column, shard, range, data } in &parts {
                 let key = key(job, step, *column, *shard, *range).at(Epoch(epoch));
-                let width = width(data);
-                let numbers = Bytes::copy_from_slice(bytes_of(data));
+                let numbers = Bytes::copy_from_slice(data.bytes());
                 self.runtime
-                    .block_on(store.put(key, width, numbers))
+                    .block_on(store.put(key, data.width(), numbers))
                     .map_err(|error| not_saved(error.to_string()))?;
             }
         }

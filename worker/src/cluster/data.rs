@@ -126,7 +126,7 @@ impl DataService {
             if at.is_some_and(|at| at != barrier) {
                 return Err(wrong("a payload is cut short"));
             }
-            packed.extend(data);
+            packed.extend_from_slice(&data);
             at = (!last).then_some(barrier);
             if last && queue.send((barrier, std::mem::take(&mut packed))).await.is_err() {
                 return Err(Status::not_found("the attempt is over"));

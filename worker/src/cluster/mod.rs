@@ -34,6 +34,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_checkpoints::CheckpointStore;
 use ziggurat_encoding::Tier;
+use ziggurat_kernel::Kept;
 use ziggurat_rpc::{
     RpcError, Security, bind,
     convert::{Failure, FailureKind},
@@ -140,8 +141,8 @@ pub(crate) struct Worker {
     doors: Arc<Doors>,
     metrics: WorkerMetrics,
     health: Arc<Health>,
-    /// Held by whoever works on a step.
-    busy: Mutex<()>,
+    /// Held by whoever works on a step: a job, and what is still at hand of its solved steps.
+    busy: Mutex<(u64, Kept)>,
     /// The last job.
     known: Mutex<Option<(u64, Arc<KnownJob>)>>,
     /// Open once the coordinator has said which cluster this is.
@@ -292,6 +293,12 @@ impl Worker {
     /// A job has ended for good.
     fn forget(self: &Arc<Self>, job: u64) {
         self.metrics.forget_job(job);
+        // Whoever is at work on another job has given it up already.
+        if let Ok(mut kept) = self.busy.try_lock()
+            && kept.0 == job
+        {
+            *kept = Default::default();
+        }
         self.dispose(
             format!("job {job}"),
             move |shelf| shelf.retain(|other| other != job),

@@ -66,7 +66,9 @@ pub fn chosen(numbers: &[u8], width: usize, start: u64, places: &[Range<u64>]) -
     let first = places.partition_point(|place| place.end <= start);
     let among = places[first..].iter().take_while(|place| place.start < end);
     let byte = |place: u64| (place.clamp(start, end) - start) as usize * width;
-    among.flat_map(|place| &numbers[byte(place.start)..byte(place.end)]).copied().collect()
+    let mut chosen = Vec::with_capacity(numbers.len());
+    among.for_each(|p| chosen.extend_from_slice(&numbers[byte(p.start)..byte(p.end)]));
+    chosen
 }
 
 #[cfg(test)]

@@ -87,6 +87,10 @@ impl Sources for Saved {
             .try_for_each(|(part, places)| self.load_part(step, place, part, &places))
     }
 
+    fn solution(&self, step: Tier) -> u32 {
+        self.places.get(&step).map_or(0, |(place, _)| place.epoch)
+    }
+
     fn bound(&self, step: Tier) -> f64 {
         self.places.get(&step).map_or(0.0, |(_, bound)| *bound)
     }
@@ -140,7 +144,7 @@ impl Saved {
         if shelf.find((self.job, step), epoch, column, (shard, range)).is_none() {
             return Ok(Shelved::Missing);
         }
-        let part = Part { column, shard, range, data: again(data) };
+        let part = Part { column, shard, range, data: data.again() };
         match shelf.load(self.job, step, epoch, part) {
             Ok(()) => Ok(Shelved::Here),
             Err(error) if error.damaged().is_some() => {
@@ -158,7 +162,7 @@ impl Saved {
         places: &[Range<usize>],
     ) -> Result<(), JournalError> {
         let Wanted { step, epoch, column, shard, range } = wanted;
-        let (width, to) = (width(data), bytes_of(data));
+        let (width, to) = (data.width(), data.bytes_mut());
         let request = FetchRequest {
             protocol: PROTOCOL,
             job: self.job,
@@ -187,7 +191,7 @@ impl Saved {
     ) -> Result<(), JournalError> {
         let Wanted { step, epoch, column, shard, range } = wanted;
         let key = key(self.job, step, column, shard, range).at(Epoch(epoch));
-        let (width, to) = (width(data), bytes_of(data));
+        let (width, to) = (data.width(), data.bytes_mut());
         match self.runtime.block_on(store.get(key, width)) {
             Ok(numbers) if numbers.len() == to.len() => {
                 to.copy_from_slice(&numbers);
@@ -282,34 +286,4 @@ enum Shelved {
 fn unread(message: String, kind: Option<FailureKind>) -> JournalError {
     let is_damage = matches!(kind, Some(FailureKind::Damage { .. }));
     JournalError { is_damage, source: Box::new(Unread(Failure { message, kind })) }
-}
-
-/// The same room once more.
-fn again<'a>(data: &'a mut Data<'_>) -> Data<'a> {
-    match data {
-        Data::F32(values) => Data::F32(values),
-        Data::F64(values) => Data::F64(values),
-        Data::I8(values) => Data::I8(values),
-        Data::U16(values) => Data::U16(values),
-    }
-}
-
-/// The bytes of numbers.
-pub fn bytes_of<'a>(data: &'a mut Data<'_>) -> &'a mut [u8] {
-    match data {
-        Data::F32(values) => bytemuck::cast_slice_mut(values),
-        Data::F64(values) => bytemuck::cast_slice_mut(values),
-        Data::I8(values) => bytemuck::cast_slice_mut(values),
-        Data::U16(values) => bytemuck::cast_slice_mut(values),
-    }
-}
-
-/// How many bytes a number has.
-pub fn width(data: &Data<'_>) -> usize {
-    match data {
-        Data::F32(_) => 4,
-        Data::F64(_) => 8,
-        Data::I8(_) => 1,
-        Data::U16(_) => 2,
-    }
 }

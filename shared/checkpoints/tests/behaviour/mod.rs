@@ -16,7 +16,11 @@ pub fn key(column: u8, shard: u32, epoch: u32) -> EpochKey {
 
 /// Numbers of 8 bytes, others for every seed.
 pub fn numbers(seed: u64, count: u64) -> Bytes {
-    (0..count).flat_map(|i| (seed + i).wrapping_mul(0x9e37_79b9_7f4a_7c15).to_le_bytes()).collect()
+    let random = |i: u64| {
+        let mixed = (seed + i).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb)
+    };
+    (0..count).flat_map(|i| random(i).to_le_bytes()).collect()
 }
 
 /// Numbers come back, are kept once, and are never replaced by others.

@@ -12,7 +12,7 @@ use std::{
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Column, Course, Data, Exchange, ExchangeError, Goal, JobTables, JournalError,
+    Assignment, Column, Course, Exchange, ExchangeError, Goal, JobTables, JournalError, Kept,
     Member, Memory, Order, Outcome, Part, Place, Places, Settings, Sources, TierStatistics,
     first_of_step, plan, read_by, shards, take_part,
 };
@@ -24,10 +24,14 @@ pub type Saved = HashMap<(Column, u32, u8), Vec<u8>>;
 pub struct Solved {
     pub values: Saved,
     pub statistics: TierStatistics,
+    /// How many attempts there were: the number of the solution.
+    pub attempts: u32,
 }
 
 /// How a team works.
 pub struct Rules<'a> {
+    /// Never more members than so many.
+    pub most_members: usize,
     /// Members of a step, and for each of its shards which sweeps it, by step, attempt.
     pub owners: &'a dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>),
     /// After how many orders an attempt is ended and begun anew from what it saved last.
@@ -103,15 +107,9 @@ impl Sources for Shelf<'_> {
             (Some(saved), true) => saved,
             _ => &self.solved[&(step.just_moved, step.to_move)].values,
         };
-        for (Part { column, shard, range, data }, places) in parts {
+        for (Part { column, shard, range, mut data }, places) in parts {
             let bytes = &from[&(column, shard, range)];
-            let width = bytes.len() / data.count();
-            let to: &mut [u8] = match data {
-                Data::F32(values) => bytemuck::cast_slice_mut(values),
-                Data::F64(values) => bytemuck::cast_slice_mut(values),
-                Data::I8(values) => bytemuck::cast_slice_mut(values),
-                Data::U16(values) => bytemuck::cast_slice_mut(values),
-            };
+            let (width, to) = (data.width(), data.bytes_mut());
             // Nothing but what is needed.
             for place in places {
                 let place = place.start * width..place.end * width;
@@ -121,18 +119,13 @@ impl Sources for Shelf<'_> {
         Ok(())
     }
 
+    fn solution(&self, step: Tier) -> u32 {
+        self.solved[&(step.just_moved, step.to_move)].attempts
+    }
+
     fn bound(&self, step: Tier) -> f64 {
         let solved = &self.solved[&(step.just_moved, step.to_move)];
         solved.statistics.certificate.map_or(0.0, |certificate| certificate.bound)
-    }
-}
-
-fn bytes_of(data: Data<'_>) -> Vec<u8> {
-    match data {
-        Data::F32(values) => bytemuck::cast_slice(values).to_vec(),
-        Data::F64(values) => bytemuck::cast_slice(values).to_vec(),
-        Data::I8(values) => bytemuck::cast_slice(values).to_vec(),
-        Data::U16(values) => bytemuck::cast_slice(values).to_vec(),
     }
 }
 
@@ -145,8 +138,10 @@ pub fn solve(
 ) -> BTreeMap<(u8, u8), Solved> {
     let mut solved = BTreeMap::new();
     let tables = JobTables::new(encoding, settings);
+    let kept: Vec<Mutex<Kept>> = (0..rules.most_members).map(|_| Mutex::default()).collect();
     for step in plan(encoding, settings).steps {
-        let one = solve_step(encoding, settings, &tables, step.tier, rules, exchanged, &solved);
+        let one =
+            solve_step(encoding, settings, &tables, step.tier, (rules, &kept), exchanged, &solved);
         solved.insert((step.tier.just_moved, step.tier.to_move), one);
     }
     solved
@@ -157,7 +152,7 @@ fn solve_step(
     settings: &Settings,
     tables: &JobTables,
     tier: Tier,
-    rules: &Rules<'_>,
+    (rules, kept): (&Rules<'_>, &[Mutex<Kept>]),
     exchanged: &Exchanged,
     solved: &BTreeMap<(u8, u8), Solved>,
 ) -> Solved {
@@ -230,13 +225,14 @@ fn solve_step(
                         for (row, distances) in all {
                             for Part { column, shard, range, data } in member.parts(row, distances)
                             {
-                                saved.insert((column, shard, range), bytes_of(data));
+                                saved.insert((column, shard, range), data.bytes().to_vec());
                             }
                         }
                         report.send((Outcome::Done, Some(saved))).unwrap();
-                        Ok(())
+                        Ok(Some(attempt + 1))
                     };
-                    take_part(&assignment, &shelf, &mut work).unwrap();
+                    let mut kept = kept[me].lock().unwrap();
+                    take_part(&assignment, &shelf, &mut kept, &mut work).unwrap();
                 });
             }
             let mut made = 0;
@@ -254,7 +250,8 @@ fn solve_step(
             (course.order().is_none(), parts.flatten().collect::<Saved>())
         });
         if ended {
-            return Solved { values: parts, statistics: *course.statistics() };
+            let (statistics, attempts) = (*course.statistics(), attempt + 1);
+            return Solved { values: parts, statistics, attempts };
         }
         saved = Some((parts, course.clone()));
     }
