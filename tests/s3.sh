@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Runs the checkpoint store's tests in a bucket of a real S3 server, and a cluster that loses a worker and goes on with
-# what it saved there. The server is Garage, started here, on this host alone, and gone afterwards. Needs `garage` 2.3 or later: in GARAGE, in the PATH, or from
+# what it saved there. The server is Garage, started here, on this host alone, and gone afterwards. Needs `garage` 2.3
+# or later: in GARAGE, in the PATH, or from
 #   cargo install garage --root "$HOME/.cache/ziggurat/garage"
 set -euo pipefail
 

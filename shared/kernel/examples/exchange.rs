@@ -10,7 +10,6 @@ use team::{Exchanged, Rules, solve};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_kernel::{Precision, Settings, shards, waves};
-use zstd::{bulk::Compressor, zstd_safe::CParameter};
 
 fn main() {
     for game in std::env::args().skip(1) {
@@ -42,22 +41,15 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
         }
         (members, owners)
     };
-    let size = |payload: &[u8]| {
-        let mut compressor = Compressor::new(1).expect("there is such a level");
-        for parameter in [CParameter::MinMatch(7), CParameter::HashLog(12)] {
-            compressor.set_parameter(parameter).expect("there is such a parameter");
-        }
-        compressor.compress(payload).expect("it fits").len() + 20
-    };
-    let (most_members, owners, size) = (members, &owners, &size);
-    let rules = Rules { most_members, owners, orders_of_attempt: u32::MAX, size };
+    let rules = Rules { most_members: members, owners: &owners, orders_of_attempt: u32::MAX };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
     let Exchanged { bytes, for_proofs, halo, halo_of_proofs } = &exchanged;
     let [bytes, proofs, halo, halo_of_proofs] = [bytes, for_proofs, halo, halo_of_proofs]
         .map(|number| number.load(Ordering::Relaxed) as f64);
     println!(
-        "{game}: {:.3} bytes per halo position and superstep (proofs {:.3}, all others {:.3}), {:.3} interval sweeps per superstep",
+        "{game}: {:.3} bytes per halo position and superstep (proofs {:.3}, all others {:.3}), \
+         {:.3} interval sweeps per superstep",
         bytes / (halo + halo_of_proofs),
         proofs / halo_of_proofs,
         (bytes - proofs) / halo,

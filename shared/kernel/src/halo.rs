@@ -1,7 +1,8 @@
 //! The halo on the wire: what changed between two barriers, as bytes.
 //!
-//! A payload is a list of *strips* of at most [`STRIP`] numbers: first a byte for each, its *head*, then
-//! the data of one after the other. There are three kinds:
+//! A payload is sent in parts, each compressed by itself (a zstd frame), so that threads compress and unpack several at a time, and
+//! the first are on their way while others are made. A part is a list of *strips* of at most [`STRIP`] numbers: first a byte
+//! for each, its *head*, then the data of one after the other. There are three kinds:
 //!
 //! * What values changed by, in units ([`Piece::publish`](crate::accelerate::Piece::publish)): a byte each. A head of n is a
 //!   unit of 2^-n; 0 says that nothing changed, and nothing follows.
@@ -14,8 +15,14 @@
 //! the [predictor](Predictor), and above it how many zero bits all changes end in, which are not told; then follows
 //! what is left.
 
+use std::{cell::RefCell, io};
+
 use bytemuck::Pod;
 use thiserror::Error;
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    zstd_safe::CParameter,
+};
 
 use crate::{
     accelerate::{PIECE, change, exponent_of, unit},
@@ -32,12 +39,17 @@ const _: () = assert!(PIECE.is_multiple_of(STRIP));
 /// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
 const ZEROS_AT: u32 = 4;
 
-/// A payload is not as it should be.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
-#[error("the payload of a barrier does not fit what it is for")]
-pub struct WrongPayload;
+/// How zstd compresses parts: there is little to find in them but zeros, so it looks for long matches only.
+/// Higher levels and shorter matches take longer and make parts no smaller.
+const COMPRESSION_LEVEL: i32 = 1;
+const COMPRESSION: [CParameter; 2] = [CParameter::MinMatch(7), CParameter::HashLog(12)];
 
-/// What the strips of a payload have.
+/// A part of a payload is not as it should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("what came for a barrier does not fit what it is for")]
+pub struct WrongPart;
+
+/// What the strips of a part have.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
     /// What values changed by.
@@ -61,7 +73,7 @@ impl Content {
     }
 }
 
-/// The strips of a payload while it is made.
+/// The strips of a part while it is made.
 #[derive(Default)]
 pub struct Packed {
     heads: Vec<u8>,
@@ -69,14 +81,8 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Adds strips.
-    pub fn extend(&mut self, more: Self) {
-        self.heads.extend(more.heads);
-        self.data.extend(more.data);
-    }
-
-    /// The payload.
-    pub fn into_payload(self) -> Vec<u8> {
+    /// The part.
+    pub fn into_part(self) -> Vec<u8> {
         let Self { mut heads, data } = self;
         heads.extend(data);
         heads
@@ -144,12 +150,43 @@ fn zeros_of(numbers: &[i16]) -> u32 {
     numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(15)
 }
 
-/// The most bytes a payload of strips of these lengths has.
-pub fn largest_payload(lengths: &[usize]) -> usize {
-    lengths.iter().map(|len| 2 + 8 * len).sum()
+/// Compresses a part.
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn compressed(part: &[u8]) -> io::Result<Vec<u8>> {
+    thread_local! {
+        static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    }
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        let compressor = match compressor {
+            Some(compressor) => compressor,
+            None => compressor.insert(new_compressor()?),
+        };
+        compressor.compress(part)
+    })
 }
 
-/// A strip of a payload.
+fn new_compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
+    COMPRESSION.into_iter().try_for_each(|one| compressor.set_parameter(one))?;
+    Ok(compressor)
+}
+
+/// A part of strips of these lengths that was compressed.
+///
+/// # Errors
+/// If there can be no such part.
+pub fn decompressed(part: &[u8], lengths: &[usize]) -> Result<Vec<u8>, WrongPart> {
+    thread_local! {
+        static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::default();
+    }
+    let most_bytes = lengths.iter().map(|len| 2 + 8 * len).sum();
+    let part = DECOMPRESSOR.with_borrow_mut(|all| all.decompress(part, most_bytes));
+    part.map_err(|_| WrongPart)
+}
+
+/// A strip of a part.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStrip<'a> {
     head: u8,
@@ -161,30 +198,30 @@ pub struct PackedStrip<'a> {
     len: usize,
 }
 
-/// The strips of a payload, if their lengths are these.
+/// The strips of a part, if their lengths are these.
 ///
 /// # Errors
-/// If the payload is longer or shorter, or has impossible heads.
+/// If the part is longer or shorter, or has impossible heads.
 pub fn strips<'a>(
-    payload: &'a [u8],
+    part: &'a [u8],
     lengths: &[usize],
     content: Content,
-) -> Result<Vec<PackedStrip<'a>>, WrongPayload> {
-    let (heads, mut data) = payload.split_at_checked(lengths.len()).ok_or(WrongPayload)?;
+) -> Result<Vec<PackedStrip<'a>>, WrongPart> {
+    let (heads, mut data) = part.split_at_checked(lengths.len()).ok_or(WrongPart)?;
     let strips = heads.iter().zip(lengths).map(|(&head, &len)| {
-        let bytes = content.bytes(head, len).ok_or(WrongPayload)?;
-        let mut own = data.split_off(..bytes).ok_or(WrongPayload)?;
+        let bytes = content.bytes(head, len).ok_or(WrongPart)?;
+        let mut own = data.split_off(..bytes).ok_or(WrongPart)?;
         let (mut predictor, mut zeros) = (None, 0);
         if head > 0 && !matches!(content, Content::Values(_)) {
-            let code = own.split_off_first().ok_or(WrongPayload)?;
+            let code = own.split_off_first().ok_or(WrongPart)?;
             zeros = code >> ZEROS_AT;
             let code = code & ((1 << ZEROS_AT) - 1);
-            predictor = Some(Predictor::with_code(code).ok_or(WrongPayload)?);
+            predictor = Some(Predictor::with_code(code).ok_or(WrongPart)?);
         }
         Ok(PackedStrip { head, predictor, zeros, data: own, len })
     });
     let strips = strips.collect::<Result<_, _>>()?;
-    if data.is_empty() { Ok(strips) } else { Err(WrongPayload) }
+    if data.is_empty() { Ok(strips) } else { Err(WrongPart) }
 }
 
 impl PackedStrip<'_> {
@@ -258,8 +295,8 @@ mod tests {
             let unit = (-exponent as f32).exp2();
             let mut packed = Packed::default();
             packed.push_changes(&changes, unit);
-            let payload = packed.into_payload();
-            let strips = strips(&payload, &[changes.len()], Content::Changes).unwrap();
+            let part = packed.into_part();
+            let strips = strips(&part, &[changes.len()], Content::Changes).unwrap();
             let mut read = vec![1; changes.len()];
             let mut values = vec![0.5; changes.len()];
             strips[0].change_values(&mut values, &mut read, Simd::best());
@@ -277,8 +314,8 @@ mod tests {
             let new = [column(2), column(3)];
             let mut packed = Packed::default();
             packed.push_distances([&new[0], &new[1]], [&lower, &upper]);
-            let payload = packed.into_payload();
-            let strips = strips(&payload, &[ends.len(); 2], Content::Distances).unwrap();
+            let part = packed.into_part();
+            let strips = strips(&part, &[ends.len(); 2], Content::Distances).unwrap();
             strips[0].change_distances(&strips[1], [&mut lower, &mut upper]);
             prop_assert_eq!([lower, upper], new);
         }
@@ -287,20 +324,20 @@ mod tests {
         fn values_come_back(values in prop::collection::vec(any::<f64>(), 1..STRIP)) {
             let mut packed = Packed::default();
             packed.push_values(&values);
-            let payload = packed.into_payload();
+            let part = packed.into_part();
             let mut read = vec![0.0; values.len()];
-            strips(&payload, &[values.len()], Content::Values(8)).unwrap()[0].read_values(&mut read);
+            strips(&part, &[values.len()], Content::Values(8)).unwrap()[0].read_values(&mut read);
             let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
             prop_assert_eq!(bits(&read), bits(&values));
         }
 
         #[test]
-        fn no_payload_makes_anything_panic(
-            payload in prop::collection::vec(any::<u8>(), 0..200),
+        fn no_part_makes_anything_panic(
+            part in prop::collection::vec(any::<u8>(), 0..200),
             lengths in prop::collection::vec(0..20_usize, 0..8),
         ) {
             for content in [Content::Changes, Content::Distances, Content::Values(4)] {
-                let Ok(strips) = strips(&payload, &lengths, content) else { continue };
+                let Ok(strips) = strips(&part, &lengths, content) else { continue };
                 for (strip, &len) in strips.iter().zip(&lengths) {
                     match content {
                         Content::Changes => {
@@ -317,10 +354,19 @@ mod tests {
     }
 
     #[test]
+    fn parts_come_back() {
+        let part: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(i) >> 11) as u8).collect();
+        let compressed = compressed(&part).unwrap();
+        assert_eq!(decompressed(&compressed, &[20_000]).unwrap(), part);
+        assert_eq!(decompressed(&compressed, &[10_000]), Err(WrongPart));
+        assert_eq!(decompressed(&compressed[1..], &[20_000]), Err(WrongPart));
+    }
+
+    #[test]
     fn strips_without_a_change_take_a_byte() {
         let mut packed = Packed::default();
         packed.push_changes(&[0; 100], 0.5);
         packed.push_distances([&[7; 100]; 2], [&[7; 100]; 2]);
-        assert_eq!(packed.into_payload(), [0; 3]);
+        assert_eq!(packed.into_part(), [0; 3]);
     }
 }

@@ -51,5 +51,5 @@ pub use solve::{
     TierStatistics, TierValues, plan, shards, solve, time_supersteps,
 };
 pub use step::{both, first_of_step, read_by, waves};
-pub use team::{Exchange, ExchangeError};
+pub use team::{Exchange, ExchangeError, PART_BYTES, Part as HaloPart};
 pub use work::{JobTables, Place};

@@ -17,7 +17,7 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
     context::{Context, Tables},
-    halo::{Content, Packed, PackedStrip, STRIP, largest_payload, strips},
+    halo::{Content, Packed, PackedStrip, STRIP, WrongPart, compressed, decompressed, strips},
     reads::{Places, Reads, tidy},
     step::{ShardRange, in_order},
 };
@@ -32,25 +32,38 @@ pub struct ExchangeError {
     pub message: String,
 }
 
-/// Carries payloads between members.
+/// Carries payloads between members, in parts.
 pub trait Exchange: Send + Sync {
-    /// Sends a payload, or sees to it that it will be sent.
+    /// Sends the next part of a payload, or sees to it that it will be sent. It has at most [`PART_BYTES`].
     ///
     /// # Errors
     /// If the member cannot be reached.
-    fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError>;
+    fn send(&self, member: usize, barrier: u32, part: Part) -> Result<(), ExchangeError>;
 
-    /// Waits for a payload, of at most so many bytes.
+    /// Waits for a payload, and returns its parts in order.
     ///
     /// # Errors
     /// If the member cannot be reached, or the attempt is over.
-    fn receive(
-        &self,
-        member: usize,
-        barrier: u32,
-        most_bytes: usize,
-    ) -> Result<Vec<u8>, ExchangeError>;
+    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<Vec<u8>>, ExchangeError>;
 }
+
+/// A part of a payload.
+#[derive(Debug)]
+pub struct Part {
+    /// What it says, compressed.
+    pub bytes: Vec<u8>,
+    /// Whether it is the last of its payload.
+    pub is_last: bool,
+}
+
+/// The most values a part tells of.
+const PART: usize = 48 * STRIP;
+
+/// The most bytes a part has.
+pub const PART_BYTES: usize = 1 << 20;
+
+// What zstd cannot compress becomes a little longer.
+const _: () = assert!(PART * 8 * 65 / 64 < PART_BYTES);
 
 /// A part of a shard that another member reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -233,29 +246,34 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
         pack: impl Fn(&Strip, &mut Packed) + Sync,
     ) -> Result<(), ExchangeError> {
         for (member, strips) in self.given().iter().enumerate() {
-            if strips.is_empty() {
-                continue;
-            }
-            let packed = strips.par_chunks(16).map(|strips| {
+            let parts = parts(strips);
+            let part_of = |strips: &&[&Strip]| {
                 let mut packed = Packed::default();
                 strips.iter().for_each(|strip| pack(strip, &mut packed));
-                packed
-            });
-            let mut all = Packed::default();
-            packed.collect::<Vec<_>>().into_iter().for_each(|packed| all.extend(packed));
+                compressed(&packed.into_part())
+                    .map_err(|error| ExchangeError { member, message: error.to_string() })
+            };
+            let mut left = parts.len();
+            for parts in parts.chunks(rayon::current_num_threads()) {
+                let made: Vec<_> = parts.par_iter().map(part_of).collect::<Result<_, _>>()?;
+                for bytes in made {
+                    left -= 1;
+                    let part = Part { bytes, is_last: left == 0 };
+                    self.team.exchange.send(member, self.number, part)?;
+                }
+            }
             let positions = strips.iter().map(|strip| strip.values.len() as u64).sum();
             self.team.told.fetch_add(positions, Ordering::Relaxed);
-            self.team.exchange.send(member, self.number, all.into_payload())?;
         }
         Ok(())
     }
 
-    /// Hears from the others what they give, a member at a time: their strips, and for each of them
-    /// as many `parts` as they packed for it.
+    /// Hears from the others what they give, some strips at a time, and for each of them as many
+    /// `packs` as they packed for it.
     pub(crate) fn take(
         &self,
         content: Content,
-        parts: usize,
+        packs: usize,
         mut each: impl FnMut(&[&Strip], &[PackedStrip<'_>]),
     ) -> Result<(), ExchangeError> {
         for (member, takes) in self.team.share.takes.iter().enumerate() {
@@ -263,16 +281,51 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
             if takes.is_empty() {
                 continue;
             }
-            let lengths = takes.iter().flat_map(|strip| repeat_n(strip.values.len(), parts));
-            let lengths: Vec<usize> = lengths.collect();
-            let most_bytes = largest_payload(&lengths);
-            let payload = self.team.exchange.receive(member, self.number, most_bytes)?;
-            let packed = strips(&payload, &lengths, content)
-                .map_err(|error| ExchangeError { member, message: error.to_string() })?;
-            each(&takes, &packed);
+            let wrong = |error: WrongPart| ExchangeError { member, message: error.to_string() };
+            let lengths_of = |strips: &[&Strip]| -> Vec<usize> {
+                strips.iter().flat_map(|strip| repeat_n(strip.values.len(), packs)).collect()
+            };
+            let came = self.team.exchange.receive(member, self.number)?;
+            let parts = parts(&takes);
+            if came.len() != parts.len() {
+                return Err(wrong(WrongPart));
+            }
+            let mut rest = &takes[..];
+            let at_a_time = rayon::current_num_threads();
+            for (parts, came) in parts.chunks(at_a_time).zip(came.chunks(at_a_time)) {
+                let lengths: Vec<_> = parts.par_iter().map(|strips| lengths_of(strips)).collect();
+                let came: Vec<_> = came
+                    .par_iter()
+                    .zip(&lengths)
+                    .map(|(part, lengths)| decompressed(part, lengths))
+                    .collect::<Result<_, _>>()
+                    .map_err(wrong)?;
+                let packed =
+                    came.iter().zip(&lengths).map(|(part, lengths)| strips(part, lengths, content));
+                let packed: Vec<_> = packed.collect::<Result<_, _>>().map_err(wrong)?;
+                let count = parts.iter().map(|strips| strips.len()).sum();
+                each(&rest[..count], &packed.concat());
+                rest = &rest[count..];
+            }
         }
         Ok(())
     }
+}
+
+/// Strips by the parts that tell of them.
+fn parts<'a, 's>(mut strips: &'a [&'s Strip]) -> Vec<&'a [&'s Strip]> {
+    let mut parts = Vec::new();
+    while !strips.is_empty() {
+        let mut values = 0;
+        let fits = |strip: &&&Strip| {
+            values += strip.values.len();
+            values <= PART
+        };
+        let (part, rest) = strips.split_at(strips.iter().take_while(fits).count());
+        parts.push(part);
+        strips = rest;
+    }
+    parts
 }
 
 /// The places of strips, which are in order, in values by orientation.

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The version of the protocol. Peers of another are refused.
-pub const PROTOCOL: u32 = 3;
+pub const PROTOCOL: u32 = 4;
 
 /// The largest message, either way.
 pub const MESSAGE_BYTES: usize = 4 << 20;

@@ -113,23 +113,27 @@ impl DataService {
         let name = AttemptName { job: open.job, step, attempt: open.attempt };
         let queue = self.0.doors.enter(name, open.member, PATIENCE).await?;
         let received = self.0.metrics.received.of(name.job);
-        let (mut packed, mut at) = (Vec::new(), None);
+        let (mut parts, mut bytes, mut at) = (Vec::new(), 0, None);
         while let Some(message) = messages.message().await.map_err(note)? {
             received.inc_by(message.encoded_len() as u64 + OVERHEAD_BYTES);
             let Some(Content::Payload(payload)) = message.message else {
                 return Err(wrong("a message is no payload"));
             };
             let HaloPayload { barrier, data, last } = payload;
-            if data.len() > CHUNK_BYTES || packed.len() + data.len() > MOST_PAYLOAD_BYTES {
+            bytes += data.len() + size_of::<Vec<u8>>();
+            if data.len() > CHUNK_BYTES || bytes > MOST_PAYLOAD_BYTES {
                 return Err(wrong("a payload is too large"));
             }
             if at.is_some_and(|at| at != barrier) {
                 return Err(wrong("a payload is cut short"));
             }
-            packed.extend_from_slice(&data);
+            parts.push(data.to_vec());
             at = (!last).then_some(barrier);
-            if last && queue.send((barrier, std::mem::take(&mut packed))).await.is_err() {
-                return Err(Status::not_found("the attempt is over"));
+            if last {
+                bytes = 0;
+                let payload = (barrier, std::mem::take(&mut parts));
+                let over = |_| Status::not_found("the attempt is over");
+                queue.send(payload).await.map_err(over)?;
             }
         }
         Ok(())

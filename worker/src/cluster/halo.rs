@@ -1,12 +1,11 @@
 //! The halo of an attempt on its way between members.
 //!
-//! What a member sends to another goes through a bounded queue to a task that compresses it and writes
-//! it to a stream; what others send is put into bounded queues by the [Data service](super::data). A full queue
-//! holds its sender up.
+//! What a member sends to another goes, part by part, through a bounded queue to a task that writes it to a
+//! stream; what others send is put into bounded queues by the [Data service](super::data), a payload at a time. A full
+//! queue holds its sender up.
 
 use std::{
     collections::HashMap,
-    io,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -14,17 +13,19 @@ use std::{
     time::{Duration, Instant},
 };
 
-use bytes::Bytes;
 use prost::Message;
 use tokio::{
     runtime::Handle,
-    sync::{Notify, mpsc},
+    sync::{
+        Notify,
+        mpsc::{self, error::TrySendError},
+    },
 };
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Exchange, ExchangeError};
+use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, PART_BYTES};
 use ziggurat_rpc::{
     PROTOCOL, Security, connect,
     convert::Member,
@@ -32,20 +33,16 @@ use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{HaloMessage, HaloOpen, HaloPayload, halo_message::Message as Content},
 };
-use zstd::{
-    bulk::{Compressor, Decompressor},
-    zstd_safe::CParameter,
-};
 
 use crate::job::lock;
 
-/// How many payloads may wait to be sent to a member, or to be applied of what it sent.
-const QUEUE: usize = 2;
+/// How many parts may wait to be sent to a member.
+const OUTGOING: usize = 16;
 
-/// How zstd compresses payloads: there is little to find in them but zeros, so it looks for long matches only.
-/// Higher levels and shorter matches take longer and make payloads no smaller.
-const COMPRESSION_LEVEL: i32 = 1;
-const COMPRESSION: [CParameter; 2] = [CParameter::MinMatch(7), CParameter::HashLog(12)];
+/// How many payloads of a member may wait to be applied.
+const INCOMING: usize = 2;
+
+const _: () = assert!(PART_BYTES <= CHUNK_BYTES);
 
 /// How long a connection to a member may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -53,8 +50,8 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a message takes on the wire beside itself: the headers of gRPC and of an HTTP/2 frame.
 pub const OVERHEAD_BYTES: u64 = 5 + 9;
 
-/// A payload as it came: of a barrier, compressed.
-pub type Packed = (u32, Vec<u8>);
+/// A payload as it came: of a barrier, its parts.
+pub type Payload = (u32, Vec<Vec<u8>>);
 
 /// An attempt at a step of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -77,12 +74,12 @@ pub struct Doors {
 struct Door {
     attempt: u32,
     /// By member; gone once a stream has come.
-    queues: Vec<Option<mpsc::Sender<Packed>>>,
+    queues: Vec<Option<mpsc::Sender<Payload>>>,
 }
 
 impl Doors {
     /// Lets the payloads of an attempt in; those of earlier ones no more.
-    fn open(&self, name: AttemptName, queues: Vec<Option<mpsc::Sender<Packed>>>) {
+    fn open(&self, name: AttemptName, queues: Vec<Option<mpsc::Sender<Payload>>>) {
         let AttemptName { job, step, attempt } = name;
         lock(&self.open).insert((job, step), Door { attempt, queues });
         self.changed.notify_waiters();
@@ -106,7 +103,7 @@ impl Doors {
         name: AttemptName,
         member: u32,
         patience: Duration,
-    ) -> Result<mpsc::Sender<Packed>, Status> {
+    ) -> Result<mpsc::Sender<Payload>, Status> {
         let deadline = tokio::time::Instant::now() + patience;
         loop {
             let changed = self.changed.notified();
@@ -133,16 +130,10 @@ pub struct Halo {
     doors: Arc<Doors>,
     runtime: Handle,
     /// By member: to the task that sends, and what came.
-    outgoing: Vec<mpsc::Sender<(u32, Vec<u8>)>>,
-    incoming: Vec<Mutex<Incoming>>,
+    outgoing: Vec<mpsc::Sender<(u32, HaloPart)>>,
+    incoming: Vec<Mutex<mpsc::Receiver<Payload>>>,
     shared: Arc<Shared>,
     waited_nanos: AtomicU64,
-}
-
-/// What came from a member.
-struct Incoming {
-    queue: mpsc::Receiver<Packed>,
-    decompressor: Decompressor<'static>,
 }
 
 struct Shared {
@@ -174,11 +165,10 @@ impl Halo {
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
         let (mut outgoing, mut incoming, mut queues) = (Vec::new(), Vec::new(), Vec::new());
         for (member, Member { address, .. }) in members.iter().enumerate() {
-            let (queue, came) = mpsc::channel(QUEUE);
-            let decompressor = Decompressor::default();
-            incoming.push(Mutex::new(Incoming { queue: came, decompressor }));
+            let (queue, came) = mpsc::channel(INCOMING);
+            incoming.push(Mutex::new(came));
             queues.push((member != me).then_some(queue));
-            let (send, payloads) = mpsc::channel(QUEUE);
+            let (send, parts) = mpsc::channel(OUTGOING);
             outgoing.push(send);
             let way = Way {
                 name,
@@ -188,7 +178,7 @@ impl Halo {
                 security: security.clone(),
                 shared: shared.clone(),
             };
-            runtime.spawn(way.send_all(payloads));
+            runtime.spawn(way.send_all(parts));
         }
         doors.open(name, queues);
         let (doors, waited_nanos) = (doors.clone(), AtomicU64::new(0));
@@ -238,33 +228,25 @@ impl Drop for Halo {
 }
 
 impl Exchange for Halo {
-    fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError> {
-        let sent = async { self.outgoing[member].send((barrier, payload)).await.ok() };
-        self.wait(member, sent)
-    }
-
-    fn receive(
-        &self,
-        member: usize,
-        barrier: u32,
-        most_bytes: usize,
-    ) -> Result<Vec<u8>, ExchangeError> {
-        let Incoming { queue, decompressor } = &mut *lock(&self.incoming[member]);
-        let (number, packed) = self.wait(member, queue.recv())?;
-        let wrong = |message: String| ExchangeError { member, message };
-        if number != barrier {
-            return Err(wrong(format!("barrier {number} came in place of {barrier}")));
+    fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+        let part = (barrier, part);
+        match self.outgoing[member].try_send(part) {
+            Ok(()) => Ok(()),
+            Err(TrySendError::Closed(_)) => Err(self.failure(member)),
+            Err(TrySendError::Full(part)) => {
+                self.wait(member, async { self.outgoing[member].send(part).await.ok() })
+            }
         }
-        decompressor
-            .decompress(&packed, most_bytes)
-            .map_err(|error| wrong(format!("what came cannot be unpacked: {error}")))
     }
-}
 
-fn compressor() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
-    COMPRESSION.into_iter().try_for_each(|one| compressor.set_parameter(one))?;
-    Ok(compressor)
+    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<Vec<u8>>, ExchangeError> {
+        let (number, parts) = self.wait(member, lock(&self.incoming[member]).recv())?;
+        if number != barrier {
+            let message = format!("barrier {number} came in place of {barrier}");
+            return Err(ExchangeError { member, message });
+        }
+        Ok(parts)
+    }
 }
 
 /// The way to another member.
@@ -278,13 +260,13 @@ struct Way {
 }
 
 impl Way {
-    async fn send_all(self, mut payloads: mpsc::Receiver<(u32, Vec<u8>)>) {
+    async fn send_all(self, mut parts: mpsc::Receiver<(u32, HaloPart)>) {
         // A member of whom nobody reads anything is never connected to.
-        let Some(first) = payloads.recv().await else { return };
+        let Some(first) = parts.recv().await else { return };
         let stop = self.shared.stop.clone();
         let result = tokio::select! {
             () = stop.cancelled() => Ok(()),
-            result = self.stream(first, payloads) => result,
+            result = self.stream(first, parts) => result,
         };
         if let Err(message) = result {
             let message = format!("cannot reach {}: {message}", self.address);
@@ -294,8 +276,8 @@ impl Way {
 
     async fn stream(
         &self,
-        first: (u32, Vec<u8>),
-        mut payloads: mpsc::Receiver<(u32, Vec<u8>)>,
+        first: (u32, HaloPart),
+        mut parts: mpsc::Receiver<(u32, HaloPart)>,
     ) -> Result<(), String> {
         let connection = connect(&self.address, &self.security, CONNECT_TIMEOUT)
             .map_err(|error| error.to_string())?;
@@ -307,23 +289,11 @@ impl Way {
             HaloOpen { protocol: PROTOCOL, job, step: Some(step.into()), attempt, member: self.me };
         let feed = async move {
             self.send(&messages, Content::Open(open)).await?;
-            let mut compressor = compressor().ok()?;
             let mut next = Some(first);
-            while let Some((barrier, payload)) = next {
-                let pack = move || (compressor.compress(&payload), compressor);
-                let packed;
-                (packed, compressor) = tokio::task::spawn_blocking(pack).await.ok()?;
-                let mut rest = Bytes::from(packed.ok()?);
-                loop {
-                    let data = rest.split_to(rest.len().min(CHUNK_BYTES));
-                    let last = rest.is_empty();
-                    let payload = HaloPayload { barrier, data, last };
-                    self.send(&messages, Content::Payload(payload)).await?;
-                    if last {
-                        break;
-                    }
-                }
-                next = payloads.recv().await;
+            while let Some((barrier, HaloPart { bytes, is_last })) = next {
+                let payload = HaloPayload { barrier, data: bytes.into(), last: is_last };
+                self.send(&messages, Content::Payload(payload)).await?;
+                next = parts.recv().await;
             }
             Some(())
         };

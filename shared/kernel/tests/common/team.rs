@@ -12,9 +12,9 @@ use std::{
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Column, Course, Exchange, ExchangeError, Goal, JobTables, JournalError, Kept,
-    Member, Memory, Order, Outcome, Part, Place, Places, Settings, Sources, TierStatistics,
-    first_of_step, plan, read_by, shards, take_part,
+    Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JobTables, JournalError,
+    Kept, Member, Memory, Order, Outcome, PART_BYTES, Part, Place, Places, Settings, Sources,
+    TierStatistics, first_of_step, plan, read_by, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -36,8 +36,6 @@ pub struct Rules<'a> {
     pub owners: &'a dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>),
     /// After how many orders an attempt is ended and begun anew from what it saved last.
     pub orders_of_attempt: u32,
-    /// Compresses a payload, to count what goes over a wire.
-    pub size: &'a (dyn Fn(&[u8]) -> usize + Sync),
 }
 
 /// What a solve exchanged.
@@ -52,46 +50,48 @@ pub struct Exchanged {
     pub halo_of_proofs: AtomicU64,
 }
 
-/// A barrier's number and a payload.
-type Payload = (u32, Vec<u8>);
+/// What a message takes on a wire beside what it says.
+const OVERHEAD_BYTES: u64 = 20;
+
+/// A barrier's number and a part of a payload.
+type Sent = (u32, HaloPart);
 
 struct Channels<'a> {
     me: usize,
-    to: &'a [Vec<mpsc::Sender<Payload>>],
-    from: Vec<Mutex<mpsc::Receiver<Payload>>>,
+    to: &'a [Vec<mpsc::Sender<Sent>>],
+    from: Vec<Mutex<mpsc::Receiver<Sent>>>,
     exchanged: &'a Exchanged,
     /// Whether the member sends for a proof.
     proves: AtomicBool,
-    size: &'a (dyn Fn(&[u8]) -> usize + Sync),
 }
 
 impl Exchange for Channels<'_> {
-    fn send(&self, member: usize, barrier: u32, payload: Vec<u8>) -> Result<(), ExchangeError> {
-        let bytes = (self.size)(&payload) as u64;
+    fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+        assert!(part.bytes.len() <= PART_BYTES);
+        let bytes = part.bytes.len() as u64 + OVERHEAD_BYTES;
         self.exchanged.bytes.fetch_add(bytes, Ordering::Relaxed);
         if self.proves.load(Ordering::Relaxed) {
             self.exchanged.for_proofs.fetch_add(bytes, Ordering::Relaxed);
         }
         let message = "the member is gone".to_owned();
         self.to[member][self.me]
-            .send((barrier, payload))
+            .send((barrier, part))
             .map_err(|_| ExchangeError { member, message })
     }
 
-    fn receive(
-        &self,
-        member: usize,
-        barrier: u32,
-        most_bytes: usize,
-    ) -> Result<Vec<u8>, ExchangeError> {
-        let message = "the member is gone".to_owned();
-        let (number, payload) = self.from[member]
-            .lock()
-            .unwrap()
-            .recv()
-            .map_err(|_| ExchangeError { member, message })?;
-        assert!(number == barrier && payload.len() <= most_bytes);
-        Ok(payload)
+    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<Vec<u8>>, ExchangeError> {
+        let from = self.from[member].lock().unwrap();
+        let mut parts = Vec::new();
+        loop {
+            let message = "the member is gone".to_owned();
+            let came = from.recv().map_err(|_| ExchangeError { member, message })?;
+            let (number, HaloPart { bytes, is_last }) = came;
+            assert_eq!(number, barrier);
+            parts.push(bytes);
+            if is_last {
+                return Ok(parts);
+            }
+        }
     }
 }
 
@@ -179,7 +179,6 @@ fn solve_step(
         }
         let place = saved.as_ref().map(|(_, course)| Place::of(course));
         let before = saved.as_ref().map(|(saved, _)| saved);
-        let size = rules.size;
         let (ended, parts) = thread::scope(|scope| {
             let (to, owners) = (&to, &owners);
             let mut orders = Vec::new();
@@ -190,8 +189,8 @@ fn solve_step(
                 let report = report.clone();
                 scope.spawn(move || {
                     let from = from.into_iter().map(Mutex::new).collect();
-                    let channels =
-                        Channels { me, to, from, exchanged, proves: AtomicBool::new(false), size };
+                    let proves = AtomicBool::new(false);
+                    let channels = Channels { me, to, from, exchanged, proves };
                     let memory = Memory::anonymous();
                     let assignment = Assignment {
                         encoding,
