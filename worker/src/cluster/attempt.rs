@@ -144,12 +144,13 @@ impl TakesPart {
     fn take_part(&mut self, assign: Assign) -> Result<(), Failure> {
         // A worker is at one step at a time; what went before may still be at its last order.
         let worker = self.worker.clone();
-        let (job, kept) = &mut *lock(&worker.busy);
+        let (whose, kept) = &mut *lock(&worker.busy);
         if self.stop.is_cancelled() {
             return Err(cancelled());
         }
-        if *job != self.name.job {
-            (*job, *kept) = (self.name.job, Kept::default());
+        let job = (lock(&worker.cluster).clone(), self.name.job);
+        if *whose != job {
+            (*whose, *kept) = (job, Kept::default());
         }
         let known = worker.know(self.name.job, assign.spec.clone())?;
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;

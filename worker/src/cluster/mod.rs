@@ -141,8 +141,10 @@ pub(crate) struct Worker {
     doors: Arc<Doors>,
     metrics: WorkerMetrics,
     health: Arc<Health>,
-    /// Held by whoever works on a step: a job, and what is still at hand of its solved steps.
-    busy: Mutex<(u64, Kept)>,
+    /// Held by whoever works on a step: a cluster's job, and what is still at hand of its solved steps.
+    busy: Mutex<((String, u64), Kept)>,
+    /// The cluster, as its coordinator calls it.
+    cluster: Mutex<String>,
     /// The last job.
     known: Mutex<Option<(u64, Arc<KnownJob>)>>,
     /// Open once the coordinator has said which cluster this is.
@@ -192,6 +194,7 @@ pub async fn serve(
         metrics,
         health: health.clone(),
         busy: Mutex::default(),
+        cluster: Mutex::default(),
         known: Mutex::default(),
         checkpoints: Mutex::default(),
         options,
@@ -268,6 +271,7 @@ impl Worker {
 
     /// The coordinator has let the worker in.
     async fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
+        lock(&self.cluster).clone_from(&welcome.cluster);
         if let Some(url) = &self.options.checkpoints
             && self.checkpoints().is_none()
         {
@@ -295,7 +299,7 @@ impl Worker {
         self.metrics.forget_job(job);
         // Whoever is at work on another job has given it up already.
         if let Ok(mut kept) = self.busy.try_lock()
-            && kept.0 == job
+            && kept.0.1 == job
         {
             *kept = Default::default();
         }
