@@ -48,7 +48,15 @@ pub struct Solving<'a> {
 /// What is wrong with a directory that is none of a solve.
 pub fn holds_no_solve(dir: &Path) -> Failure {
     Failure::bad_input(format!("{} holds no solve", dir.display()))
-        .help("name the directory that was given to `solve --dir`")
+        .help("name the directory that was given to `solve --dir`, or solve there")
+}
+
+/// What is said of a directory in which something else was begun.
+pub fn holds_a_solve(dir: &Path) -> Failure {
+    let (program, dir) = (program_name(), dir.display());
+    Failure::bad_input(format!("{dir} holds a solve already")).help(format!(
+        "go on with it: {program} resume {dir}; look at it: {program} status {dir}; or choose another --dir"
+    ))
 }
 
 /// Solves, writes the table, and says what came of it.

@@ -6,7 +6,7 @@ use std::{
     io::{BufRead, BufReader},
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, Output, Stdio},
     thread,
     time::{Duration, Instant, SystemTime},
 };
@@ -31,7 +31,7 @@ fn expected(directory: &Path) -> Vec<u8> {
 
 /// The arguments that start a job or go on with it.
 fn arguments(directory: &Path) -> Vec<&'static str> {
-    if directory.join("job/store").exists() {
+    if directory.join("job/progress.json").exists() {
         vec!["resume", "job", "--json"]
     } else {
         let job = ["--dir", "job", "--out", "table.zgt"];
@@ -78,6 +78,33 @@ fn value_files(directory: &Path) -> Vec<PathBuf> {
     files.into_iter().rev().map(|(_, path)| path).collect()
 }
 
+/// Whether a solve got to its end before it was killed.
+fn ended_well(directory: &Path, output: &Output) -> bool {
+    if output.status.code().is_some_and(|code| code != 0) {
+        // The one before was killed when there was a job, but before it could say so.
+        assert!(stderr(output).contains("ziggurat resume job"), "{}", stderr(output));
+        succeed(directory, &["resume", "job", "--json"]);
+        return true;
+    }
+    output.status.success()
+}
+
+#[test]
+fn whoever_is_killed_while_beginning_can_begin_again() {
+    let mut random = Random::new();
+    let solve =
+        ["solve", "finkel", "--pieces", "2", "--json", "--dir", "job", "--out", "table.zgt"];
+    for _ in 0..20 {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let mut killed = ziggurat(path, &solve).stdout(Stdio::null()).spawn().unwrap();
+        thread::sleep(Duration::from_millis(random.below(40)));
+        killed.kill().unwrap();
+        killed.wait().unwrap();
+        assert!(ended_well(path, &run(path, &solve)));
+    }
+}
+
 #[test]
 fn fifty_kills_at_random_moments_change_nothing() {
     let directory = tempfile::tempdir().unwrap();
@@ -96,8 +123,7 @@ fn fifty_kills_at_random_moments_change_nothing() {
             kills += 1;
         }
         solve.kill().unwrap();
-        let status = solve.wait_with_output().unwrap();
-        if status.status.success() {
+        if ended_well(path, &solve.wait_with_output().unwrap()) {
             assert!(fs::read(path.join("table.zgt")).unwrap() == expected, "after {kills} kills");
             most_solved = 6;
             fs::remove_dir_all(path.join("job")).unwrap();

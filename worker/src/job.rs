@@ -60,6 +60,13 @@ pub struct Manifest {
     pub raw: bool,
 }
 
+/// What manifests of all formats have.
+#[derive(Deserialize)]
+struct AnyManifest {
+    format: u32,
+    program: String,
+}
+
 /// How a process works on a job.
 #[derive(Clone, Copy, Debug)]
 pub struct JobOptions {
@@ -116,11 +123,15 @@ pub enum JobError {
     /// The ruleset has too many positions.
     #[error(transparent)]
     Encoding(#[from] EncodingError),
-    /// There is a store, but nothing of a job in it.
-    #[error(
-        "{} holds no job: it was given up before it began; delete it and solve again", .dir.display()
-    )]
-    NoManifest {
+    /// There is no job, or what was given up before it was one.
+    #[error("{} holds no job; check the name, or start one there", .dir.display())]
+    Missing {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// There is a job already.
+    #[error("{} holds a job already; resume it, or choose another directory", .dir.display())]
+    Exists {
         /// The directory.
         dir: PathBuf,
     },
@@ -153,18 +164,16 @@ impl Manifest {
 }
 
 impl Job {
-    /// Whether there is a job in a directory, or what looks like it.
-    pub fn exists(dir: &Path) -> bool {
-        dir.join("store").exists()
-    }
-
     /// Starts a job in a directory, which is made if there is none.
     ///
     /// # Errors
     /// If there is a job already, or the directory cannot be written to.
     pub fn create(dir: &Path, manifest: Manifest, options: JobOptions) -> Result<Self, JobError> {
         fs::create_dir_all(dir).map_err(io_error(dir, "create"))?;
-        let store = Store::create(&dir.join("store"), &store_options())?;
+        let store = Store::open_or_create(&dir.join("store"), &store_options())?;
+        if store.get_state::<AnyManifest>(MANIFEST)?.is_some() {
+            return Err(JobError::Exists { dir: dir.to_owned() });
+        }
         let mut batch = StateBatch::new();
         put(&mut batch, MANIFEST, &manifest);
         store.put_state(batch)?;
@@ -177,16 +186,13 @@ impl Job {
     /// If there is none, another process has it open, another version made it, or it is damaged beyond
     /// what can be computed again.
     pub fn open(dir: &Path, options: JobOptions) -> Result<Self, JobError> {
-        let store = Store::open(&dir.join("store"), &store_options())?;
-        /// What all formats have.
-        #[derive(Deserialize)]
-        struct AnyManifest {
-            format: u32,
-            program: String,
-        }
         let dir_of = || dir.to_owned();
+        let store = match Store::open(&dir.join("store"), &store_options()) {
+            Err(StoreError::Missing { .. }) => return Err(JobError::Missing { dir: dir_of() }),
+            opened => opened?,
+        };
         let Some(AnyManifest { format, program }) = store.get_state(MANIFEST)? else {
-            return Err(JobError::NoManifest { dir: dir_of() });
+            return Err(JobError::Missing { dir: dir_of() });
         };
         if format != MANIFEST_FORMAT {
             return Err(JobError::OtherFormat { dir: dir_of(), found: format, program });

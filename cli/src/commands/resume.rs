@@ -5,7 +5,7 @@ use std::path::Path;
 use ziggurat_kernel::{Settings, Simd};
 use ziggurat_rpc::proto::JobRequest;
 use ziggurat_table::{Compression, Existing, ValueType};
-use ziggurat_worker::{Job, Manifest};
+use ziggurat_worker::{Job, JobError, Manifest};
 
 use super::solve::Checkpoints;
 use crate::{
@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
     threads: usize,
 
-    /// The vector instructions: portable, avx2 or avx512 [default: the best there are]. The result
+    /// The vector instructions: portable, avx2, avx512 or neon [default: the best there are]. The result
     /// does not depend on it
     #[arg(long, value_name = "NAME", value_parser = Simd::named)]
     simd: Option<Simd>,
@@ -102,8 +102,8 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
 }
 
 fn open(args: &Args, dir: &Path) -> Result<Job, Failure> {
-    if !Job::exists(dir) {
-        return Err(holds_no_solve(dir));
-    }
-    Ok(Job::open(dir, args.checkpoints.options())?)
+    Job::open(dir, args.checkpoints.options()).map_err(|error| match error {
+        JobError::Missing { .. } => holds_no_solve(dir),
+        error => error.into(),
+    })
 }

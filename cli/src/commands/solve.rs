@@ -6,13 +6,13 @@ use std::{
 };
 
 use ziggurat_encoding::Encoding;
-use ziggurat_worker::{Job, JobOptions, MANIFEST_FORMAT, Manifest};
+use ziggurat_worker::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, progress_of};
 
 use crate::{
     failure::{Exit, Failure},
     job::JobArgs,
-    program_name, resources,
-    solving::{Solving, solve_and_report},
+    resources,
+    solving::{Solving, holds_a_solve, solve_and_report},
     target::TargetArgs,
 };
 
@@ -64,14 +64,9 @@ impl Checkpoints {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    if let Some(dir) = args.dir.as_deref().filter(|dir| Job::exists(dir)) {
-        return Err(Failure::bad_input(format!("{} holds a solve already", dir.display())).help(
-            format!(
-                "go on with it: {} resume {}; look at it: {0} status {1}; or choose another --dir",
-                program_name(),
-                dir.display()
-            ),
-        ));
+    // Before anything that takes time; `create_job` asks the store itself.
+    if let Some(dir) = args.dir.as_deref().filter(|dir| !matches!(progress_of(dir), Ok(None))) {
+        return Err(holds_a_solve(dir));
     }
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
@@ -112,5 +107,8 @@ fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Resul
         value_type: args.job.value_type().to_string(),
         raw: args.job.compression() == ziggurat_table::Compression::Raw,
     };
-    Ok(Job::create(dir, manifest, args.checkpoints.options())?)
+    Job::create(dir, manifest, args.checkpoints.options()).map_err(|error| match error {
+        JobError::Exists { .. } => holds_a_solve(dir),
+        error => error.into(),
+    })
 }

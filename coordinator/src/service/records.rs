@@ -52,10 +52,7 @@ impl Saved {
             reads: Reads::Direct,
         };
         let path: PathBuf = dir.join("store");
-        let store = match Store::open(&path, &options) {
-            Err(StoreError::Missing { .. }) => Store::create(&path, &options)?,
-            opened => opened?,
-        };
+        let store = Store::open_or_create(&path, &options)?;
         let Some(index) = store.get_state::<Index>(INDEX)? else {
             let index = Index {
                 format: FORMAT,

@@ -60,7 +60,7 @@ pub(crate) fn open_values(
 /// Opens the database if it is whole; or says what is wrong with it.
 fn try_open(dir: &Path, settings: &Options) -> Result<Result<Values, String>, StoreError> {
     // RocksDB would take such a directory for a new database, and its files for rubbish.
-    if !dir.join("CURRENT").exists() && !ingestible(dir)?.is_empty() {
+    if !dir.join("CURRENT").exists() && !tables(dir)?.is_empty() {
         return Ok(Err(format!("{} is gone", dir.join("CURRENT").display())));
     }
     match Values::open(dir, settings.clone()) {
@@ -84,7 +84,7 @@ fn ingest_all(
     let new = Values::open(values, settings.clone())
         .map_err(StoreError::rocksdb(values, "make a new database in"))?;
     let mut staged = Vec::new();
-    for file in ingestible(damaged)? {
+    for file in tables(damaged)? {
         let link = staging.join(file.file_name().unwrap_or_default());
         fs::hard_link(&file, &link)
             .or_else(|_| fs::copy(&file, &link).map(drop))
@@ -123,8 +123,8 @@ fn ingest_readable(
     Ok(())
 }
 
-/// The files of values in a directory, oldest first.
-fn ingestible(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
+/// The tables of a database in a directory, oldest first.
+pub(crate) fn tables(dir: &Path) -> Result<Vec<PathBuf>, StoreError> {
     let entries = match fs::read_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         entries => entries,

@@ -8,7 +8,8 @@ use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
-    EpochKey, ShardEpoch, StoreError, ValueType, error::is_damage, failpoint::failpoint, settings,
+    EpochKey, ShardEpoch, StoreError, ValueType, error::is_damage, failpoint::failpoint,
+    recovery::tables, settings,
 };
 
 /// Version of the layout of a store.
@@ -82,8 +83,11 @@ impl State {
     pub(crate) fn open(root: &Path, owner: u64, create: bool) -> Result<Self, StoreError> {
         let dir = root.join("state");
         let current = dir.join("CURRENT").exists();
-        let rest = |dir: &Path| dir.read_dir().is_ok_and(|mut files| files.next().is_some());
-        if !current && (rest(&dir) || rest(&root.join("values"))) {
+        // A process that was killed while it made the database leaves files of RocksDB's, but neither a
+        // table, of which the first has the manifest, nor values.
+        let values = root.join("values");
+        let values = || values.read_dir().is_ok_and(|mut files| files.next().is_some());
+        if !current && (!tables(&dir)?.is_empty() || values()) {
             let what = format!("{} is gone", dir.join("CURRENT").display());
             return Err(StoreError::StateDamaged { dir: root.to_owned(), what });
         }

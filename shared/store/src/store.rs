@@ -66,6 +66,18 @@ impl Store {
         Self::start(dir, options, true)
     }
 
+    /// Opens the store in a directory, or makes one if there is none, or one that somebody was killed over
+    /// while making it.
+    ///
+    /// # Errors
+    /// Those of [`Store::open`] and [`Store::create`].
+    pub fn open_or_create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        match Self::open(dir, options) {
+            Err(StoreError::Missing { .. }) => Self::create(dir, options),
+            opened => opened,
+        }
+    }
+
     /// Opens the store in a directory. What was not committed is gone. What was damaged is repaired
     /// as far as it can be: see [`Store::recovery`] and [`Store::missing_epochs`].
     ///

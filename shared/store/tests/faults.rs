@@ -203,6 +203,23 @@ fn there_must_be_a_store_to_open_and_none_to_create_one() {
 }
 
 #[test]
+fn a_store_over_which_its_maker_was_killed_is_made() {
+    // What RocksDB writes before a database is one. Without CURRENT there is none.
+    let begun = ["LOCK", "LOG", "IDENTITY", "MANIFEST-000001", "000001.dbtmp"];
+    for count in 0..=begun.len() {
+        let dir = tempfile::tempdir().unwrap();
+        let state = dir.path().join("state");
+        fs::create_dir(&state).unwrap();
+        begun[..count].iter().for_each(|file| fs::write(state.join(file), "begun").unwrap());
+        let error = open(dir.path()).map(drop).unwrap_err();
+        assert!(matches!(error, StoreError::Missing { .. }), "{count}: {error}");
+        drop(Store::open_or_create(dir.path(), &options()).unwrap());
+        drop(open(dir.path()).unwrap());
+        drop(Store::open_or_create(dir.path(), &options()).unwrap());
+    }
+}
+
+#[test]
 fn anothers_store_is_refused() {
     let (dir, _) = closed();
     let error = Store::open(dir.path(), &StoreOptions { owner: 1, ..options() }).map(drop);

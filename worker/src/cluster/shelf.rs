@@ -57,10 +57,7 @@ impl Shelf {
             memory_budget_bytes: LEAST_MEMORY_BUDGET_BYTES,
             reads: Reads::Direct, // what is read back is read once
         };
-        let store = match dir.exists() {
-            true => Store::open(&dir, &options)?,
-            false => Store::create(&dir, &options)?,
-        };
+        let store = Store::open_or_create(&dir, &options)?;
         let identity = match store.get_state::<Identity>(IDENTITY)? {
             Some(Identity { format: FORMAT, worker }) => {
                 u64::from_str_radix(&worker, 16).map_err(|_| ServeError::Identity { dir })?
