@@ -154,7 +154,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let (value_type, compression) = (solving.value_type, solving.compression);
     let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
     let title = format!("{}, {}", encoding.ruleset().name(), pieces(encoding.ruleset()));
-    let mut progress = Progress::new(&needs.plan, title, settings.tolerance, solving.json);
+    let mut progress = Progress::new(&needs.plan, title, settings, solving.json);
     let scratch = job.map(Job::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
     let journal = job.map(|job| job as &dyn Journal);

@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use ziggurat_table::{Existing, remove_leftovers};
 
-use crate::{failure::Failure, resources::directory_of};
+use crate::{failure::Failure, program_name, resources::directory_of};
 
 /// What a user types for the solve or job that a command is about: a job of a cluster by its number, or
 /// something on disk.
@@ -78,8 +78,12 @@ impl TargetArgs {
                 .help("give the name of a file: --out FILE"));
         }
         if existing == Existing::Keep && file.symlink_metadata().is_ok() {
+            let look = match file.extension().is_some_and(|extension| extension == "zgt") {
+                true => format!("look at it ({} table info {}), ", program_name(), file.display()),
+                false => String::new(),
+            };
             return Err(Failure::bad_input(format!("{} exists already", file.display()))
-                .help("choose another name (--out FILE), or replace it (--force)"));
+                .help(format!("{look}choose another name (--out FILE), or replace it (--force)")));
         }
         for left in remove_leftovers(&file) {
             eprintln!("Removed {}, which a killed run had left.", left.display());

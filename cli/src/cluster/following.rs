@@ -35,13 +35,14 @@ impl Following {
         let fits = |known: &Forecast| known.states().len() == status.steps.len();
         let mut forecast = known.filter(fits).unwrap_or_else(|| {
             let steps = status.steps.iter().map(|step| (words::step_tier(step), step.positions));
-            let tolerance = job.spec.as_ref().map_or(0.0, |spec| spec.tolerance);
-            Forecast::of(steps.collect(), tolerance)
+            let spec = job.spec.clone().unwrap_or_default();
+            Forecast::new(steps.collect(), spec.tolerance, spec.certified)
         });
         for (step, now) in status.steps.iter().enumerate() {
             forecast.see(step, state(now));
         }
         forecast.swept(job.seconds, job.swept_positions);
+        forecast.time(job.seconds);
         self.forecast = Some(forecast);
         self.silence = None;
         self.status = Some(status);

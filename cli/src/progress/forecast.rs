@@ -4,12 +4,12 @@
 //! how far the players are apart, and changes slowly from level to level: about as many as the
 //! solved step that is most like it. Once the residual of a step under way is small, it falls by
 //! nearly the same factor in every superstep, so that `ln(tolerance / residual) / ln(factor)` are
-//! left.
+//! left. A proof takes the longer the more supersteps the step took.
 
 use std::collections::VecDeque;
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Event, Plan};
+use ziggurat_kernel::Event;
 
 /// Supersteps of a step before any is solved: what finkel needs on average.
 const TYPICAL_SUPERSTEPS: f64 = 60.0;
@@ -25,6 +25,11 @@ const FACTOR_SUPERSTEPS: u32 = 8;
 
 /// The speed is that of this many seconds past.
 const SPEED_WINDOW_SECONDS: f64 = 20.0;
+
+/// Interval sweeps of a proof for every superstep of the step, and the supersteps that take as long as one: what blitz and
+/// finkel need.
+const SWEEPS_PER_SUPERSTEP: f64 = 0.1;
+const SUPERSTEPS_PER_SWEEP: f64 = 3.0;
 
 /// The state of a step.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -56,27 +61,29 @@ pub enum StepState {
 pub struct Forecast {
     steps: Vec<(Tier, u64)>,
     tolerance: f64,
+    /// Whether steps are proven.
+    certified: bool,
     states: Vec<StepState>,
     /// Of each step, its supersteps so far, as far as they were seen, with their residuals.
     residuals: Vec<Vec<(u32, f64)>>,
     /// Seconds gone and positions swept, over all steps and supersteps, at some times past.
     swept: VecDeque<(f64, u64)>,
+    /// Seconds gone and work made, at some times past.
+    made: VecDeque<(f64, f64)>,
     latest: usize,
 }
 
 impl Forecast {
-    /// Nothing has happened yet. `tolerance` is the residual at which a step ends.
-    pub fn new(plan: &Plan, tolerance: f64) -> Self {
-        Self::of(plan.steps.iter().map(|step| (step.tier, step.positions)).collect(), tolerance)
-    }
-
-    /// [`Forecast::new`] for steps with their positions.
-    pub fn of(steps: Vec<(Tier, u64)>, tolerance: f64) -> Self {
+    /// Nothing has happened yet. Steps are given by their positions; one ends at a residual of `tolerance`, and is then
+    /// proven if it is to be `certified`.
+    pub fn new(steps: Vec<(Tier, u64)>, tolerance: f64, certified: bool) -> Self {
         Self {
             tolerance,
+            certified,
             states: vec![StepState::Waiting; steps.len()],
             residuals: vec![Vec::new(); steps.len()],
             swept: VecDeque::from([(0.0, 0)]),
+            made: VecDeque::new(),
             latest: 0,
             steps,
         }
@@ -96,9 +103,11 @@ impl Forecast {
             Event::StepResumed { step, supersteps } => {
                 self.states[step] = StepState::Active { superstep: supersteps, residual: 1.0 };
                 self.latest = step;
+                self.made.clear(); // that was not made now
             }
             Event::StepFound { step, supersteps } => {
                 self.states[step] = StepState::Done { supersteps };
+                self.made.clear();
             }
             Event::Certifying { step, sweep } => {
                 if let StepState::Active { superstep, .. } | StepState::Proving { superstep, .. } =
@@ -116,6 +125,7 @@ impl Forecast {
                 }
             }
         }
+        self.time(seconds);
     }
 
     /// Takes note of the state of a step. One that has gone back, as after a loss, is where it is.
@@ -133,10 +143,16 @@ impl Forecast {
     /// Takes note of how many positions were swept, over all steps and supersteps, in so many
     /// seconds.
     pub fn swept(&mut self, seconds: f64, positions: u64) {
-        self.swept.push_back((seconds, positions));
-        while self.swept.len() > 2 && self.swept[1].0 < seconds - SPEED_WINDOW_SECONDS {
-            self.swept.pop_front();
+        push(&mut self.swept, seconds, positions);
+    }
+
+    /// Takes note of when all that was told so far had been made.
+    pub fn time(&mut self, seconds: f64) {
+        let (made, _) = self.work();
+        if self.made.back().is_some_and(|&(_, before)| made < before) {
+            self.made.clear(); // something was lost
         }
+        push(&mut self.made, seconds, made);
     }
 
     /// The supersteps of a step that were seen, with their residuals.
@@ -174,11 +190,12 @@ impl Forecast {
     /// Seconds left at the speed of late; `None` before that can be told.
     pub fn seconds_left(&self) -> Option<f64> {
         let (made, needed) = self.work();
-        let speed = self.speed();
+        let (&(began, before), &(now, after)) = (self.made.front()?, self.made.back()?);
+        let speed = (after - before) / (now - began).max(1e-9);
         (made >= LEAST_FRACTION * needed && speed > 0.0).then(|| (needed - made) / speed)
     }
 
-    /// Position-sweeps made, and those needed in all.
+    /// Position-sweeps made, and those needed in all. What proofs take counts as so many supersteps.
     fn work(&self) -> (f64, f64) {
         let mut work = (0.0, 0.0);
         for (step, &(_, positions)) in self.steps.iter().enumerate() {
@@ -200,17 +217,26 @@ impl Forecast {
         }
     }
 
-    /// Supersteps made of a step, and those needed in all.
+    /// Supersteps made of a step, and those needed in all, with its proof.
     fn supersteps(&self, step: usize) -> (f64, f64) {
+        let proof = if self.certified { SWEEPS_PER_SUPERSTEP * SUPERSTEPS_PER_SWEEP } else { 0.0 };
+        let proven = |supersteps: f64| supersteps * (1.0 + proof);
         match self.states[step] {
-            StepState::Done { supersteps } | StepState::Proving { superstep: supersteps, .. } => {
-                (f64::from(supersteps), f64::from(supersteps))
+            StepState::Done { supersteps } => {
+                let made = proven(f64::from(supersteps));
+                (made, made)
             }
-            StepState::Waiting => (0.0, self.expected(step)),
+            StepState::Proving { superstep, sweep } => {
+                let sweeps = f64::from(sweep.saturating_sub(1));
+                let made = f64::from(superstep) + sweeps * SUPERSTEPS_PER_SWEEP;
+                let needed = proven(f64::from(superstep)).max(made + SUPERSTEPS_PER_SWEEP);
+                (made.min(needed), needed)
+            }
+            StepState::Waiting => (0.0, proven(self.expected(step))),
             StepState::Active { superstep, .. } => {
                 let made = f64::from(superstep);
                 let left = self.steadily(step).unwrap_or(self.expected(step) - made);
-                (made, made + left.max(1.0))
+                (made, proven(made + left.max(1.0)))
             }
         }
     }
@@ -242,6 +268,14 @@ impl Forecast {
     }
 }
 
+/// Adds what was so far at a time, and forgets what is long past.
+fn push<T>(past: &mut VecDeque<(f64, T)>, seconds: f64, so_far: T) {
+    past.push_back((seconds, so_far));
+    while past.len() > 2 && past[1].0 < seconds - SPEED_WINDOW_SECONDS {
+        past.pop_front();
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -249,23 +283,59 @@ mod tests {
     fn forecast(positions: &[u64]) -> Forecast {
         let tier = |i: usize| Tier::new(i as u8 + 1, i as u8 + 1);
         let steps = positions.iter().enumerate().map(|(i, &positions)| (tier(i), positions));
-        Forecast::of(steps.collect(), 1e-12)
+        Forecast::new(steps.collect(), 1e-12, false)
     }
 
     #[test]
     fn a_waiting_step_is_expected_to_need_what_a_solved_one_did() {
         let mut forecast = forecast(&[100, 300]);
+        forecast.time(0.0);
         forecast.states[0] = StepState::Done { supersteps: 40 };
         assert_eq!(forecast.fraction(), 0.25);
-        forecast.swept.push_back((10.0, 4000));
+        forecast.time(10.0);
         assert_eq!(forecast.seconds_left(), Some(30.0));
+    }
+
+    #[test]
+    fn a_proof_takes_its_time() {
+        let mut forecast = forecast(&[100]);
+        forecast.certified = true;
+        forecast.time(0.0);
+        forecast.see(0, StepState::Active { superstep: 30, residual: 1e-13 });
+        forecast.time(30.0);
+        for (sweep, seconds, left) in
+            [(1, 30.0, 9.0), (2, 33.0, 6.0), (3, 36.0, 3.0), (4, 39.0, 3.0)]
+        {
+            forecast.see(0, StepState::Proving { superstep: 30, sweep });
+            forecast.time(seconds);
+            let told = forecast.seconds_left().unwrap();
+            assert!((told - left).abs() < 1e-9, "{sweep}: {told}");
+        }
+        forecast.see(0, StepState::Done { supersteps: 30 });
+        assert_eq!(forecast.seconds_left(), Some(0.0));
+    }
+
+    #[test]
+    fn what_was_found_was_not_made_now() {
+        let mut forecast = forecast(&[300, 100]);
+        forecast.tell(&Event::StepFound { step: 0, supersteps: 40 }, 0.1);
+        for superstep in 1..=10 {
+            let event = Event::Superstep {
+                step: 1,
+                superstep,
+                residual: 0.1,
+                positions_swept: 100 * u64::from(superstep),
+            };
+            forecast.tell(&event, 0.1 + f64::from(superstep));
+        }
+        assert!((forecast.seconds_left().unwrap() - 30.0).abs() < 1e-9);
     }
 
     #[test]
     fn the_step_most_like_another_has_players_as_far_apart() {
         let tiers = [(1, 1), (2, 1), (2, 2), (3, 1), (3, 2), (3, 3)];
         let steps = tiers.map(|(more, fewer)| (Tier::new(more, fewer), 1)).to_vec();
-        let mut forecast = Forecast::of(steps, 1e-12);
+        let mut forecast = Forecast::new(steps, 1e-12, false);
         for (step, supersteps) in [51, 33, 21, 40].into_iter().enumerate() {
             forecast.states[step] = StepState::Done { supersteps };
         }

@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
-use ziggurat_kernel::{Event, Plan};
+use ziggurat_kernel::{Event, Plan, Settings};
 
 use super::{
     display::Display,
@@ -24,13 +24,14 @@ pub struct Progress<'p> {
 }
 
 impl<'p> Progress<'p> {
-    /// Progress of a solve called `title` that ends its steps at a residual of `tolerance`.
-    pub fn new(plan: &'p Plan, title: String, tolerance: f64, json: bool) -> Self {
+    /// Progress of a solve called `title`.
+    pub fn new(plan: &'p Plan, title: String, settings: &Settings, json: bool) -> Self {
         let display = (!json).then(|| Display::new("\n{msg}\n\n{bar:46} {percent:>3} %"));
         if let Some(Display::Bar(bar)) = &display {
             bar.enable_steady_tick(Duration::from_millis(500));
         }
-        let forecast = Forecast::new(plan, tolerance);
+        let steps = plan.steps.iter().map(|step| (step.tier, step.positions)).collect();
+        let forecast = Forecast::new(steps, settings.tolerance, settings.certified);
         Self { plan, title, forecast, started: Instant::now(), display }
     }
 

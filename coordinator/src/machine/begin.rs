@@ -112,7 +112,7 @@ impl Machine {
             let one = self.best_for(step, able);
             return (vec![one], vec![Run { count: plan.shards.len() as u32, owner: 0 }]);
         }
-        let mut runs = split(&plan.shards, &plan.waves, &self.speeds(able));
+        let mut runs = split(plan, &self.speeds(able));
         let has_shards = |place: usize| runs.iter().any(|run| run.owner as usize == place);
         let places: Vec<usize> = (0..able.len()).filter(|&place| has_shards(place)).collect();
         for run in &mut runs {

@@ -1,9 +1,9 @@
 //! What a job consists of, as far as the machine needs to know.
 
-use std::{collections::BTreeMap, ops::Range};
+use std::collections::BTreeMap;
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_kernel::{Course, Goal, Settings, plan, shards, waves};
+use ziggurat_kernel::{Course, Goal, Settings, interval_waves, plan, shards, waves};
 
 use super::record::StepSize;
 
@@ -23,8 +23,10 @@ pub struct JobPlan {
 pub struct StepPlan {
     /// The positions of each shard.
     pub shards: Vec<u64>,
-    /// The shards of each wave.
-    pub waves: Vec<Range<usize>>,
+    /// The shards of each wave of a superstep.
+    pub waves: Vec<Vec<usize>>,
+    /// The shards of each wave of an interval sweep.
+    pub interval_waves: Vec<Vec<usize>>,
     /// How many ranges the shards have together.
     pub ranges: u32,
 }
@@ -35,7 +37,7 @@ impl JobPlan {
         let mut steps = BTreeMap::new();
         let mut order = Vec::new();
         for step in plan(&encoding, &settings).steps {
-            let parts = StepPlan::new(&shards(&encoding, &settings, step.tier));
+            let parts = StepPlan::new(&encoding, &shards(&encoding, &settings, step.tier));
             let shards = parts.shards.len() as u32;
             order.push(StepSize { tier: step.tier, positions: step.positions, shards });
             steps.insert(step.tier, parts);
@@ -50,11 +52,12 @@ impl JobPlan {
 }
 
 impl StepPlan {
-    fn new(shards: &[Shard]) -> Self {
+    fn new(encoding: &Encoding, shards: &[Shard]) -> Self {
         let ranges = |shard: &Shard| 1 + u32::from(shard.ranges.1.is_some());
         Self {
             shards: shards.iter().map(Shard::len).collect(),
-            waves: waves(shards),
+            waves: waves(shards).into_iter().map(Iterator::collect).collect(),
+            interval_waves: interval_waves(encoding, shards),
             ranges: shards.iter().map(ranges).sum(),
         }
     }

@@ -393,7 +393,7 @@ pub struct Cut {
 impl Cut {
     /// The order of shards.
     pub fn new(encoding: &Encoding, shards: Vec<Shard>) -> Self {
-        let waves = waves(encoding, &shards);
+        let waves = interval_waves(encoding, &shards);
         Self { shards, waves }
     }
 
@@ -407,7 +407,8 @@ impl Cut {
     }
 }
 
-fn waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Vec<usize>> {
+/// The waves of an interval sweep in order: places of shards, those that are swept at the same time together.
+pub fn interval_waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Vec<usize>> {
     let squares = &encoding.geometry().shared;
     let mut waves: BTreeMap<Reverse<u64>, Vec<usize>> = BTreeMap::new();
     for (i, shard) in shards.iter().enumerate() {

@@ -37,7 +37,7 @@ mod vector;
 mod work;
 
 pub use accelerate::{FINEST_UNITS, Multiples, Products};
-pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
+pub use certificate::{Certificate, Certified, Certifier, Growth, Proof, interval_waves};
 
 pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
@@ -51,5 +51,5 @@ pub use solve::{
     TierStatistics, TierValues, plan, shards, solve, time_supersteps,
 };
 pub use step::{both, first_of_step, read_by, waves};
-pub use team::{Exchange, ExchangeError, PART_BYTES, Part as HaloPart};
+pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};
 pub use work::{JobTables, Place};

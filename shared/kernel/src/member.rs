@@ -143,6 +143,11 @@ fn take_part_in<T: AsTierValues>(
     if memory.is_limited() {
         return solution.map(drop);
     }
+    let pieces = encoding.ruleset().pieces();
+    if solution.as_ref().is_ok_and(Option::is_some) && tier == Tier::new(pieces, pieces) {
+        *kept = Kept::default(); // no step reads this one
+        return Ok(());
+    }
     let kept = T::tiers(kept);
     for (tier, Final { values, .. }) in read.finals {
         let (solution, known) = read.known[&tier].clone();

@@ -4,9 +4,10 @@
 //! again. Additions, multiplications and maxima keep their order and nothing is fused, so the
 //! results are bit-identical for all of them.
 
-use pulp::NullaryFnOnce;
 use thiserror::Error;
 
+#[cfg(target_arch = "aarch64")]
+use crate::vector::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::vector::{Avx2, Avx512};
 use crate::vector::{Instructions, Portable};
@@ -28,6 +29,8 @@ enum Level {
     Avx2(pulp::x86::V3),
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),
+    #[cfg(target_arch = "aarch64")]
+    Neon(pulp::aarch64::Neon),
 }
 
 /// Somebody asked for vector instructions by a wrong name, or that this machine does not have.
@@ -48,6 +51,8 @@ impl Simd {
             levels.extend(pulp::x86::V3::try_new().map(Level::Avx2));
             levels.extend(pulp::x86::V4::try_new().map(Level::Avx512));
         }
+        #[cfg(target_arch = "aarch64")]
+        levels.extend(pulp::aarch64::Neon::try_new().map(Level::Neon));
         levels.into_iter().map(Self).collect()
     }
 
@@ -56,7 +61,7 @@ impl Simd {
         Self::all().pop().expect("the portable instructions are everywhere")
     }
 
-    /// The instructions of a name: `portable`, `avx2` or `avx512`.
+    /// The instructions of a name: `portable`, `avx2`, `avx512` or `neon`.
     ///
     /// # Errors
     /// If this machine does not have them.
@@ -76,6 +81,8 @@ impl Simd {
             Level::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(_) => "avx512",
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => "neon",
         }
     }
 
@@ -88,6 +95,9 @@ impl Simd {
             Level::Avx2(v3) => v3.vectorize(work),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(v4) => v4.vectorize(work),
+            // Whatever is compiled for AArch64 has NEON.
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(_) => work(),
         }
     }
 
@@ -100,6 +110,8 @@ impl Simd {
             Level::Avx2(v3) => v3.vectorize(On { operation, instructions: Avx2::new(v3) }),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(v4) => v4.vectorize(On { operation, instructions: Avx512::new(v4) }),
+            #[cfg(target_arch = "aarch64")]
+            Level::Neon(neon) => operation.run(Neon::new(neon)),
         }
     }
 }
@@ -110,12 +122,14 @@ pub(crate) trait Operation {
     fn run<I: Instructions>(self, instructions: I);
 }
 
+#[cfg(target_arch = "x86_64")]
 struct On<F, I> {
     operation: F,
     instructions: I,
 }
 
-impl<F: Operation, I: Instructions> NullaryFnOnce for On<F, I> {
+#[cfg(target_arch = "x86_64")]
+impl<F: Operation, I: Instructions> pulp::NullaryFnOnce for On<F, I> {
     type Output = ();
 
     #[inline(always)]

@@ -38,7 +38,7 @@ pub trait Exchange: Send + Sync {
     ///
     /// # Errors
     /// If the member cannot be reached.
-    fn send(&self, member: usize, barrier: u32, part: Part) -> Result<(), ExchangeError>;
+    fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError>;
 
     /// Waits for a payload, and returns its parts in order.
     ///
@@ -49,7 +49,7 @@ pub trait Exchange: Send + Sync {
 
 /// A part of a payload.
 #[derive(Debug)]
-pub struct Part {
+pub struct HaloPart {
     /// What it says, compressed.
     pub bytes: Vec<u8>,
     /// Whether it is the last of its payload.
@@ -258,7 +258,7 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
                 let made: Vec<_> = parts.par_iter().map(part_of).collect::<Result<_, _>>()?;
                 for bytes in made {
                     left -= 1;
-                    let part = Part { bytes, is_last: left == 0 };
+                    let part = HaloPart { bytes, is_last: left == 0 };
                     self.team.exchange.send(member, self.number, part)?;
                 }
             }
@@ -293,7 +293,7 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
             let mut rest = &takes[..];
             let at_a_time = rayon::current_num_threads();
             for (parts, came) in parts.chunks(at_a_time).zip(came.chunks(at_a_time)) {
-                let lengths: Vec<_> = parts.par_iter().map(|strips| lengths_of(strips)).collect();
+                let lengths: Vec<_> = parts.iter().map(|strips| lengths_of(strips)).collect();
                 let came: Vec<_> = came
                     .par_iter()
                     .zip(&lengths)

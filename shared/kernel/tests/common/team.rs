@@ -144,6 +144,8 @@ pub fn solve(
             solve_step(encoding, settings, &tables, step.tier, (rules, &kept), exchanged, &solved);
         solved.insert((step.tier.just_moved, step.tier.to_move), one);
     }
+    let first_kept = format!("{:?}", kept[0].lock().unwrap());
+    assert_eq!(first_kept, format!("{:?}", Kept::default()), "no step reads the last one");
     solved
 }
 

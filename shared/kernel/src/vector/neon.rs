@@ -1,0 +1,196 @@
+//! Groups as four registers of 16 bytes.
+#![expect(unsafe_code)]
+
+use std::arch::{aarch64::*, asm};
+
+use super::{Instructions, Vector};
+
+/// A processor with NEON. There is none without a [`pulp::aarch64::Neon`] that proves it, and vectors of
+/// its kind are made nowhere else: so the intrinsics below are safe to call.
+#[derive(Clone, Copy, Debug)]
+pub struct Neon(pulp::aarch64::Neon);
+
+impl Neon {
+    /// The instructions of a processor that has them.
+    #[inline(always)]
+    pub fn new(proof: pulp::aarch64::Neon) -> Self {
+        Self(proof)
+    }
+}
+
+impl Instructions for Neon {
+    type F64 = NeonF64;
+    type F32 = NeonF32;
+
+    #[inline(always)]
+    fn prefetch(self, at: *const u8) {
+        // SAFETY: every AArch64 has the instruction; it ignores addresses that are not mapped.
+        unsafe {
+            asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
+        }
+    }
+}
+
+/// Eight 64-bit values.
+#[derive(Clone, Copy, Debug)]
+pub struct NeonF64([float64x2_t; 4]);
+
+/// Sixteen 32-bit values.
+#[derive(Clone, Copy, Debug)]
+pub struct NeonF32([float32x4_t; 4]);
+
+/// What differs between the two only by the names of the intrinsics.
+macro_rules! lanes {
+    (
+        $float:ty, $quarter:literal, $set1:ident, $load:ident, $store:ident, $equal:ident, $greater:ident,
+        $select:ident, $mul:ident, $add:ident, $sub:ident
+    ) => {
+        #[inline(always)]
+        fn splat(x: $float) -> Self {
+            // SAFETY: the processor has NEON, see `Neon`; so below.
+            Self([unsafe { $set1(x) }; 4])
+        }
+        #[inline(always)]
+        unsafe fn read(at: *const $float) -> Self {
+            // SAFETY: the caller promises that the values are readable.
+            Self(std::array::from_fn(|i| unsafe { $load(at.add($quarter * i)) }))
+        }
+        #[inline(always)]
+        unsafe fn write(self, at: *mut $float) {
+            for (i, register) in self.0.into_iter().enumerate() {
+                // SAFETY: the caller promises that the values are writable.
+                unsafe { $store(at.add($quarter * i), register) };
+            }
+        }
+        #[inline(always)]
+        unsafe fn write_first(self, at: *mut $float, count: usize) {
+            let mut lanes: [$float; 4 * $quarter] = [0.0; 4 * $quarter];
+            // SAFETY: the array has a group's length.
+            unsafe { self.write(lanes.as_mut_ptr()) };
+            for (i, &x) in lanes[..count].iter().enumerate() {
+                // SAFETY: the caller promises that so many values are writable.
+                unsafe { at.add(i).write(x) };
+            }
+        }
+        #[inline(always)]
+        fn or_if_none(self, other: Self) -> Self {
+            self.zip(other, |a, b| unsafe {
+                // SAFETY: the processor has NEON.
+                $select($equal(a, $set1(<$float>::NEG_INFINITY)), b, a)
+            })
+        }
+        // Not the instructions for minima and maxima: they take 0 for larger than -0.
+        #[inline(always)]
+        fn smaller(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $select($greater(b, a), a, b) })
+        }
+        #[inline(always)]
+        fn larger(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $select($greater(a, b), a, b) })
+        }
+        #[inline(always)]
+        fn times(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $mul(a, b) })
+        }
+        #[inline(always)]
+        fn plus(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $add(a, b) })
+        }
+        #[inline(always)]
+        fn complement(self) -> Self {
+            // SAFETY: the processor has NEON.
+            Self::splat(1.0).zip(self, |one, x| unsafe { $sub(one, x) })
+        }
+    };
+}
+
+impl NeonF64 {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(float64x2_t, float64x2_t) -> float64x2_t) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+impl Vector<f64> for NeonF64 {
+    type Square = [Self; 8];
+
+    lanes!(
+        f64,
+        2,
+        vdupq_n_f64,
+        vld1q_f64,
+        vst1q_f64,
+        vceqq_f64,
+        vcgtq_f64,
+        vbslq_f64,
+        vmulq_f64,
+        vaddq_f64,
+        vsubq_f64
+    );
+
+    #[inline(always)]
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 8] {
+        let rows: [Self; 8] = std::array::from_fn(row);
+        // Register i of column j has rows 2i and 2i + 1.
+        std::array::from_fn(|j| {
+            Self(std::array::from_fn(|i| {
+                let (a, b) = (rows[2 * i].0[j / 2], rows[2 * i + 1].0[j / 2]);
+                // SAFETY: the processor has NEON.
+                unsafe { if j % 2 == 0 { vzip1q_f64(a, b) } else { vzip2q_f64(a, b) } }
+            }))
+        })
+    }
+}
+
+impl NeonF32 {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(float32x4_t, float32x4_t) -> float32x4_t) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+impl Vector<f32> for NeonF32 {
+    type Square = [Self; 16];
+
+    lanes!(
+        f32,
+        4,
+        vdupq_n_f32,
+        vld1q_f32,
+        vst1q_f32,
+        vceqq_f32,
+        vcgtq_f32,
+        vbslq_f32,
+        vmulq_f32,
+        vaddq_f32,
+        vsubq_f32
+    );
+
+    #[inline(always)]
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 16] {
+        let rows: [Self; 16] = std::array::from_fn(row);
+        // The square of 4 x 4 at register j of rows 4i to 4i + 3, transposed.
+        let square = |i: usize, j: usize| {
+            let load = |k: usize| rows[4 * i + k].0[j];
+            // SAFETY: the processor has NEON.
+            unsafe {
+                let (ac0, ac1) = (vzip1q_f32(load(0), load(2)), vzip2q_f32(load(0), load(2)));
+                let (bd0, bd1) = (vzip1q_f32(load(1), load(3)), vzip2q_f32(load(1), load(3)));
+                [
+                    vzip1q_f32(ac0, bd0),
+                    vzip2q_f32(ac0, bd0),
+                    vzip1q_f32(ac1, bd1),
+                    vzip2q_f32(ac1, bd1),
+                ]
+            }
+        };
+        let squares: [[_; 4]; 4] = std::array::from_fn(|j| std::array::from_fn(|i| square(i, j)));
+        std::array::from_fn(|column| {
+            Self(std::array::from_fn(|i| squares[column / 4][i][column % 4]))
+        })
+    }
+}
