@@ -83,7 +83,7 @@ impl Forecast {
             states: vec![StepState::Waiting; steps.len()],
             residuals: vec![Vec::new(); steps.len()],
             swept: VecDeque::from([(0.0, 0)]),
-            made: VecDeque::new(),
+            made: VecDeque::from([(0.0, 0.0)]),
             latest: 0,
             steps,
         }
@@ -289,7 +289,6 @@ mod tests {
     #[test]
     fn a_waiting_step_is_expected_to_need_what_a_solved_one_did() {
         let mut forecast = forecast(&[100, 300]);
-        forecast.time(0.0);
         forecast.states[0] = StepState::Done { supersteps: 40 };
         assert_eq!(forecast.fraction(), 0.25);
         forecast.time(10.0);
@@ -300,7 +299,6 @@ mod tests {
     fn a_proof_takes_its_time() {
         let mut forecast = forecast(&[100]);
         forecast.certified = true;
-        forecast.time(0.0);
         forecast.see(0, StepState::Active { superstep: 30, residual: 1e-13 });
         forecast.time(30.0);
         for (sweep, seconds, left) in

@@ -45,7 +45,7 @@ job 3, blitz-3: running                                           127.0.0.1:7400
    ██████ ▒▒▒▒░░        3-2: superstep 12, residual 6.0e-8
 ██████ ██████ ██████    10.4 M positions per second
                         52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone, about 2.3 s left
+                        1 min 35 s gone, about 2 min 38 s left
 
 residual against superstep
 1e0 │      ⠒⠒⠤⠤⠤⣀⣀⣀
@@ -78,7 +78,7 @@ job 3, blitz-3: running                                                         
    ██████ ▒▒▒▒░░        3-2: superstep 12, residual 6.0e-8
 ██████ ██████ ██████    10.4 M positions per second
                         52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone, about 2.3 s left
+                        1 min 35 s gone, about 2 min 38 s left
 
 residual against superstep
 1e0 │                                                                                                    ┌───┐
@@ -121,7 +121,7 @@ job 3, blitz-3: running   127.0.0.1:7400
 3-2: superstep 12, residual 6.0e-8
 10.4 M positions per second
 52.0 MB exchanged, 0.52 per halo positio
-1 min 35 s gone, about 2.3 s left
+1 min 35 s gone, about 2 min 38 s left
 
 worker  shard  speed   memor  state
 anu     5      31.2 M  512 M  job 3, ste
@@ -147,10 +147,10 @@ fn a_job_that_is_proven_while_the_coordinator_is_away() {
 job 3, blitz-3: running                                           127.0.0.1:7400
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
-   ██████ ▓▓▓▓▓▓        3-2: proof, sweep 2
+   ██████ ▓▓▓▓▓░        3-2: proof, sweep 2
 ██████ ██████ ██████    10.4 M positions per second
                         52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone, about 2.0 s left
+                        1 min 35 s gone, about 2 min 14 s left
 
 worker  shards  speed     memory   state
 anu     5       31.2 M/s  512 MB   job 3, step 3-2
