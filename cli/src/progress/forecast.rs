@@ -67,9 +67,9 @@ pub struct Forecast {
     /// Of each step, its supersteps so far, as far as they were seen, with their residuals.
     residuals: Vec<Vec<(u32, f64)>>,
     /// Seconds gone and positions swept, over all steps and supersteps, at some times past.
-    swept: VecDeque<(f64, u64)>,
+    swept: Past,
     /// Seconds gone and work made, at some times past.
-    made: VecDeque<(f64, f64)>,
+    made: Past,
     latest: usize,
 }
 
@@ -82,8 +82,8 @@ impl Forecast {
             certified,
             states: vec![StepState::Waiting; steps.len()],
             residuals: vec![Vec::new(); steps.len()],
-            swept: VecDeque::from([(0.0, 0)]),
-            made: VecDeque::from([(0.0, 0.0)]),
+            swept: Past::from([(0.0, 0.0)]),
+            made: Past::from([(0.0, 0.0)]),
             latest: 0,
             steps,
         }
@@ -143,7 +143,7 @@ impl Forecast {
     /// Takes note of how many positions were swept, over all steps and supersteps, in so many
     /// seconds.
     pub fn swept(&mut self, seconds: f64, positions: u64) {
-        push(&mut self.swept, seconds, positions);
+        push(&mut self.swept, seconds, positions as f64);
     }
 
     /// Takes note of when all that was told so far had been made.
@@ -177,8 +177,7 @@ impl Forecast {
 
     /// Positions swept per second, of late.
     pub fn speed(&self) -> f64 {
-        let ((began, before), (now, after)) = (self.swept[0], self.swept[self.swept.len() - 1]);
-        after.saturating_sub(before) as f64 / (now - began).max(1e-9)
+        per_second(&self.swept)
     }
 
     /// The share of all work that is done, 0..=1, as far as can be told.
@@ -190,8 +189,7 @@ impl Forecast {
     /// Seconds left at the speed of late; `None` before that can be told.
     pub fn seconds_left(&self) -> Option<f64> {
         let (made, needed) = self.work();
-        let (&(began, before), &(now, after)) = (self.made.front()?, self.made.back()?);
-        let speed = (after - before) / (now - began).max(1e-9);
+        let speed = per_second(&self.made);
         (made >= LEAST_FRACTION * needed && speed > 0.0).then(|| (needed - made) / speed)
     }
 
@@ -230,7 +228,7 @@ impl Forecast {
                 let sweeps = f64::from(sweep.saturating_sub(1));
                 let made = f64::from(superstep) + sweeps * SUPERSTEPS_PER_SWEEP;
                 let needed = proven(f64::from(superstep)).max(made + SUPERSTEPS_PER_SWEEP);
-                (made.min(needed), needed)
+                (made, needed)
             }
             StepState::Waiting => (0.0, proven(self.expected(step))),
             StepState::Active { superstep, .. } => {
@@ -268,12 +266,23 @@ impl Forecast {
     }
 }
 
+/// Seconds gone, and how much of something there had been by then.
+type Past = VecDeque<(f64, f64)>;
+
 /// Adds what was so far at a time, and forgets what is long past.
-fn push<T>(past: &mut VecDeque<(f64, T)>, seconds: f64, so_far: T) {
+fn push(past: &mut Past, seconds: f64, so_far: f64) {
     past.push_back((seconds, so_far));
     while past.len() > 2 && past[1].0 < seconds - SPEED_WINDOW_SECONDS {
         past.pop_front();
     }
+}
+
+/// How fast something grew of late.
+fn per_second(past: &Past) -> f64 {
+    let (Some(&(began, before)), Some(&(now, after))) = (past.front(), past.back()) else {
+        return 0.0;
+    };
+    (after - before).max(0.0) / (now - began).max(1e-9)
 }
 
 #[cfg(test)]
