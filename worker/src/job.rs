@@ -20,7 +20,7 @@ use ziggurat_store::{
 use crate::journal::StepRecord;
 
 /// The version of what a job writes down.
-pub const MANIFEST_FORMAT: u32 = 4;
+pub const MANIFEST_FORMAT: u32 = 5;
 
 /// What the store of a job may hold in memory, beside three mebibytes per thread.
 pub const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;

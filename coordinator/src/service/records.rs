@@ -19,7 +19,7 @@ use super::CoordinatorError;
 use crate::machine::{JobId, Key, Records, StepId, WorkerId};
 
 /// The version of what is written down.
-const FORMAT: u32 = 3;
+const FORMAT: u32 = 4;
 
 /// Whose stores they are: those of coordinators.
 const OWNER: u64 = 0x5a49_4747_434f_4f52;

@@ -11,19 +11,22 @@ use ziggurat_kernel::{Cancelled, Precision, Settings, Surroundings, TierStatisti
 const TOLERANCE: f64 = 1e-13;
 
 fn main() {
-    for game in std::env::args().skip(1) {
+    let certified = std::env::args().any(|arg| arg == "--certified");
+    for game in std::env::args().skip(1).filter(|arg| arg != "--certified") {
         let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");
         let pieces = pieces.parse().expect("pieces are a number");
         let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let ruleset = Ruleset::builtin(name).expect("a built-in ruleset").with(&overrides);
         let encoding = Encoding::new(&ruleset.expect("a number of pieces")).expect("a ranking");
-        print_supersteps(&game, &encoding);
+        print_supersteps(&game, &encoding, certified);
     }
 }
 
-fn print_supersteps(game: &str, encoding: &Encoding) {
-    let settings =
-        Settings { tolerance: TOLERANCE, certified: false, ..Settings::new(Precision::F64) };
+fn print_supersteps(game: &str, encoding: &Encoding, certified: bool) {
+    let mut settings = Settings::new(Precision::F64);
+    if !certified {
+        settings = Settings { tolerance: TOLERANCE, certified, ..settings };
+    }
     let start = Instant::now();
     let summary = solve(
         encoding,
@@ -36,18 +39,23 @@ fn print_supersteps(game: &str, encoding: &Encoding) {
     let tiers: BTreeMap<Tier, TierStatistics> =
         summary.expect("nobody cancels").tiers.into_iter().collect();
     let plan = plan(encoding, &settings);
-    let (mut sweeps, mut equivalents) = (0.0, 0.0);
+    let (mut sweeps, mut equivalents, mut proofs) = (0.0, 0.0, 0.0);
     for step in &plan.steps {
-        let TierStatistics { supersteps, supersteps_in_f32, error_estimate, .. } =
+        let TierStatistics { supersteps, supersteps_in_f32, error_estimate, certificate, .. } =
             tiers[&step.tier];
+        let (bound, proof) = certificate.map_or((1.0, 0), |proof| (proof.bound, proof.sweeps));
         let positions = step.positions as f64 / plan.positions as f64;
         sweeps += positions * f64::from(supersteps);
         equivalents += positions * (f64::from(supersteps) - f64::from(supersteps_in_f32) / 2.0);
+        proofs += positions * f64::from(proof);
         println!(
             "{game} {}: {} positions, {supersteps} supersteps ({supersteps_in_f32} in f32), \
-             error about {error_estimate:.0e}",
+             error about {error_estimate:.0e}, {proof} interval sweeps for {bound:.2e}",
             step.tier, step.positions
         );
     }
-    println!("{game}: {sweeps:.1} supersteps, {equivalents:.1} equivalents, {seconds:.1} s");
+    println!(
+        "{game}: {sweeps:.1} supersteps, {equivalents:.1} equivalents, {proofs:.1} interval sweeps, \
+         {seconds:.1} s"
+    );
 }

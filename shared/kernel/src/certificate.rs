@@ -74,7 +74,7 @@ const LARGEST_BOUND: f64 = 2.0;
 
 /// Intervals grow a little before they shrink, so they start with this part of what they may have
 /// beyond the bounds of the tiers that are read.
-const START: f64 = 0.9;
+const START: f64 = 0.7;
 
 /// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs
 /// would take more sweeps for it, so their later sweeps do not.

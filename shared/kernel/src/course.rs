@@ -96,24 +96,44 @@ pub struct Goal {
     pub error: f64,
 }
 
-/// The part of what a level may add to the bound that is left to the error of its values: the
+/// The part of a level's share of the tolerance that is left to the error of its values: the
 /// smaller it is, the more supersteps, and the fewer interval sweeps.
 const ERROR_OF_LEVEL: f64 = 0.25;
 
+/// The part of the tolerance of which every level gets the same; the rest goes by positions.
+const EVENLY: f64 = 0.3;
+
 impl Goal {
-    /// For the step of a tier, if the tiers it reads are proven to `read`. Every level gets as much of the
-    /// tolerance beyond the levels below it.
+    /// For the step of a tier, if the tiers it reads are proven to `read`. A level adds its share of the
+    /// tolerance to what is proven of the levels below it. Part of the tolerance is shared out evenly, since small
+    /// levels have rounding errors too, and the rest by positions: more is saved where there is more to sweep.
     pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, read: f64) -> Self {
         let Settings { tolerance, certified, precision, .. } = *settings;
         if !certified {
             return Self { precision, certified, bound: 1.0, read, error: tolerance };
         }
+        let tiers = encoding.tiers();
+        let positions = |levels: u8| -> u64 {
+            let up_to = tiers.iter().filter(|&&tier| level(tier) <= levels);
+            up_to.map(|&tier| encoding.tier_len(tier)).sum()
+        };
         let levels = 2 * encoding.ruleset().pieces() - 1;
-        let level = tier.just_moved + tier.to_move - 1;
-        let each = tolerance / f64::from(levels);
-        let bound = (f64::from(level) * each).max(read + each / 2.0);
-        Self { precision, certified, bound, read, error: each * ERROR_OF_LEVEL }
+        let all = positions(levels) as f64;
+        let shares_up_to = |level: u8| {
+            let evenly = f64::from(level) / f64::from(levels);
+            let by_positions = positions(level) as f64 / all;
+            tolerance * (EVENLY * evenly + (1.0 - EVENLY) * by_positions)
+        };
+        let up_to = shares_up_to(level(tier));
+        let share = up_to - shares_up_to(level(tier) - 1);
+        let bound = up_to.max(read + share / 2.0);
+        Self { precision, certified, bound, read, error: share * ERROR_OF_LEVEL }
     }
+}
+
+/// The level of a tier: 1 for that which reads no other.
+fn level(tier: Tier) -> u8 {
+    tier.just_moved + tier.to_move - 1
 }
 
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
@@ -289,15 +309,15 @@ impl Course {
     }
 
     fn refused(&mut self) {
-        let Goal { bound, error, .. } = &mut self.goal;
+        let Goal { bound, error, read, .. } = &mut self.goal;
         if *bound >= 1.0 {
             return self.end_with(None);
         }
         if self.convergence.error <= *error && *error > self.precision.epsilon() {
             *error /= TRY_HARDER;
         } else {
-            // Rounding allows no less: prove what can be proven.
-            *bound *= 2.0;
+            // Rounding allows no less: prove what can be proven, twice as far beyond what is read.
+            *bound += *bound - *read;
         }
         self.proof = None;
         self.sweep_again();
