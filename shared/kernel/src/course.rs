@@ -317,7 +317,7 @@ impl Course {
             *error /= TRY_HARDER;
         } else {
             // Rounding allows no less: prove what can be proven, twice as far beyond what is read.
-            *bound += *bound - *read;
+            *bound += (*bound - *read).max(self.precision.epsilon());
         }
         self.proof = None;
         self.sweep_again();
