@@ -28,6 +28,14 @@ clean_up() {
     if [ "$status" -ne 0 ]; then tail -n 20 "$directory"/*.log >&2; fi
     rm -rf "$directory"
 }
+
+# A container engine may have the host drop what bridges forward, that between these hosts too.
+if [ "$(cat /proc/sys/net/bridge/bridge-nf-call-iptables 2>/dev/null)" = 1 ] &&
+    iptables -S FORWARD 2>/dev/null | grep -qx -e '-P FORWARD DROP'; then
+    echo "this host drops what bridges forward (a container engine sets that): \`iptables -P FORWARD ACCEPT\`," \
+        "or \`sysctl -w net.bridge.bridge-nf-call-iptables=0\`, then run this again" >&2
+    exit 1
+fi
 trap clean_up EXIT
 
 host() { # name address

@@ -271,7 +271,7 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
     assert_eq!((job, again), (1, 1));
     let status = jobs.status(JobRequest { job }).await.unwrap().into_inner().job.unwrap();
     assert_eq!(status.state(), JobState::Queued);
-    assert!(status.message.contains("none is connected"), "{}", status.message);
+    assert!(status.message.contains("none has ever connected"), "{}", status.message);
     let refused = jobs.locate(JobRequest { job }).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
 

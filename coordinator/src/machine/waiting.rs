@@ -44,7 +44,10 @@ impl Machine {
     /// Why no step of an active job is worked on.
     fn why_idle(&self, id: JobId) -> String {
         if self.sessions.is_empty() {
-            return "waiting for workers: none is connected".to_owned();
+            let never = "waiting for workers: none has ever connected. Start some with `ziggurat worker`; if they \
+                         run, their logs say why they cannot reach this coordinator";
+            let now = "waiting for workers: none is connected";
+            return if self.records.workers.is_empty() { never } else { now }.to_owned();
         }
         let usable: Vec<WorkerId> =
             self.online.keys().copied().filter(|&worker| self.is_usable(worker)).collect();

@@ -72,8 +72,8 @@ const MOST_SWEEPS: u32 = 64;
 /// No bound that is tried is larger: it says nothing any more.
 const LARGEST_BOUND: f64 = 2.0;
 
-/// Intervals grow a little before they shrink, so they start with this part of what they may have
-/// beyond the bounds of the tiers that are read.
+/// Some intervals grow before they shrink, so all start with this part of what they may have beyond the
+/// bounds of the tiers that are read.
 const START: f64 = 0.7;
 
 /// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs

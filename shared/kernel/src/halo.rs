@@ -21,7 +21,7 @@ use bytemuck::Pod;
 use thiserror::Error;
 use zstd::{
     bulk::{Compressor, Decompressor},
-    zstd_safe::CParameter,
+    zstd_safe::{CParameter, ParamSwitch},
 };
 
 use crate::{
@@ -39,10 +39,16 @@ const _: () = assert!(PIECE.is_multiple_of(STRIP));
 /// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
 const ZEROS_AT: u32 = 4;
 
-/// How zstd compresses parts: there is little to find in them but zeros, so it looks for long matches only.
-/// Higher levels and shorter matches take longer and make parts no smaller.
+/// How zstd compresses parts. There is hardly anything to find in them twice, so it looks for matches at few places; what
+/// helps is that it codes bytes by how frequent they are, in every block of 16 KiB anew.
 const COMPRESSION_LEVEL: i32 = 1;
-const COMPRESSION: [CParameter; 2] = [CParameter::MinMatch(7), CParameter::HashLog(12)];
+const COMPRESSION: [CParameter; 5] = [
+    CParameter::MinMatch(7),
+    CParameter::HashLog(8),
+    CParameter::TargetLength(4096),
+    CParameter::LiteralCompressionMode(ParamSwitch::Enable),
+    CParameter::WindowLog(14),
+];
 
 /// A part of a payload is not as it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]

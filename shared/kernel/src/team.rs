@@ -40,11 +40,11 @@ pub trait Exchange: Send + Sync {
     /// If the member cannot be reached.
     fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError>;
 
-    /// Waits for a payload, and returns its parts in order.
+    /// Waits for the next part of a payload.
     ///
     /// # Errors
     /// If the member cannot be reached, or the attempt is over.
-    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<Vec<u8>>, ExchangeError>;
+    fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError>;
 }
 
 /// A part of a payload.
@@ -285,15 +285,18 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
             let lengths_of = |strips: &[&Strip]| -> Vec<usize> {
                 strips.iter().flat_map(|strip| repeat_n(strip.values.len(), packs)).collect()
             };
-            let came = self.team.exchange.receive(member, self.number)?;
             let parts = parts(&takes);
-            if came.len() != parts.len() {
-                return Err(wrong(WrongPart));
-            }
-            let mut rest = &takes[..];
-            let at_a_time = rayon::current_num_threads();
-            for (parts, came) in parts.chunks(at_a_time).zip(came.chunks(at_a_time)) {
+            let (mut rest, mut left) = (&takes[..], parts.len());
+            let mut next = || {
+                left -= 1;
+                let HaloPart { bytes, is_last } =
+                    self.team.exchange.receive(member, self.number)?;
+                if is_last == (left == 0) { Ok(bytes) } else { Err(wrong(WrongPart)) }
+            };
+            // The first parts are unpacked while the others are made.
+            for parts in parts.chunks(rayon::current_num_threads()) {
                 let lengths: Vec<_> = parts.iter().map(|strips| lengths_of(strips)).collect();
+                let came: Vec<_> = parts.iter().map(|_| next()).collect::<Result<_, _>>()?;
                 let came: Vec<_> = came
                     .par_iter()
                     .zip(&lengths)

@@ -83,10 +83,14 @@ fn a_certified_solve_is_within_its_tolerance() {
 
 #[test]
 fn a_tolerance_beyond_rounding_ends_with_the_bound_that_can_be_proven() {
-    let settings = Settings { tolerance: 1e-15, threads: 2, ..Settings::new(Precision::F64) };
-    let solved = Solved::new(&builtin("finkel", 1), &settings);
-    let bound = solved.summary.tiers[0].1.certificate.unwrap().bound;
-    assert!(bound > 1e-15 && bound < 1e-13, "{bound}");
+    for (pieces, tolerance) in [(1, 1e-15), (2, 1e-30)] {
+        let settings = Settings { tolerance, threads: 2, ..Settings::new(Precision::F64) };
+        let solved = Solved::new(&builtin("finkel", pieces), &settings);
+        for (_, statistics) in &solved.summary.tiers {
+            let bound = statistics.certificate.unwrap().bound;
+            assert!(bound > 1e-15 && bound < 1e-13, "{tolerance}: {bound}");
+        }
+    }
 }
 
 #[test]

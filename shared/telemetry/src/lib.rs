@@ -65,6 +65,24 @@ pub type Gauge = prometheus_client::metrics::gauge::Gauge;
 /// A number that goes up and down.
 pub type FloatGauge = prometheus_client::metrics::gauge::Gauge<f64, std::sync::atomic::AtomicU64>;
 
+/// Something that a gauge counts as long as it is there.
+#[derive(Debug)]
+pub struct Counted(Gauge);
+
+impl Counted {
+    /// One more.
+    pub fn by(gauge: &Gauge) -> Self {
+        gauge.inc();
+        Self(gauge.clone())
+    }
+}
+
+impl Drop for Counted {
+    fn drop(&mut self) {
+        self.0.dec();
+    }
+}
+
 /// Brings a counter up to a total that is counted elsewhere. Smaller totals change nothing.
 pub fn raise(counter: &Counter, total: u64) {
     counter.inner().fetch_max(total, std::sync::atomic::Ordering::Relaxed);

@@ -26,10 +26,10 @@ pub struct WorkerMetrics {
     pub received: ByJob<Counter>,
     /// Orders that came and are not answered yet.
     pub orders_waiting: Gauge,
-    /// Halo payloads that are to be sent.
-    pub payloads_to_send: Gauge,
-    /// Halo payloads that came and are not applied yet.
-    pub payloads_to_apply: Gauge,
+    /// Parts of halo payloads that are to be sent.
+    pub halo_parts_to_send: Gauge,
+    /// Parts of halo payloads that came and are not applied yet.
+    pub halo_parts_to_apply: Gauge,
     /// 1 while the worker is registered with the coordinator, else 0.
     pub connected: Gauge,
     /// Time since the coordinator was heard of.
@@ -66,8 +66,8 @@ impl WorkerMetrics {
             sent: e.bytes("sent", "Sent to other workers"),
             received: e.bytes("received", "Came from other workers"),
             orders_waiting: e.number("orders_waiting", "Orders that are not answered yet"),
-            payloads_to_send: e.number("payloads_to_send", "Halo payloads to be sent"),
-            payloads_to_apply: e.number("payloads_to_apply", "Halo payloads to be applied"),
+            halo_parts_to_send: e.number("halo_parts_to_send", "Parts of halos to be sent"),
+            halo_parts_to_apply: e.number("halo_parts_to_apply", "Parts of halos to be applied"),
             connected: e.number("connected", "Whether the worker is registered"),
             lease_age: e.seconds("lease_age", "Since the coordinator was heard of"),
             memory_resident: e.bytes("memory_resident", "Memory in use"),

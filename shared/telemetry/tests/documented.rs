@@ -59,8 +59,8 @@ fn fill_worker(metrics: &WorkerMetrics) {
         sent,
         received,
         orders_waiting,
-        payloads_to_send,
-        payloads_to_apply,
+        halo_parts_to_send,
+        halo_parts_to_apply,
         connected,
         lease_age,
         memory_resident,
@@ -80,7 +80,7 @@ fn fill_worker(metrics: &WorkerMetrics) {
     for counter in [sent_positions, sent, received] {
         counter.of(STEP.0).inc();
     }
-    for gauge in [orders_waiting, payloads_to_send, payloads_to_apply, connected] {
+    for gauge in [orders_waiting, halo_parts_to_send, halo_parts_to_apply, connected] {
         gauge.set(1);
     }
     lease_age.renew();

@@ -23,6 +23,7 @@ use ziggurat_rpc::{
     proto::{self, Assign, FromWorker, Report, from_worker::Message},
 };
 use ziggurat_store::Epoch;
+use ziggurat_telemetry::{Counted, Gauge};
 
 use super::{
     Worker,
@@ -44,7 +45,8 @@ pub struct KnownJob {
 /// A part in an attempt, from the outside.
 pub struct Attempt {
     pub name: AttemptName,
-    orders: mpsc::UnboundedSender<(u32, Task)>,
+    orders: mpsc::UnboundedSender<(u32, Task, Counted)>,
+    orders_waiting: Gauge,
     stop: CancellationToken,
 }
 
@@ -59,6 +61,7 @@ impl Attempt {
         let name = AttemptName { job: assign.job, step, attempt: assign.attempt };
         let (orders, queue) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
+        let orders_waiting = worker.metrics.orders_waiting.clone();
         let part = TakesPart {
             worker: worker.clone(),
             runtime: Handle::current(),
@@ -71,12 +74,13 @@ impl Attempt {
         let thread = std::thread::Builder::new().name(format!("step {step}"));
         // A thread that cannot be started shows as an attempt that does not answer.
         thread.spawn(move || part.run(assign)).ok()?;
-        Some(Self { name, orders, stop })
+        Some(Self { name, orders, orders_waiting, stop })
     }
 
     /// Hands an order over.
     pub fn order(&self, number: u32, task: Task) {
-        drop(self.orders.send((number, task))); // an attempt that is over has reported it
+        let counted = Counted::by(&self.orders_waiting);
+        drop(self.orders.send((number, task, counted))); // an attempt that is over has reported it
     }
 }
 
@@ -91,7 +95,7 @@ struct TakesPart {
     runtime: Handle,
     name: AttemptName,
     reports: mpsc::Sender<FromWorker>,
-    orders: mpsc::UnboundedReceiver<(u32, Task)>,
+    orders: mpsc::UnboundedReceiver<(u32, Task, Counted)>,
     stop: CancellationToken,
     /// The order that is carried out.
     at: u32,
@@ -168,7 +172,8 @@ impl TakesPart {
             let _runtime = self.runtime.enter();
             let security = &worker.options.security;
             let stop = self.stop.child_token();
-            Halo::open(self.name, &members, me, security, &worker.doors, stop)
+            let (doors, metrics) = (&worker.doors, &worker.metrics);
+            Halo::open(self.name, &members, me, security, doors, metrics, stop)
         };
         let assignment = Assignment {
             encoding,
@@ -268,7 +273,7 @@ impl TakesPart {
                     order = self.orders.recv() => order,
                 }
             });
-            let Some((number, task)) = next else { return Ok(solution) };
+            let Some((number, task, _counted)) = next else { return Ok(solution) };
             self.at = number;
             let (started, waited) = (Instant::now(), halo.waited());
             let outcome = match &task {

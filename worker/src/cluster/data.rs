@@ -8,7 +8,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use ziggurat_checkpoints::CheckpointError;
-use ziggurat_kernel::{Column, Data as Numbers};
+use ziggurat_kernel::{Column, Data as Numbers, HaloPart};
 use ziggurat_rpc::{
     Peer,
     convert::{check_protocol, required},
@@ -111,9 +111,9 @@ impl DataService {
         check_protocol(open.protocol)?;
         let step = required(open.step, "open.step")?;
         let name = AttemptName { job: open.job, step, attempt: open.attempt };
-        let queue = self.0.doors.enter(name, open.member, PATIENCE).await?;
+        let mut entrance = self.0.doors.enter(name, open.member, PATIENCE).await?;
         let received = self.0.metrics.received.of(name.job);
-        let (mut parts, mut bytes, mut at) = (Vec::new(), 0, None);
+        let (mut bytes, mut at) = (0, None);
         while let Some(message) = messages.message().await.map_err(note)? {
             received.inc_by(message.encoded_len() as u64 + OVERHEAD_BYTES);
             let Some(Content::Payload(payload)) = message.message else {
@@ -127,14 +127,11 @@ impl DataService {
             if at.is_some_and(|at| at != barrier) {
                 return Err(wrong("a payload is cut short"));
             }
-            parts.push(data.to_vec());
             at = (!last).then_some(barrier);
-            if last {
-                bytes = 0;
-                let payload = (barrier, std::mem::take(&mut parts));
-                let over = |_| Status::not_found("the attempt is over");
-                queue.send(payload).await.map_err(over)?;
-            }
+            bytes = if last { 0 } else { bytes };
+            let part = HaloPart { bytes: data.to_vec(), is_last: last };
+            let over = || Status::not_found("the attempt is over");
+            entrance.put(barrier, part).await.ok_or_else(over)?;
         }
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The halo of an attempt on its way between members.
 //!
 //! What a member sends to another goes, part by part, through a bounded queue to a task that writes it to a
-//! stream; what others send is put into bounded queues by the [Data service](super::data), a payload at a time. A full
-//! queue holds its sender up.
+//! stream; what others send is put into queues by the [Data service](super::data), which have room for some payloads. A
+//! full queue holds its sender up.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use prost::Message;
 use tokio::{
     runtime::Handle,
     sync::{
-        Notify,
+        Notify, OwnedSemaphorePermit, Semaphore,
         mpsc::{self, error::TrySendError},
     },
 };
@@ -33,14 +33,16 @@ use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{HaloMessage, HaloOpen, HaloPayload, halo_message::Message as Content},
 };
+use ziggurat_telemetry::{Counted, Gauge, WorkerMetrics};
 
 use crate::job::lock;
 
 /// How many parts may wait to be sent to a member.
 const OUTGOING: usize = 16;
 
-/// How many payloads of a member may wait to be applied.
-const INCOMING: usize = 2;
+/// Of how many payloads of a member parts may wait to be applied. Before it has sent what a barrier publishes a member
+/// hears nothing, so all parts of a payload must have room.
+const INCOMING: usize = 3;
 
 const _: () = assert!(PART_BYTES <= CHUNK_BYTES);
 
@@ -50,8 +52,14 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// What a message takes on the wire beside itself: the headers of gRPC and of an HTTP/2 frame.
 pub const OVERHEAD_BYTES: u64 = 5 + 9;
 
-/// A payload as it came: of a barrier, its parts.
-pub type Payload = (u32, Vec<Vec<u8>>);
+/// A part that waits in a queue.
+struct Waiting {
+    barrier: u32,
+    part: HaloPart,
+    _counted: Counted,
+    /// With the last part of a payload that came, its room becomes free.
+    _room: Option<OwnedSemaphorePermit>,
+}
 
 /// An attempt at a step of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -74,14 +82,35 @@ pub struct Doors {
 struct Door {
     attempt: u32,
     /// By member; gone once a stream has come.
-    queues: Vec<Option<mpsc::Sender<Payload>>>,
+    entrances: Vec<Option<Entrance>>,
+}
+
+/// Where the parts of a member's payloads come in.
+pub struct Entrance {
+    queue: mpsc::UnboundedSender<Waiting>,
+    rooms: Arc<Semaphore>,
+    /// That of a payload of which parts are still to come.
+    room: Option<OwnedSemaphorePermit>,
+    waiting: Gauge,
+}
+
+impl Entrance {
+    /// Lets a part in as soon as there is room for its payload; `None` if the attempt is over.
+    pub async fn put(&mut self, barrier: u32, part: HaloPart) -> Option<()> {
+        if self.room.is_none() {
+            self.room = Some(self.rooms.clone().acquire_owned().await.ok()?);
+        }
+        let room = if part.is_last { self.room.take() } else { None };
+        let counted = Counted::by(&self.waiting);
+        self.queue.send(Waiting { barrier, part, _counted: counted, _room: room }).ok()
+    }
 }
 
 impl Doors {
     /// Lets the payloads of an attempt in; those of earlier ones no more.
-    fn open(&self, name: AttemptName, queues: Vec<Option<mpsc::Sender<Payload>>>) {
+    fn open(&self, name: AttemptName, entrances: Vec<Option<Entrance>>) {
         let AttemptName { job, step, attempt } = name;
-        lock(&self.open).insert((job, step), Door { attempt, queues });
+        lock(&self.open).insert((job, step), Door { attempt, entrances });
         self.changed.notify_waiters();
     }
 
@@ -93,7 +122,7 @@ impl Doors {
         }
     }
 
-    /// The queue for what a member sends; waits for a while until the attempt begins.
+    /// The entrance for what a member sends; waits for a while until the attempt begins.
     ///
     /// # Errors
     /// NOT_FOUND if it does not, or is over; INVALID_ARGUMENT for a member that is none;
@@ -103,7 +132,7 @@ impl Doors {
         name: AttemptName,
         member: u32,
         patience: Duration,
-    ) -> Result<mpsc::Sender<Payload>, Status> {
+    ) -> Result<Entrance, Status> {
         let deadline = tokio::time::Instant::now() + patience;
         loop {
             let changed = self.changed.notified();
@@ -112,9 +141,10 @@ impl Doors {
                     return Err(Status::not_found("the attempt is over"));
                 }
                 if door.attempt == name.attempt {
-                    let queue = door.queues.get_mut(member as usize);
-                    let queue = queue.ok_or_else(|| Status::invalid_argument("no such member"))?;
-                    return queue.take().ok_or_else(|| Status::already_exists("it came before"));
+                    let entrance = door.entrances.get_mut(member as usize);
+                    let entrance =
+                        entrance.ok_or_else(|| Status::invalid_argument("no such member"))?;
+                    return entrance.take().ok_or_else(|| Status::already_exists("it came before"));
                 }
             }
             if tokio::time::timeout_at(deadline, changed).await.is_err() {
@@ -130,9 +160,10 @@ pub struct Halo {
     doors: Arc<Doors>,
     runtime: Handle,
     /// By member: to the task that sends, and what came.
-    outgoing: Vec<mpsc::Sender<(u32, HaloPart)>>,
-    incoming: Vec<Mutex<mpsc::Receiver<Payload>>>,
+    outgoing: Vec<mpsc::Sender<Waiting>>,
+    incoming: Vec<Mutex<mpsc::UnboundedReceiver<Waiting>>>,
     shared: Arc<Shared>,
+    to_send: Gauge,
     waited_nanos: AtomicU64,
 }
 
@@ -158,16 +189,24 @@ impl Halo {
         me: usize,
         security: &Security,
         doors: &Arc<Doors>,
+        metrics: &WorkerMetrics,
         stop: CancellationToken,
     ) -> Self {
         let runtime = Handle::current();
         let shared =
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
-        let (mut outgoing, mut incoming, mut queues) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut outgoing, mut incoming, mut entrances) = (Vec::new(), Vec::new(), Vec::new());
         for (member, Member { address, .. }) in members.iter().enumerate() {
-            let (queue, came) = mpsc::channel(INCOMING);
+            let (queue, came) = mpsc::unbounded_channel();
             incoming.push(Mutex::new(came));
-            queues.push((member != me).then_some(queue));
+            let waiting = metrics.halo_parts_to_apply.clone();
+            let rooms = Arc::new(Semaphore::new(INCOMING));
+            entrances.push((member != me).then_some(Entrance {
+                queue,
+                rooms,
+                room: None,
+                waiting,
+            }));
             let (send, parts) = mpsc::channel(OUTGOING);
             outgoing.push(send);
             let way = Way {
@@ -180,9 +219,10 @@ impl Halo {
             };
             runtime.spawn(way.send_all(parts));
         }
-        doors.open(name, queues);
+        doors.open(name, entrances);
         let (doors, waited_nanos) = (doors.clone(), AtomicU64::new(0));
-        Self { name, doors, runtime, outgoing, incoming, shared, waited_nanos }
+        let to_send = metrics.halo_parts_to_send.clone();
+        Self { name, doors, runtime, outgoing, incoming, shared, to_send, waited_nanos }
     }
 
     /// Bytes sent so far, with what gRPC and HTTP/2 add.
@@ -229,7 +269,7 @@ impl Drop for Halo {
 
 impl Exchange for Halo {
     fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
-        let part = (barrier, part);
+        let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send), _room: None };
         match self.outgoing[member].try_send(part) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(_)) => Err(self.failure(member)),
@@ -239,13 +279,14 @@ impl Exchange for Halo {
         }
     }
 
-    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<Vec<u8>>, ExchangeError> {
-        let (number, parts) = self.wait(member, lock(&self.incoming[member]).recv())?;
+    fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError> {
+        let next = self.wait(member, lock(&self.incoming[member]).recv())?;
+        let Waiting { barrier: number, part, .. } = next;
         if number != barrier {
             let message = format!("barrier {number} came in place of {barrier}");
             return Err(ExchangeError { member, message });
         }
-        Ok(parts)
+        Ok(part)
     }
 }
 
@@ -260,7 +301,7 @@ struct Way {
 }
 
 impl Way {
-    async fn send_all(self, mut parts: mpsc::Receiver<(u32, HaloPart)>) {
+    async fn send_all(self, mut parts: mpsc::Receiver<Waiting>) {
         // A member of whom nobody reads anything is never connected to.
         let Some(first) = parts.recv().await else { return };
         let stop = self.shared.stop.clone();
@@ -276,8 +317,8 @@ impl Way {
 
     async fn stream(
         &self,
-        first: (u32, HaloPart),
-        mut parts: mpsc::Receiver<(u32, HaloPart)>,
+        first: Waiting,
+        mut parts: mpsc::Receiver<Waiting>,
     ) -> Result<(), String> {
         let connection = connect(&self.address, &self.security, CONNECT_TIMEOUT)
             .map_err(|error| error.to_string())?;
@@ -290,7 +331,8 @@ impl Way {
         let feed = async move {
             self.send(&messages, Content::Open(open)).await?;
             let mut next = Some(first);
-            while let Some((barrier, HaloPart { bytes, is_last })) = next {
+            while let Some(Waiting { barrier, part, .. }) = next {
+                let HaloPart { bytes, is_last } = part;
                 let payload = HaloPayload { barrier, data: bytes.into(), last: is_last };
                 self.send(&messages, Content::Payload(payload)).await?;
                 next = parts.recv().await;
@@ -308,5 +350,42 @@ impl Way {
         messages.send(message).await.ok()?;
         self.shared.sent_bytes.fetch_add(bytes, Ordering::Relaxed);
         Some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_telemetry::Registry;
+
+    use super::*;
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn parts_that_came_are_counted_and_payloads_wait_for_room() {
+        let metrics = WorkerMetrics::new(&mut Registry::default());
+        let doors = Arc::new(Doors::default());
+        let name = AttemptName { job: 1, step: Tier::new(1, 1), attempt: 1 };
+        let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
+        let (members, stop) = ([member(1), member(2)], CancellationToken::new());
+        let halo = Halo::open(name, &members, 0, &Security::Open, &doors, &metrics, stop);
+        let mut entrance = doors.enter(name, 1, Duration::ZERO).await.unwrap();
+        let part = |is_last| HaloPart { bytes: vec![7], is_last };
+        entrance.put(0, part(false)).await.unwrap();
+        entrance.put(0, part(true)).await.unwrap();
+        assert_eq!(metrics.halo_parts_to_apply.get(), 2);
+        let receive = move || {
+            let came = [halo.receive(1, 0).unwrap(), halo.receive(1, 0).unwrap()];
+            (halo, came.map(|part| part.is_last))
+        };
+        let (halo, came) = tokio::task::spawn_blocking(receive).await.unwrap();
+        assert_eq!((came, metrics.halo_parts_to_apply.get()), ([false, true], 0));
+
+        for barrier in 1..=INCOMING as u32 {
+            entrance.put(barrier, part(true)).await.unwrap();
+        }
+        let soon = Duration::from_millis(50);
+        assert!(tokio::time::timeout(soon, entrance.put(9, part(true))).await.is_err());
+        drop(halo);
+        assert_eq!(metrics.halo_parts_to_apply.get(), 0);
+        assert_eq!(entrance.put(9, part(true)).await, None);
     }
 }

@@ -79,19 +79,12 @@ impl Exchange for Channels<'_> {
             .map_err(|_| ExchangeError { member, message })
     }
 
-    fn receive(&self, member: usize, barrier: u32) -> Result<Vec<Vec<u8>>, ExchangeError> {
-        let from = self.from[member].lock().unwrap();
-        let mut parts = Vec::new();
-        loop {
-            let message = "the member is gone".to_owned();
-            let came = from.recv().map_err(|_| ExchangeError { member, message })?;
-            let (number, HaloPart { bytes, is_last }) = came;
-            assert_eq!(number, barrier);
-            parts.push(bytes);
-            if is_last {
-                return Ok(parts);
-            }
-        }
+    fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError> {
+        let message = "the member is gone".to_owned();
+        let came = self.from[member].lock().unwrap().recv();
+        let (number, part) = came.map_err(|_| ExchangeError { member, message })?;
+        assert_eq!(number, barrier);
+        Ok(part)
     }
 }
 
