@@ -58,6 +58,18 @@ fn begin(directory: &Path, supersteps: usize) {
     solve.wait().unwrap();
 }
 
+/// Starts the job, and asks it to stop after so many supersteps. It closes its store, which then has no files but those
+/// that are needed.
+fn stop_after(directory: &Path, supersteps: usize) -> Output {
+    let mut solve = start(directory);
+    let mut lines = BufReader::new(solve.stdout.take().unwrap()).lines();
+    let swept = lines.by_ref().filter(|line| line.as_ref().unwrap().contains("\"superstep\""));
+    assert_eq!(swept.take(supersteps).count(), supersteps);
+    assert!(Command::new("kill").arg(solve.id().to_string()).status().unwrap().success());
+    lines.for_each(drop);
+    solve.wait_with_output().unwrap()
+}
+
 /// Goes on to the end, and compares the table. Returns the standard error.
 fn ends_well(directory: &Path, expected: &[u8]) -> String {
     let output = run(directory, &arguments(directory));
@@ -160,7 +172,7 @@ fn damaged_values_are_computed_again() {
     ];
     for (what, damage) in damages {
         for which in [0, 3] {
-            begin(path, 100);
+            stop_after(path, 100);
             let files = value_files(path);
             damage(&files[which.min(files.len() - 1)]);
             let said = ends_well(path, &expected);
@@ -214,13 +226,7 @@ fn an_interrupted_job_says_how_to_go_on() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let expected = expected(path);
-    let mut solve = start(path);
-    let mut lines = BufReader::new(solve.stdout.take().unwrap()).lines();
-    let swept = lines.by_ref().filter(|line| line.as_ref().unwrap().contains("\"superstep\""));
-    assert_eq!(swept.take(50).count(), 50);
-    assert!(Command::new("kill").arg(solve.id().to_string()).status().unwrap().success());
-    lines.for_each(drop);
-    let output = solve.wait_with_output().unwrap();
+    let output = stop_after(path, 50);
     assert_eq!(output.status.code(), Some(130));
     assert!(stderr(&output).contains("resume job"), "{}", stderr(&output));
     ends_well(path, &expected);

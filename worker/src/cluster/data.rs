@@ -22,7 +22,7 @@ use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
 
 use super::{
     Worker,
-    halo::{AttemptName, OVERHEAD_BYTES},
+    halo::{AttemptName, OVERHEAD_BYTES, Waiting},
     pieces::{chosen, packed, places_of},
 };
 use crate::parts::key;
@@ -120,7 +120,7 @@ impl DataService {
                 return Err(wrong("a message is no payload"));
             };
             let HaloPayload { barrier, data, last } = payload;
-            bytes += data.len() + size_of::<Vec<u8>>();
+            bytes += data.len() + size_of::<Waiting>();
             if data.len() > CHUNK_BYTES || bytes > MOST_PAYLOAD_BYTES {
                 return Err(wrong("a payload is too large"));
             }

@@ -53,7 +53,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 pub const OVERHEAD_BYTES: u64 = 5 + 9;
 
 /// A part that waits in a queue.
-struct Waiting {
+pub struct Waiting {
     barrier: u32,
     part: HaloPart,
     _counted: Counted,
