@@ -3,48 +3,153 @@
 //! A superstep waits, wave by wave, for the slowest member, and so does an interval sweep, which has waves of its own.
 //! So the shards of every wave of a superstep are dealt out one by one, the largest first, each to whoever would be done
 //! first, with what it has of the shard's wave of either kind (after Graham 1969, who has one kind of work; for members
-//! that are not equally fast, Gonzalez, Ibarra and Sahni 1977). That the shards of a member are from all over a wave costs
-//! little: it reads most of the shards of others, whichever its own are.
+//! that are not equally fast, Gonzalez, Ibarra and Sahni 1977). Then shards change hands as long as that makes it faster.
+//! That the shards of a member are from all over a wave costs little: it reads most of the shards of others, whichever its own are.
 
 use std::cmp::Reverse;
 
 use super::{plan::StepPlan, record::Run};
 
+/// The time of interval sweeps counts for so much beside that of supersteps: what proofs take beside them, about.
+const PROOFS: f64 = 1.0 / 3.0;
+
+/// So many times shards change hands at most, wave by wave.
+const ROUNDS: usize = 20;
+
 /// Deals the shards of a step out to members, given by their speeds in positions per second. Every shard gets one owner;
 /// a member that would only make others wait gets none.
 pub fn split(plan: &StepPlan, speeds: &[f64]) -> Vec<Run> {
-    let StepPlan { shards, waves, interval_waves, .. } = plan;
-    let mut interval_wave = vec![0; shards.len()];
-    for (i, wave) in interval_waves.iter().enumerate() {
-        wave.iter().for_each(|&shard| interval_wave[shard] = i);
-    }
-    let mut interval_loads = vec![vec![0; speeds.len()]; interval_waves.len()];
-    let mut owners = vec![0; shards.len()];
-    for wave in waves {
-        let mut loads = vec![0; speeds.len()];
-        let mut wave = wave.clone();
-        wave.sort_by_key(|&shard| Reverse(shards[shard]));
-        for shard in wave {
-            let interval_loads = &mut interval_loads[interval_wave[shard]];
-            let done = |member: usize| {
-                let load = loads[member] + interval_loads[member] + shards[shard];
-                load as f64 / speeds[member]
-            };
-            let first = (0..speeds.len()).min_by(|&a, &b| done(a).total_cmp(&done(b)));
-            let first = first.expect("there are members");
-            loads[first] += shards[shard];
-            interval_loads[first] += shards[shard];
-            owners[shard] = first as u32;
-        }
-    }
+    let mut dealing = Dealing::new(plan, speeds);
+    dealing.deal();
+    dealing.improve();
     let mut runs: Vec<Run> = Vec::new();
-    for owner in owners {
+    for owner in dealing.owners {
         match runs.last_mut() {
-            Some(run) if run.owner == owner => run.count += 1,
-            _ => runs.push(Run { count: 1, owner }),
+            Some(run) if run.owner == owner as u32 => run.count += 1,
+            _ => runs.push(Run { count: 1, owner: owner as u32 }),
         }
     }
     runs
+}
+
+/// Shards in the hands of members.
+struct Dealing<'a> {
+    shards: &'a [u64],
+    speeds: &'a [f64],
+    /// The waves of supersteps and of interval sweeps.
+    waves: [&'a [Vec<usize>]; 2],
+    /// By kind, the wave of each shard.
+    wave_of: [Vec<usize>; 2],
+    /// By kind and wave, the positions that each member has.
+    loads: [Vec<Vec<u64>>; 2],
+    owners: Vec<usize>,
+}
+
+impl<'a> Dealing<'a> {
+    /// Nobody has anything; the first member is said to own all.
+    fn new(plan: &'a StepPlan, speeds: &'a [f64]) -> Self {
+        let StepPlan { shards, waves, interval_waves, .. } = plan;
+        let waves = [&waves[..], &interval_waves[..]];
+        let wave_of = waves.map(|waves| {
+            let mut wave_of = vec![0; shards.len()];
+            for (i, wave) in waves.iter().enumerate() {
+                wave.iter().for_each(|&shard| wave_of[shard] = i);
+            }
+            wave_of
+        });
+        let loads = waves.map(|waves| vec![vec![0; speeds.len()]; waves.len()]);
+        Self { shards, speeds, waves, wave_of, loads, owners: vec![0; shards.len()] }
+    }
+
+    fn deal(&mut self) {
+        for wave in self.waves[0] {
+            let mut wave = wave.clone();
+            wave.sort_by_key(|&shard| Reverse(self.shards[shard]));
+            for shard in wave {
+                let done = |&member: &usize| {
+                    let load = |kind: usize| self.loads[kind][self.wave_of[kind][shard]][member];
+                    (load(0) + load(1) + self.shards[shard]) as f64 / self.speeds[member]
+                };
+                let members = 0..self.speeds.len();
+                let first = members.min_by(|a, b| done(a).total_cmp(&done(b)));
+                self.give(shard, first.expect("there are members"));
+            }
+        }
+    }
+
+    fn give(&mut self, shard: usize, member: usize) {
+        for (loads, wave_of) in self.loads.iter_mut().zip(&self.wave_of) {
+            loads[wave_of[shard]][member] += self.shards[shard];
+        }
+        self.owners[shard] = member;
+    }
+
+    fn pass(&mut self, shard: usize, member: usize) {
+        for (loads, wave_of) in self.loads.iter_mut().zip(&self.wave_of) {
+            loads[wave_of[shard]][self.owners[shard]] -= self.shards[shard];
+        }
+        self.give(shard, member);
+    }
+
+    /// The member that a wave waits for, and how long it takes.
+    fn last(&self, kind: usize, wave: usize) -> (usize, f64) {
+        let loads = self.loads[kind][wave].iter().zip(self.speeds);
+        let times = loads.map(|(&load, speed)| load as f64 / speed).enumerate();
+        times.max_by(|(_, a), (_, b)| a.total_cmp(b)).expect("there are members")
+    }
+
+    /// Lets shards change hands, one for one or for nothing, as long as that makes waves shorter.
+    fn improve(&mut self) {
+        for _ in 0..ROUNDS {
+            let mut better = false;
+            for kind in 0..2 {
+                for wave in 0..self.waves[kind].len() {
+                    better |= self.improve_wave(kind, wave);
+                }
+            }
+            if !better {
+                return;
+            }
+        }
+    }
+
+    /// Lets the member that a wave waits for give a shard away, if that is any better.
+    fn improve_wave(&mut self, kind: usize, wave: usize) -> bool {
+        let (last, _) = self.last(kind, wave);
+        let shards = &self.waves[kind][wave];
+        let (own, others): (Vec<usize>, Vec<usize>) =
+            shards.iter().partition(|&&shard| self.owners[shard] == last);
+        let others: Vec<_> = others.iter().map(|&shard| (shard, self.owners[shard])).collect();
+        let members = (0..self.speeds.len()).filter(|&member| member != last);
+        own.iter().any(|&shard| {
+            members.clone().any(|member| self.try_to_pass([(shard, member); 2]))
+                || others.iter().any(|&(other, owner)| {
+                    self.try_to_pass([(shard, owner), (other, last)])
+                })
+        })
+    }
+
+    /// Passes shards to members if their waves are shorter then.
+    fn try_to_pass(&mut self, passes: [(usize, usize); 2]) -> bool {
+        let shards = passes.map(|(shard, _)| shard);
+        let (owners, before) = (shards.map(|shard| self.owners[shard]), self.time_of(shards));
+        passes.into_iter().for_each(|(shard, member)| self.pass(shard, member));
+        let better = self.time_of(shards) < before;
+        if !better {
+            shards.into_iter().zip(owners).for_each(|(shard, owner)| self.pass(shard, owner));
+        }
+        better
+    }
+
+    /// How long the waves of two shards take.
+    fn time_of(&self, shards: [usize; 2]) -> f64 {
+        let time = |kind: usize| {
+            let [one, other] = shards.map(|shard| self.wave_of[kind][shard]);
+            let more = if one == other { 0.0 } else { self.last(kind, other).1 };
+            self.last(kind, one).1 + more
+        };
+        time(0) + PROOFS * time(1)
+    }
 }
 
 /// How long it takes to sweep all shards wave by wave, in seconds, without exchange.

@@ -13,6 +13,10 @@ const POSITIONS_PER_SECOND_AND_CORE: f64 = 2e7;
 /// The part that a new measurement of a speed has in what is remembered.
 const NEW: f64 = 0.2;
 
+/// Workers whose speeds differ by less than this factor are taken to be equally fast: by so much the speeds differ that are
+/// measured of the same machine.
+const EQUALLY_FAST: f64 = 1.15;
+
 /// A worker that is connected.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Connected {
@@ -254,7 +258,7 @@ impl Machine {
             let cores = f64::from(connected.registration.cores.max(1));
             connected.positions_per_second.unwrap_or(usual * cores).max(1.0)
         };
-        workers.iter().map(speed).collect()
+        evened(&workers.iter().map(speed).collect::<Vec<_>>())
     }
 
     /// Writes down how fast a worker is.
@@ -264,5 +268,30 @@ impl Machine {
             record.positions_per_second = speed;
             self.output.changed.insert(Key::Worker(worker));
         }
+    }
+}
+
+/// Speeds without small differences: those that are [equal](EQUALLY_FAST) become the least of them.
+fn evened(speeds: &[f64]) -> Vec<f64> {
+    let mut order: Vec<usize> = (0..speeds.len()).collect();
+    order.sort_by(|&a, &b| speeds[a].total_cmp(&speeds[b]));
+    let (mut evened, mut least) = (speeds.to_vec(), 0.0);
+    for worker in order {
+        if speeds[worker] >= least * EQUALLY_FAST {
+            least = speeds[worker];
+        }
+        evened[worker] = least;
+    }
+    evened
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn small_differences_of_speed_are_not_noticed() {
+        assert_eq!(evened(&[2.2, 1.0, 1.1, 2.0, 1.2]), [2.0, 1.0, 1.0, 2.0, 1.2]);
+        assert_eq!(evened(&[]), []);
     }
 }
