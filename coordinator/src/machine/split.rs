@@ -123,9 +123,9 @@ impl<'a> Dealing<'a> {
         let members = (0..self.speeds.len()).filter(|&member| member != last);
         own.iter().any(|&shard| {
             members.clone().any(|member| self.try_to_pass([(shard, member); 2]))
-                || others.iter().any(|&(other, owner)| {
-                    self.try_to_pass([(shard, owner), (other, last)])
-                })
+                || others
+                    .iter()
+                    .any(|&(other, owner)| self.try_to_pass([(shard, owner), (other, last)]))
         })
     }
 
@@ -206,8 +206,8 @@ mod tests {
         assert_eq!(runs, [Run { count: 1, owner: 0 }, Run { count: 1, owner: 2 }]);
     }
 
-    /// Members wait for less than a thirtieth of a superstep, and less than a third of an interval sweep (it was a
-    /// half when only the waves of supersteps were looked at).
+    /// Members wait for less than a hundredth of a superstep, and less than a quarter of an interval sweep (it was
+    /// 2.7 % and 29 % when shards did not change hands).
     #[test]
     fn waves_of_both_kinds_are_even() {
         let overrides = Overrides { pieces: Some(5), ..Overrides::default() };
@@ -220,9 +220,9 @@ mod tests {
             let runs = split(step, &speeds);
             let even = step.positions() as f64 / 2.0;
             let wait = |waves| seconds(&step.shards, waves, &runs, &speeds) / even - 1.0;
-            assert!(wait(&step.waves) < 1.0 / 30.0, "{tier}: {}", wait(&step.waves));
+            assert!(wait(&step.waves) < 1.0 / 100.0, "{tier}: {}", wait(&step.waves));
             let interval = wait(&step.interval_waves);
-            assert!(interval < 1.0 / 3.0, "{tier}: {interval}");
+            assert!(interval < 1.0 / 4.0, "{tier}: {interval}");
         }
     }
 

@@ -292,6 +292,5 @@ mod tests {
     #[test]
     fn small_differences_of_speed_are_not_noticed() {
         assert_eq!(evened(&[2.2, 1.0, 1.1, 2.0, 1.2]), [2.0, 1.0, 1.0, 2.0, 1.2]);
-        assert_eq!(evened(&[]), []);
     }
 }
