@@ -1,6 +1,6 @@
 //! What a job consists of, as far as the machine needs to know.
 
-use std::collections::BTreeMap;
+use std::{cmp::Reverse, collections::BTreeMap};
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_kernel::{Course, Goal, Settings, interval_waves, plan, shards, waves};
@@ -12,7 +12,8 @@ use super::record::StepSize;
 pub struct JobPlan {
     encoding: Encoding,
     settings: Settings,
-    /// The steps in the order they are solved.
+    /// The steps in the order they are begun: level by level, the largest first, so that nobody is left with a large one
+    /// while others have nothing to do.
     pub order: Vec<StepSize>,
     /// What they consist of.
     pub steps: BTreeMap<Tier, StepPlan>,
@@ -42,6 +43,8 @@ impl JobPlan {
             order.push(StepSize { tier: step.tier, positions: step.positions, shards });
             steps.insert(step.tier, parts);
         }
+        let level = |tier: Tier| tier.just_moved + tier.to_move;
+        order.sort_by_key(|step: &StepSize| (level(step.tier), Reverse(step.positions)));
         Self { encoding, settings, order, steps }
     }
 
