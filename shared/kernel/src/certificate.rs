@@ -44,7 +44,7 @@ use crate::{
     step::{both, fill, parts_of, ranges, read_by, split_off},
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
     team::{Barrier, ExchangeError, Strip, Team, slices},
-    value::{Group, PADDING, Value},
+    value::{Group, LANES, PADDING, Value},
     vector::Instructions,
 };
 
@@ -261,7 +261,7 @@ impl<'a> Certifier<'a> {
     /// # Errors
     /// If the threads cannot be started.
     pub fn new(encoding: &'a Encoding, threads: usize) -> Result<Self, SolveError> {
-        let tables = Tables::new::<f64>(encoding);
+        let tables = Tables::new(encoding);
         Ok(Self { encoding, tables, pool: thread_pool(threads)? })
     }
 
@@ -736,7 +736,7 @@ impl<'t> Decoded<'t> {
         }
         // Blocks are turned in whole squares.
         let side = Tables::side(ends.step.context.encoding);
-        values.resize(values.len() + (side + 1) * f64::LANES, 0.5);
+        values.resize(values.len() + (side + 1) * LANES, 0.5);
     }
 }
 

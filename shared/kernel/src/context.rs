@@ -25,8 +25,8 @@ pub struct Tables {
 }
 
 impl Tables {
-    /// The tables of an encoding's ruleset, for values of a type.
-    pub fn new<T: Value>(encoding: &Encoding) -> Self {
+    /// The tables of an encoding's ruleset.
+    pub fn new(encoding: &Encoding) -> Self {
         let shared = encoding.shared();
         let private_from = encoding.private().positions() | 1;
         let inner_squares = shared.outer_squares()..shared.squares();
@@ -37,9 +37,9 @@ impl Tables {
         let rules = Rules::new(encoding);
         let occupancies = Occupancies::new(encoding);
         Self {
-            routes: Routes::new::<T>(encoding, &rules, &occupancies),
+            routes: Routes::new(encoding, &rules, &occupancies),
             inner: (0..=encoding.ruleset().pieces())
-                .map(|k| InnerMoves::new::<T>(encoding, &rules, k))
+                .map(|k| InnerMoves::new(encoding, &rules, k))
                 .collect(),
             rules,
             occupancies,

@@ -12,7 +12,7 @@ use crate::{
     context::Context,
     lists::RowMove,
     rows::values_of,
-    value::Value,
+    value::{LANES, Value},
 };
 
 /// The values of the slabs whose outer squares leave the same pieces.
@@ -85,14 +85,14 @@ struct Side<'a, T> {
 
 impl<'a, T: Value> Side<'a, T> {
     fn new(slab: &'a DenseSlab, view: &View<'_>, shift: T) -> Self {
-        let value_at = |group: usize| (view.slab + group) * T::LANES;
+        let value_at = |group: usize| (view.slab + group) * LANES;
         Self {
             slab,
             start: value_at(0),
             own: value_at(view.block.own()),
             value: value_at(view.block.value()),
             best: value_at(view.block.best(0)),
-            stride: view.block.stride * T::LANES,
+            stride: view.block.stride * LANES,
             shift,
         }
     }
@@ -186,8 +186,8 @@ pub fn value_from_stored<T: Value>(
     swapped: &View<'_>,
 ) {
     let values = values_of::<T>(scratch);
-    let value = (view.slab + view.block.value()) * T::LANES;
-    let own = (swapped.slab + swapped.block.own()) * T::LANES;
+    let value = (view.slab + view.block.value()) * LANES;
+    let own = (swapped.slab + swapped.block.own()) * LANES;
     for (p, at) in slab.values.iter().enumerate() {
         values[value + p] = T::ONE.minus(values[own + at.swapped as usize]);
     }

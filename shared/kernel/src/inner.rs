@@ -7,7 +7,7 @@ use ziggurat_encoding::Encoding;
 
 use crate::{
     rules::{RollMoves, Rules, path_moves},
-    value::{Value, groups},
+    value::{LANES, groups},
 };
 
 /// The moves within a block, for blocks whose rows have at most k pieces: for each row from the
@@ -28,12 +28,11 @@ const FEW_ROWS: usize = 32;
 
 impl InnerMoves {
     /// The moves within blocks whose rows have at most `k` pieces.
-    pub fn new<T: Value>(encoding: &Encoding, rules: &Rules, k: u8) -> Self {
+    pub fn new(encoding: &Encoding, rules: &Rules, k: u8) -> Self {
         let rows = encoding.private().count(k) as usize;
         let rolls = rules.rolls.len();
         let of_row = |row| {
-            let of_roll =
-                move |roll: &RollMoves| moves_of::<T>(encoding, rolls, k, row, roll.value);
+            let of_roll = move |roll: &RollMoves| moves_of(encoding, rolls, k, row, roll.value);
             rules.rolls.iter().map(of_roll)
         };
         let moves: Vec<Vec<u32>> = (0..rows).rev().flat_map(of_row).collect();
@@ -76,7 +75,7 @@ impl InnerMoves {
 }
 
 /// The rows that the moves of a roll within a block lead to from a row.
-fn moves_of<T: Value>(encoding: &Encoding, rolls: usize, k: u8, row: usize, roll: u8) -> Vec<u32> {
+fn moves_of(encoding: &Encoding, rolls: usize, k: u8, row: usize, roll: u8) -> Vec<u32> {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let is_private = |at| private.positions() >> at & 1 == 1;
     let rows = private.count(k) as usize;
@@ -99,7 +98,7 @@ fn moves_of<T: Value>(encoding: &Encoding, rolls: usize, k: u8, row: usize, roll
         let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
         // As `Layout` has it: one row, then the chances of the mover, the best for each roll and
         // padding, then the block itself.
-        let padded_rows = groups::<T>(rows) * T::LANES;
+        let padded_rows = groups(rows) * LANES;
         moves.push((1 + after + if again { 0 } else { rolls * rows + padded_rows }) as u32);
     }
     moves

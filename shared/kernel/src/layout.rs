@@ -17,7 +17,7 @@
 
 use ziggurat_encoding::{Encoding, shared::Budgets};
 
-use crate::value::{Value, groups};
+use crate::value::{LANES, groups};
 
 /// A block of a slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -40,11 +40,11 @@ pub struct Block {
 }
 
 impl Block {
-    fn new<T: Value>(rows: u64, columns: u64, start: u64, at: usize, rolls: usize) -> Self {
+    fn new(rows: u64, columns: u64, start: u64, at: usize, rolls: usize) -> Self {
         let (rows, columns) = (rows as usize, columns as usize);
         let single = rows == 1 && columns == 1;
-        let padded_rows = if single { 1 } else { groups::<T>(rows) * T::LANES };
-        let (stride, start) = (groups::<T>(columns), start as usize);
+        let padded_rows = if single { 1 } else { groups(rows) * LANES };
+        let (stride, start) = (groups(columns), start as usize);
         Self { rows, columns, stride, padded_rows, start, at, rolls }
     }
 
@@ -104,9 +104,9 @@ pub fn is_dense(encoding: &Encoding) -> bool {
 
 impl Layout {
     /// The layout for the pieces that the outer squares leave and the number of rolls above 0.
-    pub fn new<T: Value>(encoding: &Encoding, budgets: Budgets, rolls: usize) -> Self {
+    pub fn new(encoding: &Encoding, budgets: Budgets, rolls: usize) -> Self {
         if is_dense(encoding) {
-            return Self::dense::<T>(encoding.shared().slab_len(budgets), rolls);
+            return Self::dense(encoding.shared().slab_len(budgets), rolls);
         }
         let (shared, private) = (encoding.shared(), encoding.private());
         let mut groups = 0;
@@ -115,7 +115,7 @@ impl Layout {
             .map(|(&(a, b), &start)| {
                 let rows = private.count(budgets.0.checked_sub(a)?);
                 let columns = private.count(budgets.1.checked_sub(b)?);
-                let block = Block::new::<T>(rows, columns, start, groups, rolls);
+                let block = Block::new(rows, columns, start, groups, rolls);
                 groups = block.end();
                 Some(block)
             })
@@ -126,8 +126,8 @@ impl Layout {
     }
 
     /// The layout of a dense slab.
-    fn dense<T: Value>(len: u64, rolls: usize) -> Self {
-        let block = Block { padded_rows: 1, ..Block::new::<T>(1, len, 0, 0, rolls) };
+    fn dense(len: u64, rolls: usize) -> Self {
+        let block = Block { padded_rows: 1, ..Block::new(1, len, 0, 0, rolls) };
         Self { blocks: vec![Some(block)], fitting: vec![0], groups: block.end() }
     }
 

@@ -39,6 +39,7 @@ mod work;
 pub use accelerate::{FINEST_UNITS, Multiples, Products};
 pub use certificate::{Certificate, Certified, Certifier, Growth, Proof, interval_waves};
 
+pub use context::Tables;
 pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
 pub use kept::Kept;
@@ -52,4 +53,4 @@ pub use solve::{
 };
 pub use step::{both, first_of_step, read_by, waves};
 pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};
-pub use work::{JobTables, Place};
+pub use work::Place;

@@ -6,7 +6,7 @@
 
 use std::ops::Range;
 
-use crate::{layout::Block, value::Value};
+use crate::{layout::Block, value::LANES};
 
 /// A row to take, and what to do with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,7 +45,7 @@ pub struct RowList {
 
 impl RowList {
     /// The list of these rows, each with its length in groups.
-    pub fn new<T: Value>(mut rows: Vec<(usize, RowMove)>) -> Self {
+    pub fn new(mut rows: Vec<(usize, RowMove)>) -> Self {
         rows.sort_by_key(|&(stride, _)| stride);
         let mut this = Self::default();
         for (stride, row) in rows {
@@ -55,7 +55,7 @@ impl RowList {
                 _ => this.runs.push(Run { stride, rows: at..at + 1 }),
             }
             this.reach = this.reach.max(row.to as usize + stride);
-            this.source_reach = this.source_reach.max(row.from as usize + stride * T::LANES);
+            this.source_reach = this.source_reach.max(row.from as usize + stride * LANES);
             this.rows.push(row);
         }
         this
@@ -107,10 +107,10 @@ pub struct ValueList {
 
 impl ValueList {
     /// The list of these values.
-    pub fn new<T: Value>(values: Vec<RowMove>) -> Self {
+    pub fn new(values: Vec<RowMove>) -> Self {
         let mut touched: Vec<u32> = values.iter().map(|value| value.from).collect();
         touched.sort_unstable();
-        touched.dedup_by_key(|at| *at / T::LANES as u32);
+        touched.dedup_by_key(|at| *at / LANES as u32);
         let end = |at: &dyn Fn(&RowMove) -> u32| {
             values.iter().map(|value| at(value) as usize + 1).max().unwrap_or(0)
         };

@@ -7,6 +7,7 @@ use ziggurat_encoding::{Encoding, Tier};
 use crate::{
     SolveError,
     certificate::Certificate,
+    context::Tables,
     course::{Course, Order, Outcome},
     journal::{Column, JournalError, Part},
     kept::{Kept, KeptTier, Tiers},
@@ -16,7 +17,7 @@ use crate::{
     step::{both, first_of_step, in_order, split_off},
     team::{Exchange, Share, Team},
     value::Value,
-    work::{Final, Ground, JobTables, Place, Work},
+    work::{Final, Ground, Place, Work},
 };
 
 /// What a member is to do.
@@ -27,7 +28,7 @@ pub struct Assignment<'a> {
     /// How the job is solved.
     pub settings: &'a Settings,
     /// Its tables.
-    pub tables: &'a JobTables,
+    pub tables: &'a Tables,
     /// Where arrays are.
     pub memory: &'a Memory,
     /// The step's first tier.
@@ -120,7 +121,7 @@ fn take_part_in<T: AsTierValues>(
     kept.retain_for(tier, memory);
     let cut = shards(encoding, settings, tier);
     let members = (assignment.member, assignment.members);
-    let share = Share::new(encoding, tables.widest(), tier, &cut, owners, members);
+    let share = Share::new(encoding, tables, tier, &cut, owners, members);
     let read = read_finals::<T>(assignment, &share, sources, T::tiers(kept))?;
     let team = Team::new(&share, assignment.exchange);
     let (simd, finals) = (settings.simd, &read.finals);

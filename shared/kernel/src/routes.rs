@@ -15,7 +15,7 @@ use crate::{
     lists::{RowList, RowMove, TurnedBlock, ValueList, Within},
     occupancy::Occupancies,
     rules::{BlockMove, End, Rows, Rules},
-    value::Value,
+    value::LANES,
 };
 
 /// What a move does to the blocks of a slab.
@@ -74,12 +74,12 @@ pub struct Routes {
 
 impl Routes {
     /// The layouts and routes of an encoding's ruleset.
-    pub fn new<T: Value>(encoding: &Encoding, rules: &Rules, occupancies: &Occupancies) -> Self {
+    pub fn new(encoding: &Encoding, rules: &Rules, occupancies: &Occupancies) -> Self {
         let pieces = encoding.ruleset().pieces();
         let rolls = rules.rolls.len();
         let all = || (0..=pieces).flat_map(|own| (0..=pieces).map(move |opponent| (own, opponent)));
-        let layouts: Vec<_> = all().map(|b| Layout::new::<T>(encoding, b, rolls)).collect();
-        let own = layouts.iter().map(|layout| rows_of::<T>(layout, Block::own)).collect();
+        let layouts: Vec<_> = all().map(|b| Layout::new(encoding, b, rolls)).collect();
+        let own = layouts.iter().map(|layout| rows_of(layout, Block::own)).collect();
         let mut this = Self {
             layouts,
             own,
@@ -105,23 +105,21 @@ impl Routes {
         };
         for budgets in all() {
             for roll in 0..rolls {
-                let list = rows_of::<T>(this.layout(budgets), |block| block.best(roll));
+                let list = rows_of(this.layout(budgets), |block| block.best(roll));
                 this.whole.push(this.lists.len() as u32);
                 this.lists.push(list);
             }
             match is_dense(encoding) {
-                true => builder.add_dense::<T>(&mut this, budgets),
-                false => builder.add_within::<T>(&mut this, budgets),
+                true => builder.add_dense(&mut this, budgets),
+                false => builder.add_within(&mut this, budgets),
             }
             for (roll, moves) in rules.rolls.iter().enumerate() {
                 for mv in &moves.moves {
                     for captures in [false, true] {
                         let mv = mv.as_ref().filter(|mv| !mv.stays_in_slab());
                         let route = mv.and_then(|mv| match is_dense(encoding) {
-                            true => {
-                                builder.dense_route::<T>(&mut this, budgets, roll, mv, captures)
-                            }
-                            false => builder.route::<T>(&mut this, budgets, roll, mv, captures),
+                            true => builder.dense_route(&mut this, budgets, roll, mv, captures),
+                            false => builder.route(&mut this, budgets, roll, mv, captures),
                         });
                         this.routes.push(route);
                     }
@@ -227,7 +225,7 @@ impl Routes {
 }
 
 /// All rows of a slab, into the matrix that `to` names.
-fn rows_of<T: Value>(layout: &Layout, to: impl Fn(&Block) -> usize) -> RowList {
+fn rows_of(layout: &Layout, to: impl Fn(&Block) -> usize) -> RowList {
     let mut rows = Vec::new();
     for block in layout.blocks() {
         for p in 0..block.rows {
@@ -235,7 +233,7 @@ fn rows_of<T: Value>(layout: &Layout, to: impl Fn(&Block) -> usize) -> RowList {
             rows.push((block.stride, row));
         }
     }
-    RowList::new::<T>(rows)
+    RowList::new(rows)
 }
 
 /// What a move does to a configuration of the inner squares.
@@ -309,7 +307,7 @@ impl Builder<'_> {
     }
 
     /// Adds the moves within slabs with these pieces left that lead to other blocks.
-    fn add_within<T: Value>(&self, routes: &mut Routes, budgets: Budgets) {
+    fn add_within(&self, routes: &mut Routes, budgets: Budgets) {
         let layout = routes.layout(budgets);
         let mut of_block = vec![Vec::new(); layout.blocks.len()];
         let mut rolls_again_within = false;
@@ -361,7 +359,7 @@ impl Builder<'_> {
         routes.fits(after).then_some(after)
     }
 
-    fn route<T: Value>(
+    fn route(
         &mut self,
         routes: &mut Routes,
         budgets: Budgets,
@@ -397,9 +395,11 @@ impl Builder<'_> {
             }
             let source = again.block(self.encoding.shared().inner_swapped(after));
             if block.is_single() {
-                single.extend(pairs.iter().map(|&(p, after)| {
-                    RowMove::new(to(p) * T::LANES, source.start + after as usize)
-                }));
+                single.extend(
+                    pairs.iter().map(|&(p, after)| {
+                        RowMove::new(to(p) * LANES, source.start + after as usize)
+                    }),
+                );
                 continue;
             }
             let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
@@ -416,12 +416,12 @@ impl Builder<'_> {
         let key = mv.touches_outer_only().then_some((budgets, after, roll));
         let known = |lists: &HashMap<_, u32>| key.and_then(|key| lists.get(&key).copied());
         if !rows.is_empty() {
-            let list = known(&self.plain).unwrap_or_else(|| routes.add(RowList::new::<T>(rows)));
+            let list = known(&self.plain).unwrap_or_else(|| routes.add(RowList::new(rows)));
             self.plain.extend(key.map(|key| (key, list)));
             route.plain = Some(list);
         }
         if !single.is_empty() {
-            route.single = Some(routes.add_values(ValueList::new::<T>(single)));
+            route.single = Some(routes.add_values(ValueList::new(single)));
         }
         if !turned.is_empty() {
             let list = known(&self.turned).unwrap_or_else(|| {
@@ -437,7 +437,7 @@ impl Builder<'_> {
     }
 
     /// Adds the dense slabs with these pieces left.
-    fn add_dense<T: Value>(&self, routes: &mut Routes, budgets: Budgets) {
+    fn add_dense(&self, routes: &mut Routes, budgets: Budgets) {
         let block = *routes.layout(budgets).block(0);
         let place = |x| dense::place(self.encoding, budgets, x);
         let mut of_value = vec![Vec::new(); self.encoding.shared().inner_pieces().len()];
@@ -450,10 +450,8 @@ impl Builder<'_> {
                     let again = self.rolls_again(mv, step.captures);
                     routes.rolls_again_within |= again;
                     let from = if again { block.value() } else { block.own() };
-                    of_value[step.x as usize].push(RowMove::new(
-                        block.best(roll) * T::LANES + to,
-                        from * T::LANES + after,
-                    ));
+                    of_value[step.x as usize]
+                        .push(RowMove::new(block.best(roll) * LANES + to, from * LANES + after));
                 }
             }
         }
@@ -461,7 +459,7 @@ impl Builder<'_> {
     }
 
     /// [`Builder::route`] for dense slabs.
-    fn dense_route<T: Value>(
+    fn dense_route(
         &mut self,
         routes: &mut Routes,
         budgets: Budgets,
@@ -483,7 +481,7 @@ impl Builder<'_> {
             let (Some(to), Some(from)) = (place(budgets, step.x), place(after, step.after)) else {
                 continue; // needs a piece that there is not
             };
-            let to = block.best(roll) * T::LANES + to;
+            let to = block.best(roll) * LANES + to;
             if self.rolls_again(mv, outer_captures || step.captures) {
                 let swapped = self.encoding.shared().inner_swapped(step.after);
                 let from = place((after.1, after.0), swapped);
@@ -499,7 +497,7 @@ impl Builder<'_> {
             // Moves that touch outer squares only do the same.
             let key = mv.touches_outer_only().then_some((budgets, after, roll, again));
             let known = key.and_then(|key| self.picked.get(&key).copied());
-            let list = known.unwrap_or_else(|| routes.add_values(ValueList::new::<T>(values)));
+            let list = known.unwrap_or_else(|| routes.add_values(ValueList::new(values)));
             self.picked.extend(key.map(|key| (key, list)));
             Some(list)
         };

@@ -10,7 +10,7 @@
 
 use crate::{
     lists::{RowList, RowMove, ValueList},
-    value::{Group, Value},
+    value::{Group, LANES, Value},
     vector::{Instructions, Vector},
 };
 
@@ -28,7 +28,7 @@ macro_rules! with_constant_stride {
 /// Asks for the memory of so many values of a source.
 #[inline(always)]
 pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: usize) {
-    for at in (0..len).step_by(T::LANES) {
+    for at in (0..len).step_by(LANES) {
         instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
     }
 }
@@ -40,7 +40,7 @@ pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &
     for (stride, rows) in list.runs().filter(|&(stride, _)| stride <= LONG_ROW) {
         for row in rows {
             for g in 0..stride {
-                let at = row.from as usize + g * T::LANES;
+                let at = row.from as usize + g * LANES;
                 instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
             }
         }
@@ -62,7 +62,7 @@ fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
         && let Some(row) = rows.get(i + ROWS_AHEAD)
     {
         for g in 0..stride {
-            let at = row.from as usize + g * T::LANES;
+            let at = row.from as usize + g * LANES;
             instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
         }
     }
@@ -127,7 +127,7 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
             // SAFETY: what the lists reach, which `set` has checked, is beyond all their rows, and
             // their `to` rows are those of the first.
             unsafe {
-                let read = |k: usize| T::Vector::<I>::read(from[k].add(g * T::LANES));
+                let read = |k: usize| T::Vector::<I>::read(from[k].add(g * LANES));
                 let mut top = read(0);
                 for k in 1..N {
                     top = top.larger(read(k));
@@ -168,7 +168,7 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
             // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
             unsafe {
                 let offered =
-                    T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * T::LANES));
+                    T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * LANES));
                 raise_group::<T, I>(to.add(row.to as usize + g), offered);
             }
         }
@@ -189,7 +189,7 @@ unsafe fn raise_group<T: Value, I: Instructions>(group: *mut T::Group, offered: 
 /// The values of groups, one after the other.
 #[inline(always)]
 pub fn values_of<T: Value>(groups: &mut [T::Group]) -> &mut [T] {
-    let len = groups.len() * T::LANES;
+    let len = groups.len() * LANES;
     // SAFETY: a group is an array of `LANES` values and nothing else.
     unsafe { std::slice::from_raw_parts_mut(groups.as_mut_ptr().cast(), len) }
 }
@@ -266,18 +266,18 @@ pub fn store<T: Value, I: Instructions>(
     values: &mut [T],
 ) {
     let len = rows * columns;
-    assert!(from.len() >= rows * stride && values.len() >= len && columns <= stride * T::LANES);
+    assert!(from.len() >= rows * stride && values.len() >= len && columns <= stride * LANES);
     let mut left = len;
     let mut from: *const T = from.as_ptr().cast();
     let mut to = values.as_mut_ptr();
     for _ in 0..rows {
         for g in 0..stride {
-            let at = g * T::LANES;
+            let at = g * LANES;
             // SAFETY: `left` values of the block are still to be written, from `to` on. What a group
             // writes beyond its row is written again with the rows that follow.
             unsafe {
                 let vector = T::Vector::<I>::read(from.add(at));
-                if at + T::LANES <= left {
+                if at + LANES <= left {
                     vector.write(to.add(at));
                 } else {
                     vector.write_first(to.add(at), left - at);
@@ -287,7 +287,7 @@ pub fn store<T: Value, I: Instructions>(
         left -= columns;
         // SAFETY: the next row, or the end of the last one.
         unsafe {
-            from = from.add(stride * T::LANES);
+            from = from.add(stride * LANES);
             to = to.add(columns);
         }
     }

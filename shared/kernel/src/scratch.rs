@@ -4,7 +4,7 @@ use ziggurat_encoding::Encoding;
 
 use crate::{
     layout::Layout,
-    value::{Group, Value, groups},
+    value::{Group, LANES, Value, groups},
 };
 
 /// Working memory for the largest pair of slabs.
@@ -32,8 +32,8 @@ impl<T: Value> Scratch<T> {
     fn sizes(encoding: &Encoding) -> (usize, usize) {
         let pieces = encoding.ruleset().pieces();
         let rolls = encoding.ruleset().dice().rolls().iter().filter(|roll| roll.value > 0).count();
-        let side = groups::<T>(encoding.private().count(pieces) as usize);
-        let slab = Layout::new::<T>(encoding, (pieces, pieces), rolls).groups;
-        (2 * slab, side * T::LANES * side)
+        let side = groups(encoding.private().count(pieces) as usize);
+        let slab = Layout::new(encoding, (pieces, pieces), rolls).groups;
+        (2 * slab, side * LANES * side)
     }
 }

@@ -1,6 +1,6 @@
 //! Which vector instructions the kernel runs on.
 //!
-//! The kernel is written once, over groups of 64 bytes; for each instruction set it is compiled
+//! The kernel is written once, over groups of 8 values; for each instruction set it is compiled
 //! again. Additions, multiplications and maxima keep their order and nothing is fused, so the
 //! results are bit-identical for all of them.
 
@@ -141,7 +141,10 @@ impl<F: Operation, I: Instructions> pulp::NullaryFnOnce for On<F, I> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{value::Value, vector::Vector};
+    use crate::{
+        value::{LANES, Value},
+        vector::Vector,
+    };
 
     /// Compares what these instructions do with what the portable ones do.
     struct Compare;
@@ -149,18 +152,18 @@ mod tests {
     #[expect(unsafe_code)]
     fn compare<T: Value, I: Instructions>() {
         let number = |i: usize| T::from_f64((i * i % 97) as f64 / 97.0);
-        let rows: Vec<T> = (0..T::LANES * T::LANES).map(number).collect();
+        let rows: Vec<T> = (0..LANES * LANES).map(number).collect();
         let others: Vec<T> = rows.iter().rev().copied().collect();
         let written = |vector: &dyn Fn(*mut T)| {
-            let mut out = vec![T::ONE; T::LANES];
+            let mut out = vec![T::ONE; LANES];
             vector(out.as_mut_ptr());
             out
         };
         // SAFETY: all addresses are of whole groups within the arrays.
         unsafe {
             type V<T, I> = <T as Value>::Vector<I>;
-            for row in 0..T::LANES {
-                let at = |values: &[T]| values[row * T::LANES..].as_ptr();
+            for row in 0..LANES {
+                let at = |values: &[T]| values[row * LANES..].as_ptr();
                 let (a, b) = (V::<T, I>::read(at(&rows)), V::<T, I>::read(at(&others)));
                 let (c, d) =
                     (V::<T, Portable>::read(at(&rows)), V::<T, Portable>::read(at(&others)));
@@ -180,9 +183,9 @@ mod tests {
                     assert_eq!(these, portable);
                 }
             }
-            let square = V::<T, I>::transposed(|i| V::<T, I>::read(rows[i * T::LANES..].as_ptr()));
-            for (j, vector) in square.as_ref().iter().enumerate() {
-                let column: Vec<T> = (0..T::LANES).map(|i| rows[i * T::LANES + j]).collect();
+            let square = V::<T, I>::transposed(|i| V::<T, I>::read(rows[i * LANES..].as_ptr()));
+            for (j, vector) in square.iter().enumerate() {
+                let column: Vec<T> = (0..LANES).map(|i| rows[i * LANES + j]).collect();
                 assert_eq!(written(&|o| vector.write(o)), column);
             }
         }

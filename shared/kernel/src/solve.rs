@@ -29,7 +29,7 @@ use crate::{
     step::{StepState, both, first_of_step, parts_of, read_by},
     team::ExchangeError,
     value::Value,
-    work::{Final, Ground, JobTables, Place, Work},
+    work::{Final, Ground, Place, Work},
 };
 
 /// The floating-point type values are computed in.
@@ -411,7 +411,7 @@ struct Solver<'a, T> {
     settings: &'a Settings,
     surroundings: Surroundings<'a>,
     tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
-    tables: JobTables,
+    tables: Tables,
     positions_swept: AtomicU64,
     /// The tiers that are still read.
     finals: HashMap<Tier, Final<T>>,
@@ -429,7 +429,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             settings,
             surroundings,
             tell: Mutex::new(tell),
-            tables: JobTables::new(encoding, settings),
+            tables: Tables::new(encoding),
             positions_swept: AtomicU64::new(0),
             finals: HashMap::new(),
         }
@@ -653,7 +653,7 @@ fn time_supersteps_in<T: Value>(
     supersteps: u32,
 ) -> Result<Vec<Duration>, SolveError> {
     let pool = thread_pool(settings.threads)?;
-    let tables = Tables::new::<T>(encoding);
+    let tables = Tables::new(encoding);
     let first = first_of_step(tier);
     let finals: HashMap<Tier, Array<T>> = read_by(first)
         .map(|tier| (tier, Array::filled(T::from_f64(0.5), encoding.tier_len(tier) as usize)))

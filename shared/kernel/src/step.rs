@@ -561,7 +561,7 @@ mod tests {
         let overrides = Overrides { pieces: Some(1), ..Overrides::default() };
         let ruleset = Ruleset::builtin("skiriuk").unwrap().with(&overrides).unwrap();
         let encoding = Encoding::new(&ruleset).unwrap();
-        let tables = Tables::new::<f64>(&encoding);
+        let tables = Tables::new(&encoding);
         let tier = Tier::new(1, 1);
         let context = Context::new(&encoding, &tables, tier, |_| unreachable!("a score wins"));
         let shards = encoding.shards(tier, 8);

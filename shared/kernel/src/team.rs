@@ -94,7 +94,7 @@ pub struct Share {
 
 impl Share {
     /// The part of member `me` in the step of a tier, whose shards are swept by `owners`, members below
-    /// `members`. `tables` are for sweeps in `f64`.
+    /// `members`.
     ///
     /// # Panics
     /// If there are not as many owners as shards, or too few members.

@@ -7,7 +7,7 @@
 
 use crate::{
     layout::Block,
-    value::{Group, Value, groups},
+    value::{Group, LANES, Value, groups},
     vector::{Instructions, Vector},
 };
 
@@ -57,11 +57,11 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     to: &mut [T::Group],
     (rows, columns): (usize, usize),
 ) {
-    let strides = (groups::<T>(rows), groups::<T>(columns));
+    let strides = (groups(rows), groups(columns));
     let (square_rows, stride) = strides;
     assert!(rows > 0 && columns > 0 && rows <= source_stride);
-    assert!(to.len() >= square_rows * T::LANES * stride);
-    let needed = (stride * T::LANES - 1) * source_stride + square_rows * T::LANES;
+    assert!(to.len() >= square_rows * LANES * stride);
+    let needed = (stride * LANES - 1) * source_stride + square_rows * LANES;
     if sources.iter().any(|source| source.len() < needed) {
         for source in sources {
             turn_one_by_one::<T, RAISE>(source, source_stride, to, (rows, columns));
@@ -96,8 +96,8 @@ fn turn_squares<
         for square_row in 0..square_rows {
             // SAFETY: whole squares can be read and written, as `turn` has checked.
             unsafe {
-                let from = square_row * T::LANES + g * T::LANES * source_stride;
-                let to = to.add(square_row * T::LANES * stride + g);
+                let from = square_row * LANES + g * LANES * source_stride;
+                let to = to.add(square_row * LANES * stride + g);
                 let square = T::Vector::<I>::transposed(|i| {
                     let at = from + i * source_stride;
                     let mut least = T::Vector::<I>::read(sources[0].as_ptr().add(at));
@@ -106,7 +106,7 @@ fn turn_squares<
                     }
                     if STRIDE == 0 {
                         for source in sources {
-                            let ahead = source.as_ptr().wrapping_add(at + T::LANES * source_stride);
+                            let ahead = source.as_ptr().wrapping_add(at + LANES * source_stride);
                             instructions.prefetch(ahead.cast());
                         }
                     }
@@ -124,11 +124,11 @@ fn turn_squares<
 /// The rows of the square must be readable and writable, `stride` groups from one to the next.
 #[inline(always)]
 unsafe fn put_square<T: Value, I: Instructions, const RAISE: bool>(
-    square: &<T::Vector<I> as Vector<T>>::Square,
+    square: &[T::Vector<I>; LANES],
     to: *mut T::Group,
     stride: usize,
 ) {
-    for (i, vector) in square.as_ref().iter().enumerate() {
+    for (i, vector) in square.iter().enumerate() {
         // SAFETY: the caller promises it.
         unsafe {
             let to: *mut T = to.add(i * stride).cast();
@@ -146,11 +146,11 @@ fn turn_one_by_one<T: Value, const RAISE: bool>(
     to: &mut [T::Group],
     (rows, columns): (usize, usize),
 ) {
-    let stride = groups::<T>(columns);
+    let stride = groups(columns);
     for p in 0..rows {
         for q in 0..columns {
             let value = T::ONE.minus(source[q * source_stride + p]);
-            let to = &mut to[p * stride + q / T::LANES].lanes_mut()[q % T::LANES];
+            let to = &mut to[p * stride + q / LANES].lanes_mut()[q % LANES];
             *to = if RAISE { to.larger(value) } else { value };
         }
     }
@@ -174,8 +174,8 @@ pub fn transpose_complement<T: Value, I: Instructions>(
         // SAFETY: as above.
         return unsafe { T::Vector::<I>::read(from.cast()).complement().write(to.cast()) };
     }
-    let strides = (block.stride, groups::<T>(block.rows));
-    assert!(area == strides.0 * T::LANES * strides.1);
+    let strides = (block.stride, groups(block.rows));
+    assert!(area == strides.0 * LANES * strides.1);
     // SAFETY: both matrices have so many groups.
     unsafe { with_constant_strides!(strides, transpose_squares::<_>(from, to, strides)) }
 }
@@ -201,8 +201,8 @@ unsafe fn transpose_squares<
             // SAFETY: the rows that are read are below to_stride * LANES, and those that are written
             // below stride * LANES.
             unsafe {
-                let from = from.add(square_row * T::LANES * stride + g);
-                let to = to.add(g * T::LANES * to_stride + square_row);
+                let from = from.add(square_row * LANES * stride + g);
+                let to = to.add(g * LANES * to_stride + square_row);
                 let square = T::Vector::<I>::transposed(|i| {
                     T::Vector::<I>::read(from.add(i * stride).cast())
                 });

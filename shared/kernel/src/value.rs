@@ -7,6 +7,9 @@ use crate::{
     vector::{Instructions, Vector},
 };
 
+/// How many values a group has.
+pub const LANES: usize = 8;
+
 /// A floating-point type for values. Multiplications and additions are separate on every
 /// processor, so that results are the same everywhere.
 pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
@@ -16,8 +19,6 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     const ONE: Self;
     /// The distance from 1 to the next larger number.
     const EPSILON: f64;
-    /// How many values a group has: 64 bytes.
-    const LANES: usize;
     /// A group in scratch memory.
     type Group: Group<Self>;
     /// A group in a register.
@@ -47,9 +48,9 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
 
 /// How many values must be readable beyond the last one of an array of stored values: rows are
 /// read in whole groups.
-pub const PADDING: usize = 16;
+pub const PADDING: usize = LANES;
 
-/// [`Value::LANES`] values, aligned.
+/// [`LANES`] values, aligned.
 pub trait Group<T>: Copy + Debug + Send + Sync {
     /// The same value in every lane.
     fn splat(x: T) -> Self;
@@ -60,12 +61,11 @@ pub trait Group<T>: Copy + Debug + Send + Sync {
 }
 
 macro_rules! value {
-    ($float:ty, $lanes:literal, $group:ident, $vector:ident, $data:ident) => {
+    ($float:ty, $align:literal, $group:ident, $vector:ident, $data:ident) => {
         impl Value for $float {
             const NONE: Self = <$float>::NEG_INFINITY;
             const ONE: Self = 1.0;
             const EPSILON: f64 = <$float>::EPSILON as f64;
-            const LANES: usize = $lanes;
             type Group = $group;
             type Vector<I: Instructions> = I::$vector;
 
@@ -112,12 +112,12 @@ macro_rules! value {
 
         /// A group of values.
         #[derive(Clone, Copy, Debug)]
-        #[repr(C, align(64))]
-        pub struct $group([$float; $lanes]);
+        #[repr(C, align($align))]
+        pub struct $group([$float; LANES]);
 
         impl Group<$float> for $group {
             fn splat(x: $float) -> Self {
-                Self([x; $lanes])
+                Self([x; LANES])
             }
             #[inline(always)]
             fn lanes(&self) -> &[$float] {
@@ -131,11 +131,11 @@ macro_rules! value {
     };
 }
 
-value!(f32, 16, GroupF32, F32, F32);
-value!(f64, 8, GroupF64, F64, F64);
+value!(f32, 32, GroupF32, F32, F32);
+value!(f64, 64, GroupF64, F64, F64);
 
 /// How many groups a row of `len` values takes.
 #[inline(always)]
-pub fn groups<T: Value>(len: usize) -> usize {
-    len.div_ceil(T::LANES)
+pub fn groups(len: usize) -> usize {
+    len.div_ceil(LANES)
 }

@@ -13,7 +13,7 @@ use crate::{
     journal::{Column, Found, Journal, JournalError, Part},
     memory::{Memory, MemoryError},
     simd::Simd,
-    solve::{AsTierValues, Precision, Settings, TierStatistics},
+    solve::{AsTierValues, Precision, TierStatistics},
     step::{StepState, both, fill, fill_halo, parts_of, read_by},
     team::Team,
     value::Value,
@@ -43,7 +43,7 @@ pub struct Ground<'a, T> {
     /// Where arrays are.
     pub memory: &'a Memory,
     /// The tables of the ruleset.
-    pub tables: &'a JobTables,
+    pub tables: &'a Tables,
     /// The step's first tier.
     pub tier: Tier,
     /// The tiers that the step reads, and perhaps others.
@@ -56,13 +56,11 @@ pub struct Ground<'a, T> {
 
 impl<'a, T: AsTierValues> Ground<'a, T> {
     fn context(&self) -> Context<'_, T> {
-        let tables = self.tables.of(T::PRECISION);
-        Context::new(self.encoding, tables, self.tier, |tier| &self.finals[&tier].values)
+        Context::new(self.encoding, self.tables, self.tier, |tier| &self.finals[&tier].values)
     }
 
     fn rough_context<'f>(&'f self, finals: &'f HashMap<Tier, Array<f32>>) -> Context<'f, f32> {
-        let tables = self.tables.of(Precision::F32);
-        Context::new(self.encoding, tables, self.tier, |tier| &finals[&tier])
+        Context::new(self.encoding, self.tables, self.tier, |tier| &finals[&tier])
     }
 
     /// The tiers that the step reads, in `f32`.
@@ -84,38 +82,6 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
         let room = |tier| self.memory.filled(U::default(), self.encoding.tier_len(tier) as usize);
         both(self.tier).map(room).collect()
-    }
-}
-
-/// The tables of a ruleset for all sweeps of a job.
-#[derive(Debug)]
-pub struct JobTables {
-    f32: Option<Tables>,
-    f64: Option<Tables>,
-}
-
-impl JobTables {
-    /// What solving with some settings takes.
-    pub fn new(encoding: &Encoding, settings: &Settings) -> Self {
-        // Solves start in `f32`, and proofs are in `f64`.
-        let in_f64 = settings.precision == Precision::F64 || settings.certified;
-        Self {
-            f32: Some(Tables::new::<f32>(encoding)),
-            f64: in_f64.then(|| Tables::new::<f64>(encoding)),
-        }
-    }
-
-    fn of(&self, precision: Precision) -> &Tables {
-        let tables = match precision {
-            Precision::F32 => &self.f32,
-            Precision::F64 => &self.f64,
-        };
-        tables.as_ref().expect("the job needs no others")
-    }
-
-    /// Tables for interval sweeps, or if there are none, for the others.
-    pub fn widest(&self) -> &Tables {
-        self.f64.as_ref().unwrap_or_else(|| self.of(Precision::F32))
     }
 }
 
@@ -292,8 +258,8 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                     let read = &ground.finals[&tier];
                     Certified { values: read.values.values(), bound: read.bound() }
                 };
-                let tables = ground.tables.widest();
-                let step = Unproven::new(encoding, tables, tier, cut, &values, finals, proof);
+                let step =
+                    Unproven::new(encoding, ground.tables, tier, cut, &values, finals, proof);
                 Outcome::Proved(step.sweep(distances, simd, team)?)
             }
         })

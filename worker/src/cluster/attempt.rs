@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, JobTables, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part,
-    Place as Position, Settings, SolveError, plan, shards, take_part,
+    Assignment, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part,
+    Place as Position, Settings, SolveError, Tables, plan, shards, take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -37,7 +37,7 @@ pub struct KnownJob {
     pub spec: proto::JobSpec,
     pub encoding: Encoding,
     pub settings: Settings,
-    pub tables: JobTables,
+    pub tables: Tables,
     /// The most memory a step of it takes if one process solves it.
     pub peak_memory_bytes: u64,
 }
@@ -394,7 +394,7 @@ impl Worker {
             Encoding::new(&job_of_spec.ruleset).map_err(|error| wrong(error.to_string()))?;
         let threads = self.pool.current_num_threads();
         let settings = Settings { threads, ..job_of_spec.settings() };
-        let tables = self.pool.install(|| JobTables::new(&encoding, &settings));
+        let tables = self.pool.install(|| Tables::new(&encoding));
         let peak_memory_bytes = plan(&encoding, &settings).peak_memory_bytes;
         let new = Arc::new(KnownJob { spec, encoding, settings, tables, peak_memory_bytes });
         *known = Some((job, new.clone()));

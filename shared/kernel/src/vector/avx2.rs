@@ -1,12 +1,14 @@
-//! Groups as two registers of 32 bytes.
+//! Groups as registers of 32 bytes: two, or one.
 #![expect(unsafe_code)]
 
 use std::arch::x86_64::*;
 
 use super::{Instructions, Vector};
+use crate::value::LANES;
 
 /// A processor with AVX2. There is none without a [`pulp::x86::V3`] that proves it, and vectors of
-/// its kind are made nowhere else: so the intrinsics below are safe to call.
+/// its kind are made nowhere else, except on processors with AVX-512, which have AVX2: so the intrinsics below
+/// are safe to call.
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2(pulp::x86::V3);
 
@@ -33,37 +35,36 @@ impl Instructions for Avx2 {
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2F64([__m256d; 2]);
 
-/// Sixteen 32-bit values.
+/// Eight 32-bit values.
 #[derive(Clone, Copy, Debug)]
-pub struct Avx2F32([__m256; 2]);
+pub struct Avx2F32([__m256; 1]);
 
 /// What differs between the two only by the names of the intrinsics.
 macro_rules! lanes {
     (
-        $float:ty, $half:literal, $set1:ident, $load:ident, $store:ident, $cmp:ident, $blend:ident, $min:ident,
+        $float:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $cmp:ident, $blend:ident, $min:ident,
         $max:ident, $mul:ident, $add:ident, $sub:ident
     ) => {
         #[inline(always)]
         fn splat(x: $float) -> Self {
             // SAFETY: the processor has AVX2, see `Avx2`; so below.
-            Self(unsafe { [$set1(x); 2] })
+            Self([unsafe { $set1(x) }; LANES / $count])
         }
         #[inline(always)]
         unsafe fn read(at: *const $float) -> Self {
             // SAFETY: the caller promises that the values are readable.
-            Self(unsafe { [$load(at), $load(at.add($half))] })
+            Self(std::array::from_fn(|i| unsafe { $load(at.add($count * i)) }))
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
-            // SAFETY: the caller promises that the values are writable.
-            unsafe {
-                $store(at, self.0[0]);
-                $store(at.add($half), self.0[1]);
+            for (i, register) in self.0.into_iter().enumerate() {
+                // SAFETY: the caller promises that the values are writable.
+                unsafe { $store(at.add($count * i), register) };
             }
         }
         #[inline(always)]
         unsafe fn write_first(self, at: *mut $float, count: usize) {
-            let mut lanes: [$float; 2 * $half] = [0.0; 2 * $half];
+            let mut lanes: [$float; LANES] = [0.0; LANES];
             // SAFETY: the array has a group's length.
             unsafe { self.write(lanes.as_mut_ptr()) };
             for (i, &x) in lanes[..count].iter().enumerate() {
@@ -74,45 +75,53 @@ macro_rules! lanes {
         #[inline(always)]
         fn or_if_none(self, other: Self) -> Self {
             // SAFETY: the processor has AVX2.
-            Self(unsafe {
-                let none = |x| $cmp::<_CMP_EQ_OQ>(x, $set1(<$float>::NEG_INFINITY));
-                [
-                    $blend(self.0[0], other.0[0], none(self.0[0])),
-                    $blend(self.0[1], other.0[1], none(self.0[1])),
-                ]
+            self.zip(other, |a, b| unsafe {
+                $blend(a, b, $cmp::<_CMP_EQ_OQ>(a, $set1(<$float>::NEG_INFINITY)))
             })
         }
         #[inline(always)]
         fn smaller(self, other: Self) -> Self {
             // SAFETY: the processor has AVX2.
-            Self(unsafe { [$min(self.0[0], other.0[0]), $min(self.0[1], other.0[1])] })
+            self.zip(other, |a, b| unsafe { $min(a, b) })
         }
         #[inline(always)]
         fn larger(self, other: Self) -> Self {
             // SAFETY: the processor has AVX2.
-            Self(unsafe { [$max(self.0[0], other.0[0]), $max(self.0[1], other.0[1])] })
+            self.zip(other, |a, b| unsafe { $max(a, b) })
         }
         #[inline(always)]
         fn times(self, other: Self) -> Self {
             // SAFETY: the processor has AVX2.
-            Self(unsafe { [$mul(self.0[0], other.0[0]), $mul(self.0[1], other.0[1])] })
+            self.zip(other, |a, b| unsafe { $mul(a, b) })
         }
         #[inline(always)]
         fn plus(self, other: Self) -> Self {
             // SAFETY: the processor has AVX2.
-            Self(unsafe { [$add(self.0[0], other.0[0]), $add(self.0[1], other.0[1])] })
+            self.zip(other, |a, b| unsafe { $add(a, b) })
         }
         #[inline(always)]
         fn complement(self) -> Self {
             // SAFETY: the processor has AVX2.
-            Self(unsafe { [$sub($set1(1.0), self.0[0]), $sub($set1(1.0), self.0[1])] })
+            Self::splat(1.0).zip(self, |one, x| unsafe { $sub(one, x) })
         }
     };
 }
 
-impl Vector<f64> for Avx2F64 {
-    type Square = [Self; 8];
+impl Avx2F64 {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(__m256d, __m256d) -> __m256d) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
 
+impl Avx2F32 {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(__m256, __m256) -> __m256) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
+}
+
+impl Vector<f64> for Avx2F64 {
     lanes!(
         f64,
         4,
@@ -129,7 +138,7 @@ impl Vector<f64> for Avx2F64 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 8] {
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
         /// A quarter of the square: one half of half the rows.
         #[inline(always)]
         unsafe fn quarter(rows: &[Avx2F64], half: usize) -> [__m256d; 4] {
@@ -147,7 +156,7 @@ impl Vector<f64> for Avx2F64 {
                 ]
             }
         }
-        let rows: [Self; 8] = std::array::from_fn(row);
+        let rows: [Self; LANES] = std::array::from_fn(row);
         // SAFETY: the processor has AVX2.
         unsafe {
             let (a, b) = (quarter(&rows[..4], 0), quarter(&rows[4..], 0));
@@ -159,8 +168,6 @@ impl Vector<f64> for Avx2F64 {
 }
 
 impl Vector<f32> for Avx2F32 {
-    type Square = [Self; 16];
-
     lanes!(
         f32,
         8,
@@ -177,12 +184,13 @@ impl Vector<f32> for Avx2F32 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 16] {
-        /// The four 4 x 4 squares of 4 rows, side by side in the halves of the results.
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+        /// The two 4 x 4 squares of 4 rows, side by side in the halves of the results.
         #[inline(always)]
-        unsafe fn quad(a: __m256, b: __m256, c: __m256, d: __m256) -> [__m256; 4] {
+        unsafe fn quad(rows: &[Avx2F32]) -> [__m256; 4] {
             // SAFETY: the processor has AVX2.
             unsafe {
+                let [a, b, c, d] = [rows[0].0[0], rows[1].0[0], rows[2].0[0], rows[3].0[0]];
                 let (ab0, ab1) = (_mm256_unpacklo_ps(a, b), _mm256_unpackhi_ps(a, b));
                 let (cd0, cd1) = (_mm256_unpacklo_ps(c, d), _mm256_unpackhi_ps(c, d));
                 [
@@ -193,28 +201,13 @@ impl Vector<f32> for Avx2F32 {
                 ]
             }
         }
-        /// A quarter of the square: one half of half the rows.
-        #[inline(always)]
-        unsafe fn quarter(rows: &[Avx2F32], half: usize) -> [__m256; 8] {
-            // SAFETY: the processor has AVX2.
-            unsafe {
-                let load = |i: usize| rows[i].0[half];
-                let top = quad(load(0), load(1), load(2), load(3));
-                let bottom = quad(load(4), load(5), load(6), load(7));
-                let low = |i: usize| _mm256_permute2f128_ps::<0x20>(top[i], bottom[i]);
-                let high = |i: usize| _mm256_permute2f128_ps::<0x31>(top[i], bottom[i]);
-                [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
-            }
-        }
-        let rows: [Self; 16] = std::array::from_fn(row);
+        let rows: [Self; LANES] = std::array::from_fn(row);
         // SAFETY: the processor has AVX2.
         unsafe {
-            let (a, b) = (quarter(&rows[..8], 0), quarter(&rows[8..], 0));
-            let (c, d) = (quarter(&rows[..8], 1), quarter(&rows[8..], 1));
-            std::array::from_fn(|i| match i {
-                0..8 => Self([a[i], b[i]]),
-                _ => Self([c[i - 8], d[i - 8]]),
-            })
+            let (top, bottom) = (quad(&rows[..4]), quad(&rows[4..]));
+            let low = |i: usize| Self([_mm256_permute2f128_ps::<0x20>(top[i], bottom[i])]);
+            let high = |i: usize| Self([_mm256_permute2f128_ps::<0x31>(top[i], bottom[i])]);
+            [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
         }
     }
 }

@@ -20,11 +20,13 @@ pub use avx512::Avx512;
 pub use neon::Neon;
 pub use portable::Portable;
 
+use crate::value::LANES;
+
 /// A set of vector instructions.
 pub trait Instructions: Copy {
     /// Eight 64-bit values.
     type F64: Vector<f64>;
-    /// Sixteen 32-bit values.
+    /// Eight 32-bit values.
     type F32: Vector<f32>;
 
     /// Asks for the line of memory at an address, which need not be readable.
@@ -33,9 +35,6 @@ pub trait Instructions: Copy {
 
 /// A group of values in a register.
 pub trait Vector<T>: Copy {
-    /// As many groups as a group has lanes.
-    type Square: AsRef<[Self]>;
-
     /// The same value in every lane.
     fn splat(x: T) -> Self;
     /// The values at an address, aligned or not.
@@ -68,5 +67,5 @@ pub trait Vector<T>: Copy {
     /// The chances of the other player: `1 - self` in each lane.
     fn complement(self) -> Self;
     /// Transposes as many groups as a group has lanes: `row(i)` is row i.
-    fn transposed(row: impl Fn(usize) -> Self) -> Self::Square;
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES];
 }

@@ -1,9 +1,10 @@
-//! Groups as four registers of 16 bytes.
+//! Groups as registers of 16 bytes: four, or two.
 #![expect(unsafe_code)]
 
 use std::arch::{aarch64::*, asm};
 
 use super::{Instructions, Vector};
+use crate::value::LANES;
 
 /// A processor with NEON. There is none without a [`pulp::aarch64::Neon`] that proves it, and vectors of
 /// its kind are made nowhere else: so the intrinsics below are safe to call.
@@ -35,36 +36,36 @@ impl Instructions for Neon {
 #[derive(Clone, Copy, Debug)]
 pub struct NeonF64([float64x2_t; 4]);
 
-/// Sixteen 32-bit values.
+/// Eight 32-bit values.
 #[derive(Clone, Copy, Debug)]
-pub struct NeonF32([float32x4_t; 4]);
+pub struct NeonF32([float32x4_t; 2]);
 
 /// What differs between the two only by the names of the intrinsics.
 macro_rules! lanes {
     (
-        $float:ty, $quarter:literal, $set1:ident, $load:ident, $store:ident, $equal:ident, $greater:ident,
+        $float:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $equal:ident, $greater:ident,
         $select:ident, $mul:ident, $add:ident, $sub:ident
     ) => {
         #[inline(always)]
         fn splat(x: $float) -> Self {
             // SAFETY: the processor has NEON, see `Neon`; so below.
-            Self([unsafe { $set1(x) }; 4])
+            Self([unsafe { $set1(x) }; LANES / $count])
         }
         #[inline(always)]
         unsafe fn read(at: *const $float) -> Self {
             // SAFETY: the caller promises that the values are readable.
-            Self(std::array::from_fn(|i| unsafe { $load(at.add($quarter * i)) }))
+            Self(std::array::from_fn(|i| unsafe { $load(at.add($count * i)) }))
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
             for (i, register) in self.0.into_iter().enumerate() {
                 // SAFETY: the caller promises that the values are writable.
-                unsafe { $store(at.add($quarter * i), register) };
+                unsafe { $store(at.add($count * i), register) };
             }
         }
         #[inline(always)]
         unsafe fn write_first(self, at: *mut $float, count: usize) {
-            let mut lanes: [$float; 4 * $quarter] = [0.0; 4 * $quarter];
+            let mut lanes: [$float; LANES] = [0.0; LANES];
             // SAFETY: the array has a group's length.
             unsafe { self.write(lanes.as_mut_ptr()) };
             for (i, &x) in lanes[..count].iter().enumerate() {
@@ -116,8 +117,6 @@ impl NeonF64 {
 }
 
 impl Vector<f64> for NeonF64 {
-    type Square = [Self; 8];
-
     lanes!(
         f64,
         2,
@@ -133,8 +132,8 @@ impl Vector<f64> for NeonF64 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 8] {
-        let rows: [Self; 8] = std::array::from_fn(row);
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+        let rows: [Self; LANES] = std::array::from_fn(row);
         // Register i of column j has rows 2i and 2i + 1.
         std::array::from_fn(|j| {
             Self(std::array::from_fn(|i| {
@@ -154,8 +153,6 @@ impl NeonF32 {
 }
 
 impl Vector<f32> for NeonF32 {
-    type Square = [Self; 16];
-
     lanes!(
         f32,
         4,
@@ -171,8 +168,8 @@ impl Vector<f32> for NeonF32 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; 16] {
-        let rows: [Self; 16] = std::array::from_fn(row);
+    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+        let rows: [Self; LANES] = std::array::from_fn(row);
         // The square of 4 x 4 at register j of rows 4i to 4i + 3, transposed.
         let square = |i: usize, j: usize| {
             let load = |k: usize| rows[4 * i + k].0[j];
@@ -188,7 +185,7 @@ impl Vector<f32> for NeonF32 {
                 ]
             }
         };
-        let squares: [[_; 4]; 4] = std::array::from_fn(|j| std::array::from_fn(|i| square(i, j)));
+        let squares: [[_; 2]; 2] = std::array::from_fn(|j| std::array::from_fn(|i| square(i, j)));
         std::array::from_fn(|column| {
             Self(std::array::from_fn(|i| squares[column / 4][i][column % 4]))
         })

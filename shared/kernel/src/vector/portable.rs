@@ -2,14 +2,15 @@
 #![expect(unsafe_code)]
 
 use super::{Instructions, Vector};
+use crate::value::LANES;
 
 /// Whatever the target has always.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 
 impl Instructions for Portable {
-    type F64 = PortableVector<f64, 8>;
-    type F32 = PortableVector<f32, 16>;
+    type F64 = PortableVector<f64>;
+    type F32 = PortableVector<f32>;
 
     #[inline(always)]
     fn prefetch(self, _: *const u8) {}
@@ -17,11 +18,11 @@ impl Instructions for Portable {
 
 /// A group as an array.
 #[derive(Clone, Copy, Debug)]
-pub struct PortableVector<T, const LANES: usize>([T; LANES]);
+pub struct PortableVector<T>([T; LANES]);
 
 macro_rules! portable {
-    ($float:ty, $lanes:literal) => {
-        impl PortableVector<$float, $lanes> {
+    ($float:ty) => {
+        impl PortableVector<$float> {
             #[inline(always)]
             fn zip(mut self, other: Self, f: impl Fn($float, $float) -> $float) -> Self {
                 for (x, y) in self.0.iter_mut().zip(other.0) {
@@ -31,22 +32,20 @@ macro_rules! portable {
             }
         }
 
-        impl Vector<$float> for PortableVector<$float, $lanes> {
-            type Square = [Self; $lanes];
-
+        impl Vector<$float> for PortableVector<$float> {
             #[inline(always)]
             fn splat(x: $float) -> Self {
-                Self([x; $lanes])
+                Self([x; LANES])
             }
             #[inline(always)]
             unsafe fn read(at: *const $float) -> Self {
                 // SAFETY: the caller promises that the values are readable.
-                Self(unsafe { at.cast::<[$float; $lanes]>().read_unaligned() })
+                Self(unsafe { at.cast::<[$float; LANES]>().read_unaligned() })
             }
             #[inline(always)]
             unsafe fn write(self, at: *mut $float) {
                 // SAFETY: the caller promises that the values are writable.
-                unsafe { at.cast::<[$float; $lanes]>().write_unaligned(self.0) }
+                unsafe { at.cast::<[$float; LANES]>().write_unaligned(self.0) }
             }
             #[inline(always)]
             unsafe fn write_first(self, at: *mut $float, count: usize) {
@@ -80,13 +79,13 @@ macro_rules! portable {
                 self.zip(self, |x, _| 1.0 - x)
             }
             #[inline(always)]
-            fn transposed(row: impl Fn(usize) -> Self) -> Self::Square {
-                let rows: [Self; $lanes] = std::array::from_fn(row);
+            fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+                let rows: [Self; LANES] = std::array::from_fn(row);
                 std::array::from_fn(|j| Self(std::array::from_fn(|i| rows[i].0[j])))
             }
         }
     };
 }
 
-portable!(f64, 8);
-portable!(f32, 16);
+portable!(f64);
+portable!(f32);

@@ -12,8 +12,8 @@ use std::{
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JobTables, JournalError,
-    Kept, Member, Memory, Order, Outcome, PART_BYTES, Part, Place, Places, Settings, Sources,
+    Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JournalError, Kept,
+    Member, Memory, Order, Outcome, PART_BYTES, Part, Place, Places, Settings, Sources, Tables,
     TierStatistics, first_of_step, plan, read_by, shards, take_part,
 };
 
@@ -130,7 +130,7 @@ pub fn solve(
     exchanged: &Exchanged,
 ) -> BTreeMap<(u8, u8), Solved> {
     let mut solved = BTreeMap::new();
-    let tables = JobTables::new(encoding, settings);
+    let tables = Tables::new(encoding);
     let kept: Vec<Mutex<Kept>> = (0..rules.most_members).map(|_| Mutex::default()).collect();
     for step in plan(encoding, settings).steps {
         let one =
@@ -145,7 +145,7 @@ pub fn solve(
 fn solve_step(
     encoding: &Encoding,
     settings: &Settings,
-    tables: &JobTables,
+    tables: &Tables,
     tier: Tier,
     (rules, kept): (&Rules<'_>, &[Mutex<Kept>]),
     exchanged: &Exchanged,
