@@ -140,10 +140,7 @@ fn measure(
     check_memory(encoding, &plan, with_rivals.then_some(largest))?;
 
     // The rivals read what the kernel has solved.
-    let reads = |tier: Tier| {
-        with_rivals
-            && tier.just_moved + tier.to_move + 1 == largest.tier.just_moved + largest.tier.to_move
-    };
+    let reads = |tier: Tier| with_rivals && tier.level() + 1 == largest.tier.level();
     let mut lower = BTreeMap::new();
     reset_peak_memory();
     let begin = Instant::now();

@@ -243,11 +243,10 @@ impl Forecast {
     /// there is one, then of the nearest level.
     fn expected(&self, step: usize) -> f64 {
         let apart = |tier: Tier| tier.just_moved.abs_diff(tier.to_move);
-        let level = |tier: Tier| tier.just_moved + tier.to_move;
         let (this, _) = self.steps[step];
         let solved = self.steps.iter().zip(&self.states).filter_map(|(&(tier, _), state)| {
             let StepState::Done { supersteps } = state else { return None };
-            let unlike = (apart(tier).abs_diff(apart(this)), level(tier).abs_diff(level(this)));
+            let unlike = (apart(tier).abs_diff(apart(this)), tier.level().abs_diff(this.level()));
             Some((unlike, f64::from(*supersteps)))
         });
         solved.min_by_key(|(unlike, _)| *unlike).map_or(TYPICAL_SUPERSTEPS, |(_, made)| made)

@@ -43,8 +43,7 @@ impl JobPlan {
             order.push(StepSize { tier: step.tier, positions: step.positions, shards });
             steps.insert(step.tier, parts);
         }
-        let level = |tier: Tier| tier.just_moved + tier.to_move;
-        order.sort_by_key(|step: &StepSize| (level(step.tier), Reverse(step.positions)));
+        order.sort_by_key(|step: &StepSize| (step.tier.level(), Reverse(step.positions)));
         Self { encoding, settings, order, steps }
     }
 

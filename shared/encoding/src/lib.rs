@@ -124,7 +124,7 @@ impl Encoding {
     pub fn tiers(&self) -> Vec<Tier> {
         let mut tiers: Vec<Tier> =
             self.all_tiers().filter(|tier| tier.just_moved > 0 && tier.to_move > 0).collect();
-        tiers.sort_by_key(|tier| (tier.just_moved + tier.to_move, tier.just_moved));
+        tiers.sort_by_key(|tier| (tier.level(), tier.just_moved));
         tiers
     }
 

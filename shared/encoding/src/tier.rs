@@ -24,6 +24,12 @@ impl Tier {
     pub const fn swap(self) -> Self {
         Self { just_moved: self.to_move, to_move: self.just_moved }
     }
+
+    /// How far up the ziggurat it is: 1 for the tier that reads no other, and every tier reads those of the
+    /// level below.
+    pub const fn level(self) -> u8 {
+        self.just_moved + self.to_move - 1
+    }
 }
 
 impl fmt::Display for Tier {

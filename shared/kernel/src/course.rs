@@ -114,7 +114,7 @@ impl Goal {
         }
         let tiers = encoding.tiers();
         let positions = |levels: u8| -> u64 {
-            let up_to = tiers.iter().filter(|&&tier| level(tier) <= levels);
+            let up_to = tiers.iter().filter(|&&tier| tier.level() <= levels);
             up_to.map(|&tier| encoding.tier_len(tier)).sum()
         };
         let levels = 2 * encoding.ruleset().pieces() - 1;
@@ -124,16 +124,11 @@ impl Goal {
             let by_positions = positions(level) as f64 / all;
             tolerance * (EVENLY * evenly + (1.0 - EVENLY) * by_positions)
         };
-        let up_to = shares_up_to(level(tier));
-        let share = up_to - shares_up_to(level(tier) - 1);
+        let up_to = shares_up_to(tier.level());
+        let share = up_to - shares_up_to(tier.level() - 1);
         let bound = up_to.max(read + share / 2.0);
         Self { precision, certified, bound, read, error: share * ERROR_OF_LEVEL }
     }
-}
-
-/// The level of a tier: 1 for that which reads no other.
-fn level(tier: Tier) -> u8 {
-    tier.just_moved + tier.to_move - 1
 }
 
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for

@@ -35,8 +35,7 @@ impl Kept {
     /// Gives up what the step of a tier does not read, and everything if arrays are in files, since these
     /// end with the memory they were made in.
     pub(crate) fn retain_for(&mut self, tier: Tier, memory: &Memory) {
-        let level = tier.just_moved + tier.to_move;
-        let is_read = |tier: &Tier| tier.just_moved + tier.to_move + 1 >= level;
+        let is_read = |other: &Tier| other.level() + 1 >= tier.level();
         self.f32.retain(|tier, _| !memory.is_limited() && is_read(tier));
         self.f64.retain(|tier, _| !memory.is_limited() && is_read(tier));
     }

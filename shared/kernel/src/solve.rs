@@ -237,18 +237,17 @@ pub enum SolveError {
 }
 
 /// The steps of a ruleset in the order they are solved, in batches that are solved at the same
-/// time: steps of one level (n + m) that together are no larger than the largest step.
+/// time: steps of one level that together are no larger than the largest step.
 fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
     let steps: Vec<Tier> =
         encoding.tiers().into_iter().filter(|&tier| first_of_step(tier) == tier).collect();
-    let level = |tier: &Tier| tier.just_moved + tier.to_move;
     let largest = steps.iter().map(|&tier| encoding.step_len(tier)).max().unwrap_or(0);
     let mut batches: Vec<Vec<Tier>> = Vec::new();
     let mut room = 0;
     for tier in steps {
         let positions = encoding.step_len(tier);
         match batches.last_mut() {
-            Some(batch) if level(&batch[0]) == level(&tier) && positions <= room => {
+            Some(batch) if batch[0].level() == tier.level() && positions <= room => {
                 batch.push(tier);
             }
             _ => {
@@ -273,12 +272,11 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         Precision::F32 => size_of::<f32>() as u64,
         Precision::F64 => size_of::<f64>() as u64,
     };
-    let level = |tier: Tier| tier.just_moved + tier.to_move;
     let mut peak = 0;
     let mut steps = Vec::new();
     let mut finals: Vec<(u8, u64)> = Vec::new();
     for batch in batches(encoding) {
-        let this = level(batch[0]);
+        let this = batch[0].level();
         finals.retain(|&(at, _)| at + 1 >= this);
         let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
         let mut working = 0;
@@ -476,7 +474,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             .into_iter()
             .flat_map(|(tier, made)| both(tier).map(move |tier| (tier, made)))
             .collect();
-        tiers.sort_by_key(|(tier, _)| (tier.just_moved + tier.to_move, tier.just_moved));
+        tiers.sort_by_key(|(tier, _)| (tier.level(), tier.just_moved));
         tiers.dedup();
         Ok(Summary { first_player_wins: 1.0 - first_player, tiers, positions_swept })
     }
@@ -503,12 +501,12 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     /// Solves steps of one level at the same time, and returns them.
     fn solve_steps(&mut self, steps: &[Unsolved]) -> Result<Vec<Tier>, SolveError> {
         let Some(Unsolved { tier, .. }) = steps.first() else { return Ok(Vec::new()) };
-        let level = tier.just_moved + tier.to_move;
+        let level = tier.level();
         for tier in steps.iter().flat_map(|step| read_by(step.tier)) {
             self.provide(first_of_step(tier))?;
         }
         // A level reads the one below it, and may take several batches to be solved.
-        self.finals.retain(|tier, _| tier.just_moved + tier.to_move + 1 >= level);
+        self.finals.retain(|tier, _| tier.level() + 1 >= level);
         let solved: Vec<(Tier, Vec<Array<T>>, TierStatistics)> = steps
             .par_iter()
             .map(|step| self.solve_step(*step).map(|(values, made)| (step.tier, values, made)))

@@ -44,8 +44,7 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         if tier.just_moved < tier.to_move {
             continue;
         }
-        let level = tier.just_moved + tier.to_move;
-        proven.retain(|tier, _| tier.just_moved + tier.to_move + 1 >= level);
+        proven.retain(|other, _| other.level() + 1 >= tier.level());
         let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
         let read = read.iter().filter_map(|tier| proven.get(tier)).map(|&(_, bound)| bound);
         let read = read.fold(0.0, f64::max);
