@@ -38,7 +38,6 @@ mod work;
 
 pub use accelerate::{FINEST_UNITS, Multiples, Products};
 pub use certificate::{Certificate, Certified, Certifier, Growth, Proof, interval_waves};
-
 pub use context::Tables;
 pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
