@@ -74,7 +74,8 @@ impl<'a> View<'a> {
     ) {
         let within = context.tables.routes.within(self.budgets);
         let slab = &mut scratch[self.slab..];
-        rows::raise_within::<T, I>(slab, self.block.stride, within.of(self.x), within.end());
+        rows::raise_within::<T, I>(slab, self.block.stride, within.rows(self.x), within.end());
+        rows::raise_values_within::<T>(slab, within.values(self.x), within.end());
     }
 
     /// Computes the chances of the mover, and if they are to be `SHIFTED` by some amount, keeps

@@ -670,9 +670,10 @@ impl<T: Value> Ends<'_, T> {
         let distances = &mut self.live[end.index()][slot][start - first..];
         let sign = end.sign();
         let mut growth = Growth::default();
-        for p in 0..block.rows {
-            let row = &from[p * block.stride..][..block.stride];
-            let range = p * block.columns..(p + 1) * block.columns;
+        let (lines, len) = block.lines();
+        for line in 0..lines {
+            let row = &from[line * block.stride..][..block.stride];
+            let range = line * len..(line + 1) * len;
             let ends = row.iter().flat_map(|group| group.lanes());
             for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
             {

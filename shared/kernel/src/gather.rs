@@ -29,7 +29,7 @@ pub fn gather<T: Value, I: Instructions>(
     let routes = &context.tables.routes;
     for (roll, offers) in slab.offers.iter().enumerate() {
         ask_again(instructions, context, sources, slab, roll);
-        let all = routes.whole(slab.budgets, roll);
+        let [all, columns] = routes.whole(slab.budgets, roll);
         let Offers { complete, plain, again, wins } = offers;
         let source = |i: usize| {
             let (place, route) = complete[i];
@@ -50,8 +50,14 @@ pub fn gather<T: Value, I: Instructions>(
             let (list, source) = source(i);
             rows::raise::<T, I>(instructions, scratch, list, source);
         }
+        rows::fill(scratch, columns, T::NONE);
         for (place, route) in plain {
             if let Some(list) = route.plain {
+                rows::raise::<T, I>(instructions, scratch, routes.list(list), sources.at(*place));
+            }
+        }
+        for (place, route) in complete.iter().chain(plain) {
+            if let Some(list) = route.columns {
                 rows::raise::<T, I>(instructions, scratch, routes.list(list), sources.at(*place));
             }
             if let Some(list) = route.picked {
@@ -103,7 +109,7 @@ pub fn gather<T: Value, I: Instructions>(
             }
         }
         for route in wins {
-            if let Some(list) = route.plain {
+            for list in [route.plain, route.columns].into_iter().flatten() {
                 rows::fill(scratch, routes.list(list), T::ONE);
             }
             if let Some(list) = route.picked {
@@ -126,7 +132,7 @@ pub fn ask<T: Value, I: Instructions>(
     let routes = &context.tables.routes;
     for (place, route) in complete.iter().chain(plain) {
         let source = sources.at(*place);
-        if let Some(list) = route.plain {
+        for list in [route.plain, route.columns].into_iter().flatten() {
             match routes.dense(slab.budgets) {
                 Some(_) => rows::ask_all(instructions, source, routes.list(list).source_reach()),
                 None => rows::ask(instructions, routes.list(list), source),

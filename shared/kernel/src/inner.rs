@@ -19,6 +19,8 @@ pub struct InnerMoves {
     rows: usize,
     width: Option<usize>,
     stream: Vec<u32>,
+    /// The stream for columns.
+    column: Vec<u32>,
 }
 
 /// In blocks of up to so many rows every row and roll has the same number of moves, with the row
@@ -32,27 +34,33 @@ impl InnerMoves {
         let rows = encoding.private().count(k) as usize;
         let rolls = rules.rolls.len();
         let of_row = |row| {
-            let of_roll = move |roll: &RollMoves| moves_of(encoding, rolls, k, row, roll.value);
+            let of_roll = move |roll: &RollMoves| moves_of(encoding, k, row, roll.value);
             rules.rolls.iter().map(of_roll)
         };
-        let moves: Vec<Vec<u32>> = (0..rows).rev().flat_map(of_row).collect();
+        let moves: Vec<Vec<InnerMove>> = (0..rows).rev().flat_map(of_row).collect();
         let most = moves.iter().map(Vec::len).max().unwrap_or(0);
         let width = if most == 1 { 2 } else { most };
         let width = (rows <= FEW_ROWS && width <= 3).then_some(width);
-        let mut stream = Vec::new();
-        for moves in &moves {
-            match width {
-                Some(width) => {
-                    stream.extend(moves);
-                    stream.extend(std::iter::repeat_n(0, width - moves.len()));
-                }
-                None => {
-                    stream.push(moves.len() as u32);
-                    stream.extend(moves);
-                }
+        // As `Layout` has it: one row, then the chances of the mover, the best for each roll and padding, then
+        // the block itself.
+        let row = |InnerMove { after, again }| {
+            1 + after + if again { 0 } else { rolls * rows + groups(rows) * LANES }
+        };
+        let line = groups(rows) * LANES;
+        let value =
+            |InnerMove { after, again }| line + after + if again { 0 } else { (1 + rolls) * line };
+        let stream = |place: &dyn Fn(InnerMove) -> usize| {
+            let mut stream = Vec::new();
+            for moves in &moves {
+                stream.extend(width.is_none().then_some(moves.len() as u32));
+                stream.extend(moves.iter().map(|&mv| place(mv) as u32));
+                let missing = width.map_or(0, |width| width - moves.len());
+                stream.extend(std::iter::repeat_n(0, missing));
             }
-        }
-        Self { rolls, rows, width, stream }
+            stream
+        };
+        let (stream, column) = (stream(&row), stream(&value));
+        Self { rolls, rows, width, stream, column }
     }
 
     /// How many moves every row and roll has: 0, 2 or 3. `None` if their number comes before the
@@ -72,10 +80,29 @@ impl InnerMoves {
         assert!(self.rows == rows && self.rolls == rolls);
         &self.stream
     }
+
+    /// The same for a block of one column: moves lead to single values, counted in its scratch memory.
+    ///
+    /// # Panics
+    /// If these are the moves of other blocks.
+    #[inline(always)]
+    pub fn column(&self, rows: usize, rolls: usize) -> &[u32] {
+        assert!(self.rows == rows && self.rolls == rolls);
+        &self.column
+    }
 }
 
-/// The rows that the moves of a roll within a block lead to from a row.
-fn moves_of(encoding: &Encoding, rolls: usize, k: u8, row: usize, roll: u8) -> Vec<u32> {
+/// A move within a block.
+#[derive(Clone, Copy)]
+struct InnerMove {
+    /// The row it leads to.
+    after: usize,
+    /// Whether the mover rolls again.
+    again: bool,
+}
+
+/// The moves of a roll within a block from a row.
+fn moves_of(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<InnerMove> {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let is_private = |at| private.positions() >> at & 1 == 1;
     let rows = private.count(k) as usize;
@@ -96,10 +123,7 @@ fn moves_of(encoding: &Encoding, rolls: usize, k: u8, row: usize, roll: u8) -> V
         let after = private.rank(without | 1 << to).expect("one piece to a square");
         assert!(row < after && after < rows, "moves within a block lead to higher rows");
         let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
-        // As `Layout` has it: one row, then the chances of the mover, the best for each roll and
-        // padding, then the block itself.
-        let padded_rows = groups(rows) * LANES;
-        moves.push((1 + after + if again { 0 } else { rolls * rows + padded_rows }) as u32);
+        moves.push(InnerMove { after, again });
     }
     moves
 }

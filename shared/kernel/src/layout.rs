@@ -12,6 +12,9 @@
 //! that there are not. All this depends on nothing but the pieces that the outer squares leave, so
 //! lists of rows can be made once for all slabs.
 //!
+//! A block with one column, a *column*, would be one value to a row of eight. Its matrices are turned: all their values stand
+//! in one row.
+//!
 //! Where there are no private squares every block is a single value. Such a slab is *dense*: all its values
 //! are one row of one block, in their stored order.
 
@@ -26,9 +29,11 @@ pub struct Block {
     pub rows: usize,
     /// Its columns: private configurations of the player to move.
     pub columns: usize,
-    /// Groups per row.
+    /// Whether it has one column only, so that each of its matrices is one row of scratch memory.
+    pub is_column: bool,
+    /// Groups per row of scratch memory.
     pub stride: usize,
-    /// Rows, padded so that a matrix can be transposed in squares. Only `own` has so many; what is read
+    /// Rows of scratch memory, padded so that a matrix can be transposed in squares. Only `own` has so many; what is read
     /// or written beyond the rows of another matrix belongs to the next, which is written later.
     pub padded_rows: usize,
     /// Where it starts in the stored slab.
@@ -42,16 +47,24 @@ pub struct Block {
 impl Block {
     fn new(rows: u64, columns: u64, start: u64, at: usize, rolls: usize) -> Self {
         let (rows, columns) = (rows as usize, columns as usize);
-        let single = rows == 1 && columns == 1;
-        let padded_rows = if single { 1 } else { groups(rows) * LANES };
-        let (stride, start) = (groups(columns), start as usize);
-        Self { rows, columns, stride, padded_rows, start, at, rolls }
+        let (is_column, start) = (columns == 1, start as usize);
+        let (stride, padded_rows) = match is_column {
+            true => (groups(rows), 1),
+            false => (groups(columns), groups(rows) * LANES),
+        };
+        Self { rows, columns, is_column, stride, padded_rows, start, at, rolls }
     }
 
-    /// Whether it holds one value, and is its own transpose.
+    /// Whether all its values are one row of scratch memory, and the transpose's, too.
     #[inline(always)]
-    pub fn is_single(&self) -> bool {
-        self.padded_rows == 1
+    pub fn is_flat(&self) -> bool {
+        self.is_column || self.rows == 1
+    }
+
+    /// The rows of scratch memory of a matrix, and how many values each has.
+    #[inline(always)]
+    pub fn lines(&self) -> (usize, usize) {
+        if self.is_column { (1, self.rows) } else { (self.rows, self.columns) }
     }
 
     /// Groups of a matrix with padded rows.
@@ -69,13 +82,13 @@ impl Block {
     /// Where the best of other blocks is, by the place of the roll among those above 0.
     #[inline(always)]
     pub fn best(&self, roll: usize) -> usize {
-        self.value() + (1 + roll) * self.rows * self.stride
+        self.value() + (1 + roll) * self.lines().0 * self.stride
     }
 
     /// Where the block of the player who just moved is.
     #[inline(always)]
     pub fn own(&self) -> usize {
-        self.best(self.rolls) + (self.padded_rows - self.rows) * self.stride
+        self.best(self.rolls) + (self.padded_rows - self.lines().0) * self.stride
     }
 
     /// Where the block ends.
@@ -127,7 +140,18 @@ impl Layout {
 
     /// The layout of a dense slab.
     fn dense(len: u64, rolls: usize) -> Self {
-        let block = Block { padded_rows: 1, ..Block::new(1, len, 0, 0, rolls) };
+        let len = len as usize;
+        let (stride, is_column) = (groups(len), false);
+        let block = Block {
+            rows: 1,
+            columns: len,
+            is_column,
+            stride,
+            padded_rows: 1,
+            start: 0,
+            at: 0,
+            rolls,
+        };
         Self { blocks: vec![Some(block)], fitting: vec![0], groups: block.end() }
     }
 

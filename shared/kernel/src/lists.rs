@@ -6,7 +6,11 @@
 
 use std::ops::Range;
 
-use crate::{layout::Block, value::LANES};
+use crate::{
+    layout::Block,
+    rows::LONG_ROW,
+    value::{LANES, groups},
+};
 
 /// A row to take, and what to do with it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -39,8 +43,45 @@ pub struct Run {
 pub struct RowList {
     runs: Vec<Run>,
     rows: Vec<RowMove>,
+    lines: Lines,
     reach: usize,
     source_reach: usize,
+}
+
+/// Places in a source, no nearer to each other than a line of memory is long, that say which lines a list needs.
+#[derive(Clone, Debug, Default)]
+struct Lines {
+    /// For lines of a group, and for lines of two.
+    places: [Vec<u32>; 2],
+}
+
+impl Lines {
+    /// The lines of these values of a source.
+    fn new(ranges: impl Iterator<Item = Range<u32>>) -> Self {
+        let mut ranges: Vec<Range<u32>> = ranges.collect();
+        ranges.sort_unstable_by_key(|range| range.start);
+        let of_length = |line: usize| {
+            let mut next = 0;
+            let mut places = Vec::new();
+            for range in &ranges {
+                places.extend((range.start.max(next)..range.end).step_by(line));
+                next = places.last().map_or(0, |&last| last + line as u32);
+            }
+            places
+        };
+        Self { places: [of_length(LANES), of_length(2 * LANES)] }
+    }
+
+    #[inline(always)]
+    fn of<T>(&self) -> &[u32] {
+        &self.places[usize::from(line_values::<T>() > LANES)]
+    }
+}
+
+/// How many values a line of memory has.
+#[inline(always)]
+pub const fn line_values<T>() -> usize {
+    64 / size_of::<T>()
 }
 
 impl RowList {
@@ -58,6 +99,10 @@ impl RowList {
             this.source_reach = this.source_reach.max(row.from as usize + stride * LANES);
             this.rows.push(row);
         }
+        let short = this.runs().filter(|&(stride, _)| stride <= LONG_ROW);
+        this.lines = Lines::new(short.flat_map(|(stride, rows)| {
+            rows.iter().map(move |row| row.from..row.from + (stride * LANES) as u32)
+        }));
         this
     }
 
@@ -82,6 +127,12 @@ impl RowList {
         runs.map(move |run| (run.stride, lists.map(|list| &list.rows[run.rows.clone()])))
     }
 
+    /// One place of the source for each line of memory that its short rows need.
+    #[inline(always)]
+    pub fn lines<T>(&self) -> &[u32] {
+        self.lines.of::<T>()
+    }
+
     /// How many groups of scratch memory the list needs.
     #[inline(always)]
     pub fn reach(&self) -> usize {
@@ -99,8 +150,7 @@ impl RowList {
 #[derive(Clone, Debug, Default)]
 pub struct ValueList {
     values: Vec<RowMove>,
-    /// Of every group of values of the source the first that is taken.
-    touched: Vec<u32>,
+    lines: Lines,
     reach: usize,
     source_reach: usize,
 }
@@ -108,14 +158,12 @@ pub struct ValueList {
 impl ValueList {
     /// The list of these values.
     pub fn new(values: Vec<RowMove>) -> Self {
-        let mut touched: Vec<u32> = values.iter().map(|value| value.from).collect();
-        touched.sort_unstable();
-        touched.dedup_by_key(|at| *at / LANES as u32);
+        let lines = Lines::new(values.iter().map(|value| value.from..value.from + 1));
         let end = |at: &dyn Fn(&RowMove) -> u32| {
             values.iter().map(|value| at(value) as usize + 1).max().unwrap_or(0)
         };
         let (reach, source_reach) = (end(&|value| value.to), end(&|value| value.from));
-        Self { values, touched, reach, source_reach }
+        Self { values, lines, reach, source_reach }
     }
 
     /// The values. All their `to` are before [`ValueList::reach`], all their `from` before
@@ -125,10 +173,10 @@ impl ValueList {
         &self.values
     }
 
-    /// Of every group of values of the source the first that is taken.
+    /// One place of the source for each line of memory that is needed.
     #[inline(always)]
-    pub fn touched(&self) -> &[u32] {
-        &self.touched
+    pub fn lines<T>(&self) -> &[u32] {
+        self.lines.of::<T>()
     }
 
     /// How many values of scratch memory the list needs.
@@ -144,32 +192,43 @@ impl ValueList {
     }
 }
 
-/// Rows within a slab in scratch memory, by block: `from` is a group there too.
+/// What blocks of a slab in scratch memory take from others of it: whole rows, `from` being a group there too, and
+/// single values, both their places being values there.
 #[derive(Clone, Debug, Default)]
 pub struct Within {
-    blocks: Vec<Range<usize>>,
+    blocks: Vec<[Range<usize>; 2]>,
     rows: Vec<RowMove>,
+    values: Vec<RowMove>,
     end: usize,
 }
 
 impl Within {
-    /// Adds the rows of the next block, all as long as the block's.
-    pub fn push(&mut self, block: Option<&Block>, rows: Vec<RowMove>) {
-        let start = self.rows.len();
-        self.rows.extend(rows);
+    /// Adds what the next block takes: rows, all as long as its own, and values.
+    pub fn push(&mut self, block: Option<&Block>, rows: Vec<RowMove>, values: Vec<RowMove>) {
         let stride = block.map_or(0, |block| block.stride);
-        let reach = |row: &RowMove| row.to.max(row.from) as usize + stride;
-        self.end = self.rows[start..].iter().map(reach).fold(self.end, usize::max);
-        self.blocks.push(start..self.rows.len());
+        let reach = |row: &RowMove, len: usize| row.to.max(row.from) as usize + len;
+        let rows_end = rows.iter().map(|row| reach(row, stride));
+        let values_end = values.iter().map(|value| groups(reach(value, 1)));
+        self.end = rows_end.chain(values_end).fold(self.end, usize::max);
+        let start = [self.rows.len(), self.values.len()];
+        self.rows.extend(rows);
+        self.values.extend(values);
+        self.blocks.push([start[0]..self.rows.len(), start[1]..self.values.len()]);
     }
 
     /// The rows of a block. All their groups are before [`Within::end`].
     #[inline(always)]
-    pub fn of(&self, x: u16) -> &[RowMove] {
-        &self.rows[self.blocks[x as usize].clone()]
+    pub fn rows(&self, x: u16) -> &[RowMove] {
+        &self.rows[self.blocks[x as usize][0].clone()]
     }
 
-    /// How many groups the rows need.
+    /// The single values of a block, which are in groups before [`Within::end`].
+    #[inline(always)]
+    pub fn values(&self, x: u16) -> &[RowMove] {
+        &self.values[self.blocks[x as usize][1].clone()]
+    }
+
+    /// How many groups they need.
     #[inline(always)]
     pub fn end(&self) -> usize {
         self.end

@@ -4,7 +4,8 @@
 use crate::{
     inner::InnerMoves,
     layout::Block,
-    value::Value,
+    rows,
+    value::{LANES, Value},
     vector::{Instructions, Vector},
 };
 
@@ -28,6 +29,12 @@ impl<T: Value> Pass<'_, T> {
     #[inline(always)]
     pub fn run<I: Instructions, const SHIFTED: bool>(&self, slab: &mut [T::Group]) {
         let block = &mut slab[self.block.at..self.block.end()];
+        if self.block.is_column {
+            return match (self.inner.width(), self.chances.len()) {
+                (Some(2), 4) => self.column::<SHIFTED, 4>(Some(2), block),
+                (width, _) => self.column::<SHIFTED, 0>(width, block),
+            };
+        }
         match (self.inner.width(), self.block.stride, self.chances.len()) {
             (Some(width), 1, 3) => self.small::<I, SHIFTED, 1, 3>(width, block),
             (Some(width), 2, 3) => self.small::<I, SHIFTED, 2, 3>(width, block),
@@ -43,6 +50,43 @@ impl<T: Value> Pass<'_, T> {
                     }
                 }
             }
+        }
+    }
+
+    /// Computes a column, value by value. There are `ROLLS` rolls, or if that is 0, any number.
+    #[inline(always)]
+    fn column<const SHIFTED: bool, const ROLLS: usize>(
+        &self,
+        width: Option<usize>,
+        block: &mut [T::Group],
+    ) {
+        let (rows, line) = (self.block.rows, self.block.stride * LANES);
+        let rolls = if ROLLS == 0 { self.chances.len() } else { ROLLS };
+        let chances = &self.chances[..rolls];
+        let own_start = (2 + rolls) * line;
+        let block = rows::values_of::<T>(block);
+        assert!(block.len() >= own_start + line && rows <= line);
+        // SAFETY: `at` is a value of the block's scratch memory: one of a matrix, or one that a move within
+        // the block leads to.
+        let read = |block: &[T], at: usize| unsafe { *block.get_unchecked(at) };
+        let mut moves = self.inner.column(rows, rolls);
+        for p in (0..rows).rev() {
+            let own = read(block, own_start + p);
+            let mut sum = own.times(self.zero);
+            for (roll, &chance) in chances.iter().enumerate() {
+                let mut top = read(block, (2 + roll) * line + p);
+                let next = || moves.split_off_first().map_or(0, |&width| width as usize);
+                let width = width.unwrap_or_else(next);
+                for &at in moves.split_off(..width).expect("moves for every row and roll") {
+                    top = top.larger(read(block, at as usize));
+                }
+                // Where there is no legal move the turn passes.
+                sum = sum.plus(chance.times(top.or_if_none(own)));
+            }
+            if SHIFTED {
+                sum = sum.plus(self.shift).larger(T::default()).smaller(T::ONE);
+            }
+            block[line + p] = sum;
         }
     }
 

@@ -6,6 +6,7 @@ use ziggurat_encoding::Shard;
 
 use crate::{
     context::Context,
+    lists::RowList,
     slab::{Place, Placed, Slab, arrays},
     sweep::for_each_pair_of_slabs,
 };
@@ -75,7 +76,7 @@ impl Reads {
             }
         };
         for (roll, offers) in slab.offers.iter().enumerate() {
-            let whole = routes.whole(slab.budgets, roll).source_reach();
+            let [whole, _] = routes.whole(slab.budgets, roll).map(RowList::source_reach);
             for &(place, route) in &offers.complete {
                 let all = if route.plain.is_none() { whole } else { 0 };
                 read(place, routes.plain_source_reach(route).max(all));

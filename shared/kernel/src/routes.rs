@@ -23,8 +23,10 @@ use crate::{
 pub struct Route {
     /// Where the turn passes: rows of the slab in which the mover just moved, by the number of the list.
     pub plain: Option<u32>,
-    /// Whether these are all rows of the slab.
+    /// Whether these are all rows of the slab but for its columns.
     pub is_complete: bool,
+    /// Where the turn passes: columns of that slab as rows, by the number of their list.
+    pub columns: Option<u32>,
     /// Where the turn passes: single values of that slab, by the number of their list.
     pub picked: Option<u32>,
     /// Where the mover rolls again: single values of the slab in which the other player just moved.
@@ -37,7 +39,7 @@ impl Route {
     /// Whether the turn may pass.
     #[inline(always)]
     pub fn passes_turn(&self) -> bool {
-        self.plain.is_some() || self.picked.is_some()
+        self.plain.is_some() || self.columns.is_some() || self.picked.is_some()
     }
 
     /// Whether the mover may roll again.
@@ -62,8 +64,8 @@ pub struct Routes {
     pub rolls_again_within: bool,
     /// By these, roll, start, and whether a piece on an outer square is captured.
     routes: Vec<Option<Route>>,
-    /// By these and roll: all rows of the slab, from the same slab.
-    whole: Vec<u32>,
+    /// By these and roll: all rows of the slab but for its columns, and these, from the same slab.
+    whole: Vec<[u32; 2]>,
     lists: Vec<RowList>,
     values: Vec<ValueList>,
     blocks: Vec<Vec<TurnedBlock>>,
@@ -79,7 +81,7 @@ impl Routes {
         let rolls = rules.rolls.len();
         let all = || (0..=pieces).flat_map(|own| (0..=pieces).map(move |opponent| (own, opponent)));
         let layouts: Vec<_> = all().map(|b| Layout::new(encoding, b, rolls)).collect();
-        let own = layouts.iter().map(|layout| rows_of(layout, Block::own)).collect();
+        let own = layouts.iter().map(|layout| rows_of(layout, |_| true, Block::own)).collect();
         let mut this = Self {
             layouts,
             own,
@@ -99,15 +101,18 @@ impl Routes {
             encoding,
             rules,
             occupancies,
-            plain: HashMap::new(),
+            rows: HashMap::new(),
             picked: HashMap::new(),
             turned: HashMap::new(),
         };
         for budgets in all() {
             for roll in 0..rolls {
-                let list = rows_of(this.layout(budgets), |block| block.best(roll));
-                this.whole.push(this.lists.len() as u32);
-                this.lists.push(list);
+                let whole = [false, true].map(|columns| {
+                    let wanted = |block: &Block| block.is_column == columns;
+                    let list = rows_of(this.layout(budgets), wanted, |block| block.best(roll));
+                    this.add(list)
+                });
+                this.whole.push(whole);
             }
             match is_dense(encoding) {
                 true => builder.add_dense(&mut this, budgets),
@@ -152,10 +157,10 @@ impl Routes {
         &self.within[self.row(budgets)]
     }
 
-    /// All rows of the slab for a roll, from the same slab.
+    /// All rows of the slab for a roll but for its columns, and these, from the same slab.
     #[inline(always)]
-    pub fn whole(&self, budgets: Budgets, roll: usize) -> &RowList {
-        self.list(self.whole[self.row(budgets) * self.rolls + roll])
+    pub fn whole(&self, budgets: Budgets, roll: usize) -> [&RowList; 2] {
+        self.whole[self.row(budgets) * self.rolls + roll].map(|list| self.list(list))
     }
 
     /// What the move of a roll from a path position does, if it does anything.
@@ -185,8 +190,9 @@ impl Routes {
 
     /// How many values of a source a route needs where the turn passes.
     pub fn plain_source_reach(&self, route: &Route) -> usize {
-        let plain = route.plain.map_or(0, |list| self.list(list).source_reach());
-        route.picked.map_or(plain, |list| plain.max(self.values(list).source_reach()))
+        let rows = [route.plain, route.columns].into_iter().flatten();
+        let values = route.picked.map_or(0, |list| self.values(list).source_reach());
+        rows.map(|list| self.list(list).source_reach()).fold(values, usize::max)
     }
 
     /// How many values of a source a route needs where the mover rolls again.
@@ -224,16 +230,26 @@ impl Routes {
     }
 }
 
-/// All rows of a slab, into the matrix that `to` names.
-fn rows_of(layout: &Layout, to: impl Fn(&Block) -> usize) -> RowList {
+/// All rows of the wanted blocks of a slab, into the matrix that `to` names.
+fn rows_of(
+    layout: &Layout,
+    wanted: impl Fn(&Block) -> bool,
+    to: impl Fn(&Block) -> usize,
+) -> RowList {
     let mut rows = Vec::new();
-    for block in layout.blocks() {
-        for p in 0..block.rows {
-            let row = RowMove::new(to(block) + p * block.stride, block.start + p * block.columns);
+    for block in layout.blocks().filter(|block| wanted(block)) {
+        let (lines, len) = block.lines();
+        for line in 0..lines {
+            let row = RowMove::new(to(block) + line * block.stride, block.start + line * len);
             rows.push((block.stride, row));
         }
     }
     RowList::new(rows)
+}
+
+/// Whether these rows of a block are all of them, each from the same one.
+fn are_same(pairs: &[(u32, u32)], block: &Block) -> bool {
+    pairs.len() == block.rows && pairs.iter().all(|(p, after)| p == after)
 }
 
 /// What a move does to a configuration of the inner squares.
@@ -247,8 +263,9 @@ struct Builder<'a> {
     encoding: &'a Encoding,
     rules: &'a Rules,
     occupancies: &'a Occupancies,
-    /// Lists of rows of moves that touch outer squares only, by the pieces before and after, and roll.
-    plain: HashMap<(Budgets, Budgets, usize), u32>,
+    /// Lists of rows of moves that touch outer squares only, by the pieces before and after, roll, and whether they
+    /// are columns.
+    rows: HashMap<(Budgets, Budgets, usize, bool), u32>,
     /// The same for lists of single values, by whether they are complemented too.
     picked: HashMap<(Budgets, Budgets, usize, bool), u32>,
     /// The same for lists of blocks.
@@ -309,7 +326,7 @@ impl Builder<'_> {
     /// Adds the moves within slabs with these pieces left that lead to other blocks.
     fn add_within(&self, routes: &mut Routes, budgets: Budgets) {
         let layout = routes.layout(budgets);
-        let mut of_block = vec![Vec::new(); layout.blocks.len()];
+        let mut of_block = vec![(Vec::new(), Vec::new()); layout.blocks.len()];
         let mut rolls_again_within = false;
         for (roll, moves) in self.rules.rolls.iter().enumerate() {
             for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
@@ -322,19 +339,31 @@ impl Builder<'_> {
                     rolls_again_within |= again;
                     let matrix = if again { source.value() } else { source.own() };
                     let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;
-                    for (p, after) in Self::pairs(mv, k, block.rows) {
-                        assert!((after as usize) < source.rows && block.stride <= source.stride);
-                        of_block[x as usize].push(RowMove::new(
-                            block.best(roll) + p as usize * block.stride,
-                            matrix + after as usize * source.stride,
-                        ));
+                    let best = block.best(roll);
+                    let pairs = Self::pairs(mv, k, block.rows);
+                    assert!(pairs.iter().all(|&(_, after)| (after as usize) < source.rows));
+                    let (rows, values) = &mut of_block[x as usize];
+                    if !block.is_column {
+                        assert!(!source.is_column && block.stride <= source.stride);
+                        rows.extend(pairs.into_iter().map(|(p, after)| {
+                            let from = matrix + after as usize * source.stride;
+                            RowMove::new(best + p as usize * block.stride, from)
+                        }));
+                    } else if source.is_column && are_same(&pairs, block) {
+                        rows.push(RowMove::new(best, matrix));
+                    } else {
+                        let row = if source.is_column { 1 } else { source.stride * LANES };
+                        values.extend(pairs.into_iter().map(|(p, after)| {
+                            let from = matrix * LANES + after as usize * row;
+                            RowMove::new(best * LANES + p as usize, from)
+                        }));
                     }
                 }
             }
         }
         let mut within = Within::default();
-        for (block, rows) in layout.blocks.iter().zip(of_block) {
-            within.push(block.as_ref(), rows);
+        for (block, (rows, values)) in layout.blocks.iter().zip(of_block) {
+            within.push(block.as_ref(), rows, values);
         }
         routes.rolls_again_within |= rolls_again_within;
         routes.within.push(within);
@@ -370,7 +399,8 @@ impl Builder<'_> {
         let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
         let (layout, plain) = (routes.layout(budgets), routes.layout(after));
         let again = routes.layout((after.1, after.0));
-        let (mut rows, mut single, mut turned) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut columns, mut turned) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut picked, mut single) = (Vec::new(), Vec::new());
         let mut route = Route::default();
         for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
             let (block, Some(source)) = (layout.block(x), &plain.blocks[after as usize]) else {
@@ -385,26 +415,36 @@ impl Builder<'_> {
                 (p as usize) < block.rows && (after as usize) < source.rows
             };
             assert!(pairs.iter().all(in_range) && block.columns <= source.columns);
-            let to = |p: u32| block.best(roll) + p as usize * block.stride;
+            let best = block.best(roll);
+            let value = |p: u32| best * LANES + p as usize;
             if !self.rolls_again(mv, outer_captures || captures) {
-                rows.extend(pairs.iter().map(|&(p, after)| {
-                    let from = source.start + after as usize * source.columns;
-                    (block.stride, RowMove::new(to(p), from))
-                }));
+                let from = |after: u32| source.start + after as usize * source.columns;
+                let pairs = pairs.iter();
+                if !block.is_column {
+                    rows.extend(pairs.map(|&(p, after)| {
+                        let to = best + p as usize * block.stride;
+                        (block.stride, RowMove::new(to, from(after)))
+                    }));
+                } else if source.is_column && are_same(pairs.as_slice(), block) {
+                    columns.push((block.stride, RowMove::new(best, source.start)));
+                } else {
+                    picked.extend(pairs.map(|&(p, after)| RowMove::new(value(p), from(after))));
+                }
                 continue;
             }
             let source = again.block(self.encoding.shared().inner_swapped(after));
-            if block.is_single() {
+            if block.is_column {
+                // The other player has one configuration, with no piece on private squares: the first.
                 single.extend(
-                    pairs.iter().map(|&(p, after)| {
-                        RowMove::new(to(p) * LANES, source.start + after as usize)
-                    }),
+                    pairs
+                        .iter()
+                        .map(|&(p, after)| RowMove::new(value(p), source.start + after as usize)),
                 );
                 continue;
             }
             let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
             turned.push(TurnedBlock {
-                to: block.best(roll),
+                to: best,
                 block: *block,
                 from: source.start,
                 source_rows: source.columns,
@@ -414,17 +454,22 @@ impl Builder<'_> {
         route.is_complete = mv.touches_outer_only() && !rows.is_empty();
         // Moves that touch outer squares only do the same.
         let key = mv.touches_outer_only().then_some((budgets, after, roll));
-        let known = |lists: &HashMap<_, u32>| key.and_then(|key| lists.get(&key).copied());
-        if !rows.is_empty() {
-            let list = known(&self.plain).unwrap_or_else(|| routes.add(RowList::new(rows)));
-            self.plain.extend(key.map(|key| (key, list)));
-            route.plain = Some(list);
-        }
-        if !single.is_empty() {
-            route.single = Some(routes.add_values(ValueList::new(single)));
-        }
+        let mut add = |rows: Vec<(usize, RowMove)>, columns| {
+            if rows.is_empty() {
+                return None;
+            }
+            let key = key.map(|(before, after, roll)| (before, after, roll, columns));
+            let known = key.and_then(|key| self.rows.get(&key).copied());
+            let list = known.unwrap_or_else(|| routes.add(RowList::new(rows)));
+            self.rows.extend(key.map(|key| (key, list)));
+            Some(list)
+        };
+        (route.plain, route.columns) = (add(rows, false), add(columns, true));
+        route.picked = self.add_values(routes, key, picked, false);
+        route.single = self.add_values(routes, key, single, true);
         if !turned.is_empty() {
-            let list = known(&self.turned).unwrap_or_else(|| {
+            let known = key.and_then(|key| self.turned.get(&key).copied());
+            let list = known.unwrap_or_else(|| {
                 // Blocks of one shape follow each other: what they do is then foreseen.
                 turned.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
                 routes.blocks.push(turned);
@@ -433,7 +478,25 @@ impl Builder<'_> {
             self.turned.extend(key.map(|key| (key, list)));
             route.turned = Some(list);
         }
-        (route.plain.is_some() || route.rolls_again()).then_some(route)
+        (route.passes_turn() || route.rolls_again()).then_some(route)
+    }
+
+    /// Adds a list of single values, if there are any, or finds it; moves with a key do the same wherever it is the same.
+    fn add_values(
+        &mut self,
+        routes: &mut Routes,
+        key: Option<(Budgets, Budgets, usize)>,
+        values: Vec<RowMove>,
+        again: bool,
+    ) -> Option<u32> {
+        if values.is_empty() {
+            return None;
+        }
+        let key = key.map(|(before, after, roll)| (before, after, roll, again));
+        let known = key.and_then(|key| self.picked.get(&key).copied());
+        let list = known.unwrap_or_else(|| routes.add_values(ValueList::new(values)));
+        self.picked.extend(key.map(|key| (key, list)));
+        Some(list)
     }
 
     /// Adds the dense slabs with these pieces left.
@@ -471,7 +534,8 @@ impl Builder<'_> {
         let block = *routes.layout(budgets).block(0);
         let mut route = Route::default();
         if mv.touches_outer_only() && after == budgets && !self.rolls_again(mv, outer_captures) {
-            route.plain = Some(routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll]);
+            let [whole, _] = routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll];
+            route.plain = Some(whole);
             route.is_complete = true;
             return Some(route);
         }
@@ -490,18 +554,10 @@ impl Builder<'_> {
                 picked.push(RowMove::new(to, from));
             }
         }
-        let mut add = |values: Vec<RowMove>, again| {
-            if values.is_empty() {
-                return None;
-            }
-            // Moves that touch outer squares only do the same.
-            let key = mv.touches_outer_only().then_some((budgets, after, roll, again));
-            let known = key.and_then(|key| self.picked.get(&key).copied());
-            let list = known.unwrap_or_else(|| routes.add_values(ValueList::new(values)));
-            self.picked.extend(key.map(|key| (key, list)));
-            Some(list)
-        };
-        (route.picked, route.single) = (add(picked, false), add(single, true));
+        // Moves that touch outer squares only do the same.
+        let key = mv.touches_outer_only().then_some((budgets, after, roll));
+        route.picked = self.add_values(routes, key, picked, false);
+        route.single = self.add_values(routes, key, single, true);
         (route.passes_turn() || route.rolls_again()).then_some(route)
     }
 }

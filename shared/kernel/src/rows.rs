@@ -9,7 +9,7 @@
 #![expect(unsafe_code)]
 
 use crate::{
-    lists::{RowList, RowMove, ValueList},
+    lists::{RowList, RowMove, ValueList, line_values},
     value::{Group, LANES, Value},
     vector::{Instructions, Vector},
 };
@@ -28,7 +28,7 @@ macro_rules! with_constant_stride {
 /// Asks for the memory of so many values of a source.
 #[inline(always)]
 pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: usize) {
-    for at in (0..len).step_by(LANES) {
+    for at in (0..len).step_by(line_values::<T>()) {
         instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
     }
 }
@@ -37,13 +37,8 @@ pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: us
 /// are taken, so that the cache holds them until then.
 #[inline(always)]
 pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &[T]) {
-    for (stride, rows) in list.runs().filter(|&(stride, _)| stride <= LONG_ROW) {
-        for row in rows {
-            for g in 0..stride {
-                let at = row.from as usize + g * LANES;
-                instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
-            }
-        }
+    for &at in list.lines::<T>() {
+        instructions.prefetch(source.as_ptr().wrapping_add(at as usize).cast());
     }
 }
 
@@ -71,7 +66,7 @@ fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
 /// Asks for the memory of a source's single values.
 #[inline(always)]
 pub fn ask_values<T: Value, I: Instructions>(instructions: I, list: &ValueList, source: &[T]) {
-    for &at in list.touched() {
+    for &at in list.lines::<T>() {
         instructions.prefetch(source.as_ptr().wrapping_add(at as usize).cast());
     }
 }
@@ -253,6 +248,21 @@ fn raise_rows_within<T: Value, I: Instructions, const STRIDE: usize>(
                 let offered = T::Vector::<I>::read(slab.add(row.from as usize + g).cast());
                 raise_group::<T, I>(slab.add(row.to as usize + g), offered);
             }
+        }
+    }
+}
+
+/// Takes the larger of single values of a slab and others of it. No value is beyond group `end`.
+#[inline(always)]
+pub fn raise_values_within<T: Value>(slab: &mut [T::Group], values: &[RowMove], end: usize) {
+    let slab = values_of::<T>(&mut slab[..end]);
+    for value in values {
+        debug_assert!((value.to.max(value.from) as usize) < slab.len());
+        // SAFETY: the values are before `end`, by the contract of `Within`.
+        unsafe {
+            let offered = *slab.get_unchecked(value.from as usize);
+            let to = slab.get_unchecked_mut(value.to as usize);
+            *to = to.larger(offered);
         }
     }
 }

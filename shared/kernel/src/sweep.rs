@@ -93,7 +93,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             for block in routes.layout(slab.budgets).blocks() {
                 let values = &mut live[array - arrays::LIVE][stored + block.start..];
                 let own = &scratch[start + block.own()..];
-                rows::store::<T, I>(own, block.stride, (block.rows, block.columns), values);
+                rows::store::<T, I>(own, block.stride, block.lines(), values);
             }
         }
     }

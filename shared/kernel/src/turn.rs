@@ -57,6 +57,9 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     to: &mut [T::Group],
     (rows, columns): (usize, usize),
 ) {
+    if source_stride == 1 {
+        return turn_row::<T, I, SOURCES, RAISE>(sources, to, columns);
+    }
     let strides = (groups(rows), groups(columns));
     let (square_rows, stride) = strides;
     assert!(rows > 0 && columns > 0 && rows <= source_stride);
@@ -138,6 +141,29 @@ unsafe fn put_square<T: Value, I: Instructions, const RAISE: bool>(
     }
 }
 
+/// [`turn`] for sources that are one column, and so are one row, too.
+#[inline(always)]
+fn turn_row<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
+    sources: [&[T]; SOURCES],
+    to: &mut [T::Group],
+    len: usize,
+) {
+    assert!(sources.iter().all(|source| source.len() >= groups(len) * LANES));
+    for (i, to) in to[..groups(len)].iter_mut().enumerate() {
+        let to: *mut T = std::ptr::from_mut(to).cast();
+        // SAFETY: all are whole groups, as asserted.
+        unsafe {
+            let read = |source: &[T]| T::Vector::<I>::read(source.as_ptr().add(i * LANES));
+            let mut least = read(sources[0]);
+            for source in &sources[1..] {
+                least = least.smaller(read(source));
+            }
+            let offered = least.complement();
+            if RAISE { T::Vector::<I>::read(to).larger(offered) } else { offered }.write(to);
+        }
+    }
+}
+
 /// [`turn`] for a block so close to the end of an array that no whole squares can be read.
 #[inline(never)]
 fn turn_one_by_one<T: Value, const RAISE: bool>(
@@ -165,15 +191,25 @@ pub fn transpose_complement<T: Value, I: Instructions>(
     from: usize,
     to: usize,
 ) {
+    if block.is_flat() {
+        let [from, to] = scratch
+            .get_disjoint_mut([from..from + block.stride, to..to + block.stride])
+            .expect("two matrices of scratch memory");
+        for (from, to) in from.iter().zip(to) {
+            // SAFETY: both are groups.
+            unsafe {
+                T::Vector::<I>::read(std::ptr::from_ref(from).cast())
+                    .complement()
+                    .write(std::ptr::from_mut(to).cast());
+            }
+        }
+        return;
+    }
     let area = block.area();
     assert!(scratch.len() >= from.max(to) + area && from.abs_diff(to) >= area);
     let first: *mut T::Group = scratch.as_mut_ptr();
     // SAFETY: both matrices have `area` groups, at least one, within the slice.
     let (from, to) = unsafe { (first.add(from).cast_const(), first.add(to)) };
-    if block.is_single() {
-        // SAFETY: as above.
-        return unsafe { T::Vector::<I>::read(from.cast()).complement().write(to.cast()) };
-    }
     let strides = (block.stride, groups(block.rows));
     assert!(area == strides.0 * LANES * strides.1);
     // SAFETY: both matrices have so many groups.
