@@ -694,19 +694,38 @@ impl<T: Value> Ends<'_, T> {
 #[derive(Default)]
 struct Decoded<'t> {
     slab: Slab<'t>,
+    values: Room,
+}
+
+/// Room for decoded values, which keeps what was there before until it is written to.
+#[derive(Default)]
+struct Room {
     values: Vec<f64>,
+    used: usize,
+}
+
+impl Room {
+    /// Takes room for so many values.
+    fn take(&mut self, len: usize) -> Range<usize> {
+        let start = self.used;
+        self.used += len;
+        if self.values.len() < self.used {
+            self.values.resize(self.used, 0.5);
+        }
+        start..self.used
+    }
 }
 
 impl<'t> Decoded<'t> {
     /// The decoded values, as the places of the decoded slab mean them.
     fn sources(&self) -> Sources<'_, f64> {
-        Sources { arrays: [&self.values, &[], &[], &[], &[], &[]] }
+        Sources { arrays: [&self.values.values, &[], &[], &[], &[], &[]] }
     }
 
     /// Decodes an end of a slab's own values.
     fn decode_own<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, end: End) {
         let len = ends.step.context.tables.routes.own(slab.budgets).source_reach();
-        self.values.clear();
+        self.values.used = 0;
         self.slab.budgets = slab.budgets;
         self.slab.own = add(ends, &mut self.values, end, slab.own, len);
     }
@@ -716,7 +735,7 @@ impl<'t> Decoded<'t> {
     fn decode_offers<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, plain: End) {
         let routes = &ends.step.context.tables.routes;
         let Self { slab: decoded, values } = self;
-        values.clear();
+        values.used = 0;
         let mut add = |end, place, len| add(ends, values, end, place, len);
         decoded.budgets = slab.budgets;
         decoded.offers.resize_with(slab.offers.len(), Offers::default);
@@ -737,22 +756,15 @@ impl<'t> Decoded<'t> {
         }
         // Blocks are turned in whole squares.
         let side = Tables::side(ends.step.context.encoding);
-        values.resize(values.len() + (side + 1) * LANES, 0.5);
+        values.take((side + 1) * LANES);
     }
 }
 
 /// Adds an end of `len` values from a place on, or as many as there are, and says where it is.
-fn add<T: Value>(
-    ends: &Ends<'_, T>,
-    values: &mut Vec<f64>,
-    end: End,
-    place: Place,
-    len: usize,
-) -> Place {
-    let start = values.len();
-    values.resize(start + len, 0.5);
+fn add<T: Value>(ends: &Ends<'_, T>, room: &mut Room, end: End, place: Place, len: usize) -> Place {
+    let start = room.take(len).start;
     let len = len.min(ends.available(place));
-    let values = &mut values[start..start + len];
+    let values = &mut room.values[start..start + len];
     ends.simd.compute(
         #[inline(always)]
         || ends.decode(end, place, values),

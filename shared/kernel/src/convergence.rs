@@ -90,12 +90,14 @@ impl Convergence {
 
     /// Takes note of the residual of a superstep.
     pub fn after(&mut self, residual: f64) -> Next {
-        if self.since_extrapolation > 0 {
+        // How rounding changes, once it is all that does, is not how fast errors shrink.
+        let says_nothing = self.is_noise(residual) && !self.rates.is_empty();
+        if self.since_extrapolation > 0 && !says_nothing {
             self.rates.push_back(residual / self.residual);
             if self.rates.len() > 2 * Self::ROW {
                 self.rates.pop_front();
             }
-        } else if residual > self.before_extrapolation {
+        } else if self.since_extrapolation == 0 && residual > self.before_extrapolation {
             // The extrapolation did harm.
             self.pause = self.next_pause;
             self.next_pause *= 2;
@@ -127,9 +129,14 @@ impl Convergence {
         (length * product / (1.0 - product) + (length - 1.0) / 2.0).max(1.0)
     }
 
+    /// Whether a residual may be rounding for the most part.
+    fn is_noise(&self, residual: f64) -> bool {
+        residual <= Self::NOISE_EPSILONS * self.epsilon
+    }
+
     fn is_done(&self) -> bool {
-        let is_noise = self.residual <= Self::NOISE_EPSILONS * self.epsilon;
-        let is_good = self.error <= self.tolerance || self.is_rough && is_noise;
+        let is_rough_enough = self.is_rough && self.is_noise(self.residual);
+        let is_good = self.error <= self.tolerance || is_rough_enough;
         let floor = Self::FLOOR_EPSILONS * self.epsilon;
         is_good || self.residual <= floor && self.since_best >= Self::PATIENCE
     }
@@ -140,7 +147,7 @@ impl Convergence {
         if self.pause > 0 {
             self.pause -= 1;
             Next::Sweep
-        } else if self.residual <= Self::NOISE_EPSILONS * self.epsilon {
+        } else if self.is_noise(self.residual) {
             Next::Sweep
         } else {
             self.before_extrapolation = self.residual;
@@ -191,6 +198,18 @@ mod tests {
             }
         }
         assert!((2..8).contains(&extrapolations), "{extrapolations}");
+    }
+
+    #[test]
+    fn rounding_does_not_say_how_fast_errors_shrink() {
+        let mut convergence = Convergence::new(Precision::F32, 4e-7);
+        let shrinking = (1..).map(|superstep| 0.25f64.powi(superstep));
+        for residual in shrinking.take_while(|&residual| residual > 2e-6) {
+            assert_ne!(convergence.after(residual), Next::Done);
+        }
+        assert_ne!(convergence.after(5e-7), Next::Done);
+        assert_ne!(convergence.after(4.9e-7), Next::Done);
+        assert_eq!(convergence.after(1e-7), Next::Done);
     }
 
     #[test]

@@ -97,8 +97,13 @@ pub struct Goal {
 }
 
 /// The part of a level's share of the tolerance that is left to the error of its values: the
-/// smaller it is, the more supersteps, and the fewer interval sweeps.
-const ERROR_OF_LEVEL: f64 = 0.25;
+/// smaller it is, the more supersteps, and the fewer interval sweeps. In `f32` it is soon less than rounding allows.
+const fn error_of_level(precision: Precision) -> f64 {
+    match precision {
+        Precision::F32 => 0.5,
+        Precision::F64 => 0.25,
+    }
+}
 
 /// The part of the tolerance of which every level gets the same; the rest goes by positions.
 const EVENLY: f64 = 0.3;
@@ -127,7 +132,7 @@ impl Goal {
         let up_to = shares_up_to(tier.level());
         let share = up_to - shares_up_to(tier.level() - 1);
         let bound = up_to.max(read + share / 2.0);
-        Self { precision, certified, bound, read, error: share * ERROR_OF_LEVEL }
+        Self { precision, certified, bound, read, error: share * error_of_level(precision) }
     }
 }
 

@@ -249,3 +249,16 @@ pub struct TurnedBlock {
     /// Which of these the mover's rows lead to; none if each leads to itself.
     pub pairs: Vec<(u32, u32)>,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_that_is_needed_is_named_once() {
+        // Five rows of five values, read in groups of eight; one far away; one value.
+        let lines = Lines::new([0..8, 5..13, 10..18, 15..23, 20..28, 100..108, 60..61].into_iter());
+        assert_eq!(lines.of::<f64>(), [0, 8, 16, 24, 60, 100]);
+        assert_eq!(lines.of::<f32>(), [0, 16, 60, 100]);
+    }
+}
