@@ -152,6 +152,28 @@ fn fifty_kills_at_random_moments_change_nothing() {
 }
 
 #[test]
+fn whoever_is_killed_when_the_table_is_written_finds_it_written() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    succeed(path, &arguments(path));
+    assert_eq!(arguments(path)[0], "resume");
+    ends_well(path, &expected);
+    // It may be another's table.
+    let mut other = expected.clone();
+    other[expected.len() / 2] ^= 1;
+    for other in [other, expected[1..].to_vec()] {
+        fs::write(path.join("table.zgt"), &other).unwrap();
+        let output = run(path, &arguments(path));
+        assert!(!output.status.success());
+        assert!(stderr(&output).contains("table.zgt"), "{}", stderr(&output));
+        assert!(fs::read(path.join("table.zgt")).unwrap() == other, "it was replaced");
+    }
+    let left = fs::read_dir(path).unwrap().count();
+    assert_eq!(left, 3, "the job, its table, and the one that was expected");
+}
+
+#[test]
 fn damaged_values_are_computed_again() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use ziggurat_encoding::{Encoding, EncodingError, Tier};
 use ziggurat_game::{Ruleset, RulesetFileError};
-use ziggurat_kernel::{Plan, Precision, Settings, plan};
+use ziggurat_kernel::{Found, Journal, Plan, Precision, Settings, Step, plan};
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
 };
@@ -230,6 +230,12 @@ impl Job {
     /// What the job is.
     pub fn manifest(&self) -> &Manifest {
         &self.manifest
+    }
+
+    /// Whether all steps are solved, so that there is nothing left but to write the table.
+    pub fn is_solved(&self) -> bool {
+        let solved = |step: &Step| matches!(self.find(step.tier), Ok(Found::Solved(_)));
+        self.plan.steps.iter().all(solved)
     }
 
     /// The directory.

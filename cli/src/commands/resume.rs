@@ -82,7 +82,12 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     };
     let value_type: ValueType = value_type.parse()?;
     let compression = if raw { Compression::Raw } else { Compression::default() };
-    let existing = if replace { Existing::Replace } else { args.out.existing() };
+    let existing = match args.out.existing() {
+        _ if replace => Existing::Replace,
+        // The job was killed, or went on to its end before, when it had written its table.
+        Existing::Keep if args.out.named().is_none() && job.is_solved() => Existing::Expect,
+        existing => existing,
+    };
     let out = args.out.file_or(out, existing)?;
     let encoding = job.encoding();
     let needs = Needs::of(encoding, &settings, value_type, compression);

@@ -8,14 +8,14 @@
 use std::{
     ffi::{OsStr, OsString},
     fs::{self, File, Permissions},
-    io::{self, BufWriter, Write},
+    io::{self, BufWriter, Read, Write},
     mem,
     os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
     sync::{Mutex, MutexGuard, PoisonError},
 };
 
-use tempfile::NamedTempFile;
+use tempfile::{NamedTempFile, PersistError};
 
 use crate::TableError;
 
@@ -25,9 +25,14 @@ pub enum Existing {
     /// Keep it, and fail.
     #[default]
     Keep,
+    /// Keep it, and be content if the new one has the same bytes; otherwise fail, once that is complete.
+    Expect,
     /// Replace it, once the new one is complete.
     Replace,
 }
+
+/// How many bytes of two files are compared at a time.
+const COMPARED_BYTES: usize = 1 << 20;
 
 /// The random part of the name of a temporary file.
 const RANDOM_LETTERS: usize = 6;
@@ -142,15 +147,19 @@ impl Output {
         let persisted = {
             let _unfinished = unfinished();
             match existing {
-                Existing::Keep => file.persist_noclobber(&path),
+                Existing::Keep | Existing::Expect => file.persist_noclobber(&path),
                 Existing::Replace => file.persist(&path),
             }
         };
+        if let Err(PersistError { error, file }) = persisted {
+            if error.kind() != io::ErrorKind::AlreadyExists {
+                return Err(TableError::io(&path, "rename the finished file to")(error));
+            }
+            let is_expected = existing == Existing::Expect
+                && have_same_bytes(file.path(), &path).map_err(TableError::io(&path, "read"))?;
+            return is_expected.then_some(()).ok_or(TableError::Exists { path });
+        }
         drop(listed);
-        persisted.map_err(|error| match error.error.kind() {
-            io::ErrorKind::AlreadyExists => TableError::Exists { path: path.clone() },
-            _ => TableError::io(&path, "rename the finished file to")(error.error),
-        })?;
         let directory = File::open(directory(&path)).and_then(|directory| directory.sync_all());
         directory.map_err(TableError::io(&path, "sync the directory of"))
     }
@@ -166,6 +175,26 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+    let (mut one, mut other) = (File::open(one)?, File::open(other)?);
+    let mut left = one.metadata()?.len();
+    if left != other.metadata()?.len() {
+        return Ok(false);
+    }
+    let mut bytes = [vec![0; COMPARED_BYTES], vec![0; COMPARED_BYTES]];
+    while left > 0 {
+        let len = COMPARED_BYTES.min(usize::try_from(left).unwrap_or(COMPARED_BYTES));
+        let [of_one, of_other] = bytes.each_mut().map(|bytes| &mut bytes[..len]);
+        one.read_exact(of_one)?;
+        other.read_exact(of_other)?;
+        if of_one != of_other {
+            return Ok(false);
+        }
+        left -= len as u64;
+    }
+    Ok(true)
 }
 
 /// A new temporary file for `path`, locked where the file system has locks.
