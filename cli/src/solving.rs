@@ -8,7 +8,9 @@ use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{
     Event, Journal, Settings, SolveError, Summary, Surroundings, TierValues, solve,
 };
-use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType};
+use ziggurat_table::{
+    AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
+};
 use ziggurat_worker::Job;
 
 use crate::{
@@ -201,7 +203,11 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
         }
         (other, None) => other?,
     };
-    writer.finish()?;
+    writer.finish().map_err(|error| match error {
+        exists @ TableError::Exists { .. } => Failure::from(exists)
+            .help("it is not what this solve writes: give --out FILE, or --force to replace it"),
+        error => error.into(),
+    })?;
     Ok((summary, swept))
 }
 

@@ -166,7 +166,8 @@ fn whoever_is_killed_when_the_table_is_written_finds_it_written() {
         fs::write(path.join("table.zgt"), &other).unwrap();
         let output = run(path, &arguments(path));
         assert!(!output.status.success());
-        assert!(stderr(&output).contains("table.zgt"), "{}", stderr(&output));
+        let said = stderr(&output);
+        assert!(said.contains("table.zgt already exists") && said.contains("--out FILE"), "{said}");
         assert!(fs::read(path.join("table.zgt")).unwrap() == other, "it was replaced");
     }
     let left = fs::read_dir(path).unwrap().count();
