@@ -15,6 +15,7 @@
 //! What other slabs offer is there already, for the whole slab; the best of other blocks of the slab is
 //! added when the block's turn comes, after theirs. Then a few *passes* go back and forth between
 //! the two blocks, which are in cache by then: this removes the lag between the two orientations.
+//! Where few pieces are left off the shared squares there is little lag.
 
 use ziggurat_encoding::shared::Budgets;
 
@@ -30,6 +31,10 @@ use crate::{
 
 /// How often a sweep passes over both blocks of a pair.
 pub const PASSES: usize = 2;
+
+/// From so many pieces on shared squares on, once is enough for the values themselves. (Intervals are passed over
+/// as often as any.)
+const CROWDED: u8 = 6;
 
 /// A block as a mover sees it.
 #[derive(Clone, Copy)]
@@ -65,6 +70,13 @@ impl<'a> View<'a> {
         self.slab + self.block.own()
     }
 
+    /// The pieces that are not on shared squares, (mover, opponent).
+    #[inline(always)]
+    fn left<T: Value>(&self, context: &Context<'_, T>) -> Budgets {
+        let (a, b) = context.encoding.shared().inner_pieces()[self.x as usize];
+        (self.budgets.0 - a, self.budgets.1 - b)
+    }
+
     /// Takes what other blocks of the slab offer.
     #[inline(always)]
     fn gather_within<T: Value, I: Instructions>(
@@ -87,9 +99,8 @@ impl<'a> View<'a> {
         scratch: &mut [T::Group],
         shift: T,
     ) {
-        let (a, _) = context.encoding.shared().inner_pieces()[self.x as usize];
         let pass = Pass {
-            inner: &context.tables.inner[(self.budgets.0 - a) as usize],
+            inner: &context.tables.inner[self.left(context).0 as usize],
             zero: context.zero,
             chances: &context.chances,
             block: self.block,
@@ -127,11 +138,20 @@ pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
         return;
     };
     swapped.gather_within::<T, I>(context, scratch);
-    for _ in 0..PASSES {
-        view.pass::<T, I, SHIFTED>(context, scratch, shift);
-        turn::transpose_complement::<T, I>(scratch, view.block, view.value(), swapped.own());
-        swapped.pass::<T, I, SHIFTED>(context, scratch, T::default().minus(shift));
-        turn::transpose_complement::<T, I>(scratch, swapped.block, swapped.value(), view.own());
+    let (own, opponent) = view.left(context);
+    let tier = context.tiers[0];
+    let on_shared = tier.just_moved + tier.to_move - own - opponent;
+    let passes = if SHIFTED || on_shared < CROWDED { PASSES } else { 1 };
+    // Whoever has fewer pieces left has fewer moves that wait for the other's chances.
+    let (first, second, shift) = match opponent < own {
+        true => (swapped, view, T::default().minus(shift)),
+        false => (view, swapped, shift),
+    };
+    for _ in 0..passes {
+        first.pass::<T, I, SHIFTED>(context, scratch, shift);
+        turn::transpose_complement::<T, I>(scratch, first.block, first.value(), second.own());
+        second.pass::<T, I, SHIFTED>(context, scratch, T::default().minus(shift));
+        turn::transpose_complement::<T, I>(scratch, second.block, second.value(), first.own());
     }
 }
 

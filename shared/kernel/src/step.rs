@@ -5,6 +5,9 @@
 //! their values: most moves lead forward, to a shard of an earlier wave, and so read values of this
 //! superstep. A shard reads its own values as they are now and those of the other shards as they
 //! were published at the last barrier, so the result does not depend on threads or timing.
+//!
+//! The shards swept last, whose pieces are nearly all next to the start or in hand, change by far more than others
+//! from superstep to superstep. Of these the slabs that come last are swept twice.
 
 use std::{
     ops::Range,
@@ -51,6 +54,7 @@ pub struct StepState<T: Value> {
 /// A shard during a superstep, with its own values: one slice for each range, the second empty if
 /// there is none.
 struct LiveShard<'a, T> {
+    is_tail: bool,
     shard: &'a Shard,
     live: [&'a mut [T]; 2],
 }
@@ -60,6 +64,24 @@ const MOST_WAVES: u64 = 8;
 
 /// The shards a wave has on average, at the least: they are swept at the same time.
 const WAVE_SHARDS: u64 = 4;
+
+/// One part in so many of a step's positions is in shards of which a part is swept twice.
+const TAIL: u64 = 16;
+
+/// Of these shards the slabs that start in the first part in so many.
+const TAIL_SLABS: usize = 4;
+
+/// How many shards, the first ones, are the tail of a step.
+fn tail(shards: &[Shard]) -> usize {
+    let total: u64 = shards.iter().map(Shard::len).sum();
+    let mut before = 0;
+    let in_tail = |shard: &&Shard| {
+        let middle = before + shard.len() / 2;
+        before += shard.len();
+        middle * TAIL < total
+    };
+    shards.iter().take_while(in_tail).count()
+}
 
 /// The waves of a superstep in order: ranges of shards with about as many positions each.
 pub fn waves(shards: &[Shard]) -> Vec<Range<usize>> {
@@ -183,13 +205,16 @@ impl<T: Value> StepState<T> {
         let Self { shards, live, published, scratch, simd, .. } = self;
         let (scratch, simd) = (&*scratch, *simd);
         let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
+        let tail = tail(shards);
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
         let parts: Vec<LiveShard<'_, T>> = wave
             .clone()
             .filter(own)
-            .map(|i| &shards[i])
-            .map(|shard| LiveShard { shard, live: padded_lengths(shard).map(&mut take) })
+            .map(|i| {
+                let live = padded_lengths(&shards[i]).map(&mut take);
+                LiveShard { is_tail: i < tail, shard: &shards[i], live }
+            })
             .collect();
         parts.into_par_iter().with_max_len(1).for_each(|shard| {
             let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
@@ -509,7 +534,7 @@ impl<T: Value> LiveShard<'_, T> {
         scratch: &mut Scratch<T>,
         simd: Simd,
     ) {
-        let Self { shard, mut live } = self;
+        let Self { is_tail, shard, mut live } = self;
         for (live, (orientation, range)) in
             live.iter_mut().zip(ranges(shard, published.len() - 1).into_iter().flatten())
         {
@@ -517,8 +542,12 @@ impl<T: Value> LiveShard<'_, T> {
         }
         let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
         for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
-            let live = &mut live;
-            simd.run(SweepSlab { scratch, context, published, live, slabs, is_own_swap });
+            let Place { array, start } = slabs[0].own;
+            let again = is_tail && start < live[array - arrays::LIVE].len() / TAIL_SLABS;
+            for _ in 0..if again { 2 } else { 1 } {
+                let live = &mut live;
+                simd.run(SweepSlab { scratch, context, published, live, slabs, is_own_swap });
+            }
         });
     }
 }
