@@ -143,7 +143,7 @@ mod tests {
     use super::*;
     use crate::{
         value::{LANES, Value},
-        vector::Vector,
+        vector::{Vector, for_each_lane},
     };
 
     /// Compares what these instructions do with what the portable ones do.
@@ -183,7 +183,8 @@ mod tests {
                     assert_eq!(these, portable);
                 }
             }
-            let square = V::<T, I>::transposed(|i| V::<T, I>::read(rows[i * LANES..].as_ptr()));
+            let read = for_each_lane!(i => V::<T, I>::read(rows[i * LANES..].as_ptr()));
+            let square = V::<T, I>::transposed(read);
             for (j, vector) in square.iter().enumerate() {
                 let column: Vec<T> = (0..LANES).map(|i| rows[i * LANES + j]).collect();
                 assert_eq!(written(&|o| vector.write(o)), column);

@@ -8,7 +8,7 @@
 use crate::{
     layout::Block,
     value::{Group, LANES, Value, groups},
-    vector::{Instructions, Vector},
+    vector::{Instructions, Vector, for_each_lane},
 };
 
 /// Calls a function for constant numbers of groups per row of both matrices, 0 standing for any other.
@@ -101,23 +101,38 @@ fn turn_squares<
             unsafe {
                 let from = square_row * LANES + g * LANES * source_stride;
                 let to = to.add(square_row * LANES * stride + g);
-                let square = T::Vector::<I>::transposed(|i| {
-                    let at = from + i * source_stride;
-                    let mut least = T::Vector::<I>::read(sources[0].as_ptr().add(at));
-                    for source in &sources[1..] {
-                        least = least.smaller(T::Vector::<I>::read(source.as_ptr().add(at)));
-                    }
-                    if STRIDE == 0 {
+                let rows =
+                    for_each_lane!(i => least::<T, I, SOURCES>(&sources, from + i * source_stride));
+                if STRIDE == 0 {
+                    for row in LANES..2 * LANES {
                         for source in sources {
-                            let ahead = source.as_ptr().wrapping_add(at + LANES * source_stride);
+                            let ahead = source.as_ptr().wrapping_add(from + row * source_stride);
                             instructions.prefetch(ahead.cast());
                         }
                     }
-                    least
-                });
-                put_square::<T, I, RAISE>(&square, to, stride);
+                }
+                put_square::<T, I, RAISE>(&T::Vector::<I>::transposed(rows), to, stride);
             }
         }
+    }
+}
+
+/// The least of the sources, at a place of each.
+///
+/// # Safety
+/// A group must be readable there.
+#[inline(always)]
+unsafe fn least<T: Value, I: Instructions, const SOURCES: usize>(
+    sources: &[&[T]; SOURCES],
+    at: usize,
+) -> T::Vector<I> {
+    // SAFETY: the caller promises it.
+    unsafe {
+        let mut least = T::Vector::<I>::read(sources[0].as_ptr().add(at));
+        for source in &sources[1..] {
+            least = least.smaller(T::Vector::<I>::read(source.as_ptr().add(at)));
+        }
+        least
     }
 }
 
@@ -153,12 +168,7 @@ fn turn_row<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
         let to: *mut T = std::ptr::from_mut(to).cast();
         // SAFETY: all are whole groups, as asserted.
         unsafe {
-            let read = |source: &[T]| T::Vector::<I>::read(source.as_ptr().add(i * LANES));
-            let mut least = read(sources[0]);
-            for source in &sources[1..] {
-                least = least.smaller(read(source));
-            }
-            let offered = least.complement();
+            let offered = least::<T, I, SOURCES>(&sources, i * LANES).complement();
             if RAISE { T::Vector::<I>::read(to).larger(offered) } else { offered }.write(to);
         }
     }
@@ -239,9 +249,8 @@ unsafe fn transpose_squares<
             unsafe {
                 let from = from.add(square_row * LANES * stride + g);
                 let to = to.add(g * LANES * to_stride + square_row);
-                let square = T::Vector::<I>::transposed(|i| {
-                    T::Vector::<I>::read(from.add(i * stride).cast())
-                });
+                let rows = for_each_lane!(i => T::Vector::<I>::read(from.add(i * stride).cast()));
+                let square = T::Vector::<I>::transposed(rows);
                 put_square::<T, I, false>(&square, to, to_stride);
             }
         }

@@ -138,7 +138,7 @@ impl Vector<f64> for Avx2F64 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
         /// A quarter of the square: one half of half the rows.
         #[inline(always)]
         unsafe fn quarter(rows: &[Avx2F64], half: usize) -> [__m256d; 4] {
@@ -156,7 +156,6 @@ impl Vector<f64> for Avx2F64 {
                 ]
             }
         }
-        let rows: [Self; LANES] = std::array::from_fn(row);
         // SAFETY: the processor has AVX2.
         unsafe {
             let (a, b) = (quarter(&rows[..4], 0), quarter(&rows[4..], 0));
@@ -184,7 +183,7 @@ impl Vector<f32> for Avx2F32 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
         /// The two 4 x 4 squares of 4 rows, side by side in the halves of the results.
         #[inline(always)]
         unsafe fn quad(rows: &[Avx2F32]) -> [__m256; 4] {
@@ -201,7 +200,6 @@ impl Vector<f32> for Avx2F32 {
                 ]
             }
         }
-        let rows: [Self; LANES] = std::array::from_fn(row);
         // SAFETY: the processor has AVX2.
         unsafe {
             let (top, bottom) = (quad(&rows[..4]), quad(&rows[4..]));

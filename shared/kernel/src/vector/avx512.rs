@@ -90,13 +90,13 @@ impl Vector<f64> for Avx512F64 {
     }
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
         // SAFETY: the processor has AVX-512.
         unsafe {
             // Pairs of rows; each quarter of a register has one column (0, 2, 4, 6 or 1, 3, 5, 7).
             macro_rules! pair {
                 ($i:literal) => {{
-                    let (a, b) = (row($i).0, row($i + 1).0);
+                    let (a, b) = (rows[$i].0, rows[$i + 1].0);
                     (_mm512_unpacklo_pd(a, b), _mm512_unpackhi_pd(a, b))
                 }};
             }

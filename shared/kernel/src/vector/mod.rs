@@ -66,6 +66,21 @@ pub trait Vector<T>: Copy {
     fn plus(self, other: Self) -> Self;
     /// The chances of the other player: `1 - self` in each lane.
     fn complement(self) -> Self;
-    /// Transposes as many groups as a group has lanes: `row(i)` is row i.
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES];
+    /// Transposes as many groups as a group has lanes.
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES];
 }
+
+/// Something for each lane. It is written out, since the compiler does not inline vector instructions into functions
+/// that have not got them, as closures have not.
+macro_rules! for_each_lane {
+    ($lane:ident => $something:expr) => {{
+        macro_rules! of {
+            ($i:literal) => {{
+                let $lane: usize = $i;
+                $something
+            }};
+        }
+        [of!(0), of!(1), of!(2), of!(3), of!(4), of!(5), of!(6), of!(7)]
+    }};
+}
+pub(crate) use for_each_lane;

@@ -132,8 +132,7 @@ impl Vector<f64> for NeonF64 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
-        let rows: [Self; LANES] = std::array::from_fn(row);
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
         // Register i of column j has rows 2i and 2i + 1.
         std::array::from_fn(|j| {
             Self(std::array::from_fn(|i| {
@@ -168,8 +167,7 @@ impl Vector<f32> for NeonF32 {
     );
 
     #[inline(always)]
-    fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
-        let rows: [Self; LANES] = std::array::from_fn(row);
+    fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
         // The square of 4 x 4 at register j of rows 4i to 4i + 3, transposed.
         let square = |i: usize, j: usize| {
             let load = |k: usize| rows[4 * i + k].0[j];

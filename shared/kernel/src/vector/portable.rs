@@ -79,8 +79,7 @@ macro_rules! portable {
                 self.zip(self, |x, _| 1.0 - x)
             }
             #[inline(always)]
-            fn transposed(row: impl Fn(usize) -> Self) -> [Self; LANES] {
-                let rows: [Self; LANES] = std::array::from_fn(row);
+            fn transposed(rows: [Self; LANES]) -> [Self; LANES] {
                 std::array::from_fn(|j| Self(std::array::from_fn(|i| rows[i].0[j])))
             }
         }
