@@ -22,7 +22,7 @@ use ziggurat_encoding::shared::Budgets;
 use crate::{
     context::Context,
     dense::{self, DenseSlab},
-    layout::Block,
+    layout::{Block, Layout},
     pass::Pass,
     rows, turn,
     value::Value,
@@ -51,15 +51,32 @@ pub struct View<'a> {
     pub dense: Option<&'a DenseSlab>,
 }
 
-impl<'a> View<'a> {
-    /// The block of a slab with these inner squares, which the slab's budgets allow.
+/// A slab as a mover sees it.
+#[derive(Clone, Copy)]
+pub struct SlabView<'a> {
+    budgets: Budgets,
+    start: usize,
+    layout: &'a Layout,
+    dense: Option<&'a DenseSlab>,
+}
+
+impl<'a> SlabView<'a> {
+    /// The slab whose outer squares leave so many pieces, and where it starts in scratch memory.
     #[inline(always)]
-    pub fn new<T: Value>(context: &Context<'a, T>, budgets: Budgets, x: u16, slab: usize) -> Self {
+    pub fn new<T: Value>(context: &Context<'a, T>, budgets: Budgets, start: usize) -> Self {
         let routes = &context.tables.routes;
-        let (block, dense) = (routes.layout(budgets).block(x), routes.dense(budgets));
-        Self { budgets, x, block, slab, dense }
+        Self { budgets, start, layout: routes.layout(budgets), dense: routes.dense(budgets) }
     }
 
+    /// The block with these inner squares, which the slab's budgets allow.
+    #[inline(always)]
+    pub fn block(&self, x: u16) -> View<'a> {
+        let Self { budgets, start: slab, layout, dense } = *self;
+        View { budgets, x, block: layout.block(x), slab, dense }
+    }
+}
+
+impl View<'_> {
     /// Where the chances of the mover are in scratch memory.
     fn value(&self) -> usize {
         self.slab + self.block.value()

@@ -4,7 +4,7 @@ use ziggurat_encoding::Shard;
 
 use crate::{
     array::Array,
-    block::{self, View},
+    block::{self, SlabView, View},
     context::Context,
     gather::{ask, gather},
     memory, rows,
@@ -122,12 +122,12 @@ pub fn views<'t, T: Value>(
     slabs: &[Slab<'_>; 2],
     starts: [usize; 2],
 ) -> impl Iterator<Item = (View<'t>, View<'t>)> {
-    let budgets = slabs.each_ref().map(|slab| slab.budgets);
-    context.tables.routes.layout(budgets[0]).fitting.iter().map(move |&x| {
-        let swapped = context.tables.inner_swapped[x as usize];
-        let view = View::new(context, budgets[0], x, starts[0]);
-        (view, View::new(context, budgets[1], swapped, starts[1]))
-    })
+    let inner_swapped = &context.tables.inner_swapped;
+    let [first, second] = slabs;
+    let fitting = &context.tables.routes.layout(first.budgets).fitting;
+    let first = SlabView::new(context, first.budgets, starts[0]);
+    let second = SlabView::new(context, second.budgets, starts[1]);
+    fitting.iter().map(move |&x| (first.block(x), second.block(inner_swapped[x as usize])))
 }
 
 /// The groups of scratch memory that a slab takes.

@@ -84,13 +84,17 @@ impl TableWriter {
             }
             Some(_) => {}
         }
-        let wrong = values.par_iter().position_first(|&value| !is_chance(value.into()));
-        if let Some(offset) = wrong {
+        // A frame at a time, without branches: value by value it took 2 % of a solve.
+        let chunk = frame_values(self.value_type);
+        let is_wrong = |&value: &V| !is_chance(value.into());
+        let some_wrong = |values: &[V]| values.iter().fold(false, |any, v| any | is_wrong(v));
+        if let Some(place) = values.par_chunks(chunk).position_first(some_wrong) {
+            let first = values[place * chunk..].iter().position(is_wrong);
+            let offset = place * chunk + first.expect("a chunk with a wrong value");
             let value = values[offset].into();
             return Err(TableError::NotAChance { tier, offset: offset as u64, value });
         }
         let mut frames = Vec::new();
-        let chunk = frame_values(self.value_type);
         for some in values.chunks(chunk * FRAMES_AT_A_TIME) {
             let packed: Vec<_> = some
                 .par_chunks(chunk)
