@@ -18,8 +18,9 @@ use ziggurat_store::{
 use super::CoordinatorError;
 use crate::machine::{JobId, Key, Records, StepId, WorkerId};
 
-/// The version of what is written down.
-const FORMAT: u32 = 4;
+/// The version of what is written down, and of what is done to it: a job that another version began would end in
+/// other bytes.
+const FORMAT: u32 = 5;
 
 /// Whose stores they are: those of coordinators.
 const OWNER: u64 = 0x5a49_4747_434f_4f52;

@@ -657,6 +657,17 @@ mod tests {
     }
 
     #[test]
+    fn about_a_sixteenth_of_the_positions_is_the_tail() {
+        let ruleset = Ruleset::builtin("blitz").unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let shards = encoding.shards(Tier::new(5, 4), 1 << 16);
+        let positions = |shards: &[Shard]| shards.iter().map(Shard::len).sum::<u64>();
+        let share = positions(&shards[..tail(&shards)]) as f64 / positions(&shards) as f64;
+        assert!((share - 1.0 / 16.0).abs() < 0.02, "{share}");
+        assert_eq!(tail(&shards[..1]), 0, "a shard alone is no tail");
+    }
+
+    #[test]
     fn waves_are_all_shards_from_the_last_to_the_first() {
         let ruleset = Ruleset::builtin("finkel").unwrap();
         let encoding = Encoding::new(&ruleset).unwrap();

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-/// The version of the protocol. Peers of another are refused.
-pub const PROTOCOL: u32 = 4;
+/// The version of the protocol, and of what members do to their shards. Peers of another are refused.
+pub const PROTOCOL: u32 = 5;
 
 /// The largest message, either way.
 pub const MESSAGE_BYTES: usize = 4 << 20;
