@@ -148,6 +148,11 @@ pub fn unit(exponent: i32) -> f32 {
     f32::from_bits(((127 + exponent) as u32) << 23)
 }
 
+/// The most that a value is changed by at once, in units of this size.
+pub fn most(unit: f32) -> f64 {
+    f64::from(MOST_UNITS * unit)
+}
+
 /// A value that is changed by so many units. It remains a chance.
 #[inline(always)]
 pub fn changed<T: Value>(value: T, units: i8, unit: f32) -> T {

@@ -24,7 +24,9 @@ use crate::{
     dense::{self, DenseSlab},
     layout::{Block, Layout},
     pass::Pass,
-    rows, turn,
+    rows,
+    shortlist::Reader,
+    turn,
     value::Value,
     vector::Instructions,
 };
@@ -32,8 +34,9 @@ use crate::{
 /// How often a sweep passes over both blocks of a pair.
 pub const PASSES: usize = 2;
 
-/// From so many pieces on shared squares on, once is enough for the values themselves. (Intervals are passed over
-/// as often as any.)
+/// From so many pieces on shared squares on, once is enough for the values themselves, of blocks that are not their
+/// own swaps, as measured (docs/ARCHITECTURE.md, "What was tried to make fewer supersteps"). Intervals are passed over
+/// as often as any.
 const CROWDED: u8 = 6;
 
 /// A block as a mover sees it.
@@ -89,22 +92,32 @@ impl View<'_> {
 
     /// The pieces that are not on shared squares, (mover, opponent).
     #[inline(always)]
-    fn left<T: Value>(&self, context: &Context<'_, T>) -> Budgets {
+    pub fn left<T: Value>(&self, context: &Context<'_, T>) -> Budgets {
         let (a, b) = context.encoding.shared().inner_pieces()[self.x as usize];
         (self.budgets.0 - a, self.budgets.1 - b)
     }
 
-    /// Takes what other blocks of the slab offer.
+    /// Takes what other blocks of the slab offer: all of it, or what is on a shortlist.
     #[inline(always)]
     fn gather_within<T: Value, I: Instructions>(
         &self,
         context: &Context<'_, T>,
         scratch: &mut [T::Group],
+        shortlist: Option<&mut Reader<'_>>,
     ) {
         let within = context.tables.routes.within(self.budgets);
-        let slab = &mut scratch[self.slab..];
-        rows::raise_within::<T, I>(slab, self.block.stride, within.rows(self.x), within.end());
-        rows::raise_values_within::<T>(slab, within.values(self.x), within.end());
+        let ([rows, values], end) = (within.of(self.x), within.end());
+        let (slab, stride) = (&mut scratch[self.slab..], self.block.stride);
+        if let Some(shortlist) = shortlist {
+            let [some_rows, some_values] = shortlist.within();
+            let rows = some_rows.iter().map(|&number| &rows[number as usize]);
+            rows::raise_within::<T, I>(slab, stride, rows, end);
+            let values = some_values.iter().map(|&number| &values[number as usize]);
+            rows::raise_values_within::<T>(slab, values, end);
+        } else {
+            rows::raise_within::<T, I>(slab, stride, rows.iter(), end);
+            rows::raise_values_within::<T>(slab, values.iter(), end);
+        }
     }
 
     /// Computes the chances of the mover, and if they are to be `SHIFTED` by some amount, keeps
@@ -128,7 +141,8 @@ impl View<'_> {
 }
 
 /// Sweeps a pair of blocks, or a block that is its own swap. If they are to be `SHIFTED`, every chance
-/// of the first mover is by that much larger and every one of the other that much smaller.
+/// of the first mover is by that much larger and every one of the other that much smaller. What they take from other
+/// blocks of their slabs may be on a shortlist.
 #[inline(always)]
 pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     context: &Context<'_, T>,
@@ -136,6 +150,7 @@ pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     view: &View<'_>,
     swapped: Option<&View<'_>>,
     shift: T,
+    mut shortlist: Option<&mut Reader<'_>>,
 ) {
     if let Some(slab) = view.dense {
         let swapped = swapped.and_then(|swapped| Some((swapped, swapped.dense?)));
@@ -146,7 +161,7 @@ pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
             _ => dense::sweep::<T, SHIFTED, 0>(context, scratch, view, swapped, shift),
         };
     }
-    view.gather_within::<T, I>(context, scratch);
+    view.gather_within::<T, I>(context, scratch, shortlist.as_deref_mut());
     let Some(swapped) = swapped else {
         for _ in 0..PASSES {
             view.pass::<T, I, SHIFTED>(context, scratch, shift);
@@ -154,7 +169,7 @@ pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
         }
         return;
     };
-    swapped.gather_within::<T, I>(context, scratch);
+    swapped.gather_within::<T, I>(context, scratch, shortlist);
     let (own, opponent) = view.left(context);
     let tier = context.tiers[0];
     let on_shared = tier.just_moved + tier.to_move - own - opponent;

@@ -820,7 +820,8 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             }
             let shift = first.sign() * step.margin;
             for (view, swapped) in views(context, slabs, starts) {
-                block::sweep::<f64, I, true>(context, scratch, &view, Some(&swapped), shift);
+                let swapped = Some(&swapped);
+                block::sweep::<f64, I, true>(context, scratch, &view, swapped, shift, None);
             }
             for ((slab, start), end) in slabs.iter().zip(starts).zip(plain) {
                 for block in routes.layout(slab.budgets).blocks() {

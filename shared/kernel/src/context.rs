@@ -3,8 +3,8 @@
 use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    inner::InnerMoves, occupancy::Occupancies, routes::Routes, rules::Rules, step::both,
-    value::Value,
+    inner::InnerMoves, layout::is_dense, occupancy::Occupancies, routes::Routes, rules::Rules,
+    step::both, value::Value,
 };
 
 /// The tables of a ruleset that the kernel works with.
@@ -99,6 +99,11 @@ impl<'a, T: Value> Context<'a, T> {
             tiers,
             after_scoring,
         }
+    }
+
+    /// Whether slabs are dense.
+    pub fn is_dense(&self) -> bool {
+        is_dense(self.encoding)
     }
 
     /// The orientation in which the other player just moved.

@@ -30,7 +30,7 @@ pub fn gather<T: Value, I: Instructions>(
     for (roll, offers) in slab.offers.iter().enumerate() {
         ask_again(instructions, context, sources, slab, roll);
         let [all, columns] = routes.whole(slab.budgets, roll);
-        let Offers { complete, plain, again, wins } = offers;
+        let Offers { complete, plain, again, .. } = offers;
         let source = |i: usize| {
             let (place, route) = complete[i];
             (route.plain.map_or(all, |list| routes.list(list)), sources.at(place))
@@ -108,13 +108,20 @@ pub fn gather<T: Value, I: Instructions>(
                 }
             }
         }
-        for route in wins {
-            for list in [route.plain, route.columns].into_iter().flatten() {
-                rows::fill(scratch, routes.list(list), T::ONE);
-            }
-            if let Some(list) = route.picked {
-                rows::fill_values(scratch, routes.values(list), T::ONE);
-            }
+    }
+    take_wins(context, slab, scratch);
+}
+
+/// Sets the best of a slab to 1 where a move wins.
+#[inline(always)]
+pub fn take_wins<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>, scratch: &mut [T::Group]) {
+    let routes = &context.tables.routes;
+    for route in slab.offers.iter().flat_map(|offers| &offers.wins) {
+        for list in [route.plain, route.columns].into_iter().flatten() {
+            rows::fill(scratch, routes.list(list), T::ONE);
+        }
+        if let Some(list) = route.picked {
+            rows::fill_values(scratch, routes.values(list), T::ONE);
         }
     }
 }
@@ -179,21 +186,33 @@ fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
     turned: &mut [T::Group],
 ) {
     for block in blocks {
-        let sources = sources.map(|source| &source[block.from..]);
-        let (rows, columns) = (block.block.rows, block.block.columns);
-        let best = &mut scratch[block.to..];
-        if block.pairs.is_empty() {
-            turn::raise::<T, I, SOURCES>(
-                instructions,
-                sources,
-                block.source_rows,
-                best,
-                (rows, columns),
-            );
-        } else {
-            let size = (block.source_rows, columns);
-            turn::set::<T, I, SOURCES>(instructions, sources, block.source_rows, turned, size);
-            turn::raise_pairs::<T, I>(best, block.block.stride, &block.pairs, turned);
-        }
+        take_turned::<T, I, SOURCES>(instructions, (block, false), sources, scratch, turned);
+    }
+}
+
+/// Takes what a block offers in which the mover rolls again. If it is the first that offers something, all rows are
+/// set.
+#[inline(always)]
+pub fn take_turned<T: Value, I: Instructions, const SOURCES: usize>(
+    instructions: I,
+    (block, is_first): (&TurnedBlock, bool),
+    sources: [&[T]; SOURCES],
+    scratch: &mut [T::Group],
+    turned: &mut [T::Group],
+) {
+    let TurnedBlock { to, block, from, source_rows, pairs } = block;
+    let sources = sources.map(|source| &source[*from..]);
+    let best = &mut scratch[*to..];
+    if is_first || !pairs.is_empty() {
+        let (rows, to) = match pairs.is_empty() {
+            true => (block.rows, &mut *best),
+            false => (*source_rows, &mut *turned),
+        };
+        let size = (rows, block.columns);
+        turn::set::<T, I, SOURCES>(instructions, sources, *source_rows, to, size);
+        turn::raise_pairs::<T, I>(best, block.stride, pairs, turned);
+    } else {
+        let size = (block.rows, block.columns);
+        turn::raise::<T, I, SOURCES>(instructions, sources, *source_rows, best, size);
     }
 }

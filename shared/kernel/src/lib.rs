@@ -25,6 +25,7 @@ mod routes;
 mod rows;
 mod rules;
 mod scratch;
+mod shortlist;
 mod simd;
 mod slab;
 mod solve;

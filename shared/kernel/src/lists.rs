@@ -114,6 +114,13 @@ impl RowList {
         self.runs.iter().map(|run| (run.stride, &self.rows[run.rows.clone()]))
     }
 
+    /// A run of rows of one length.
+    #[inline(always)]
+    pub fn run(&self, number: usize) -> (usize, &[RowMove]) {
+        let run = &self.runs[number];
+        (run.stride, &self.rows[run.rows.clone()])
+    }
+
     /// The runs of several lists that have the same `to` rows.
     ///
     /// # Panics
@@ -216,16 +223,11 @@ impl Within {
         self.blocks.push([start[0]..self.rows.len(), start[1]..self.values.len()]);
     }
 
-    /// The rows of a block. All their groups are before [`Within::end`].
+    /// What a block takes: rows, and single values. All their groups are before [`Within::end`].
     #[inline(always)]
-    pub fn rows(&self, x: u16) -> &[RowMove] {
-        &self.rows[self.blocks[x as usize][0].clone()]
-    }
-
-    /// The single values of a block, which are in groups before [`Within::end`].
-    #[inline(always)]
-    pub fn values(&self, x: u16) -> &[RowMove] {
-        &self.values[self.blocks[x as usize][1].clone()]
+    pub fn of(&self, x: u16) -> [&[RowMove]; 2] {
+        let [rows, values] = &self.blocks[x as usize];
+        [&self.rows[rows.clone()], &self.values[values.clone()]]
     }
 
     /// How many groups they need.

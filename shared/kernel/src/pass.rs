@@ -134,21 +134,27 @@ impl<T: Value> Pass<'_, T> {
         let stream = self.inner.stream(rows, ROLLS);
         assert!(stream.len() == rows * ROLLS * WIDTH);
         let mut moves = stream.as_ptr();
-        let read = |at: usize| -> [T::Vector<I>; STRIDE] {
-            // SAFETY: `at` is a row of the block's scratch memory, whose length `run` has checked: a
-            // row of a matrix, or one that a move within the block leads to.
-            std::array::from_fn(|i| unsafe { T::Vector::<I>::read(first.add(at + i).cast()) })
-        };
+        // Reads a row of the block's scratch memory, whose length `run` has checked: one of a matrix, or one that a
+        // move within the block leads to.
+        macro_rules! read {
+            ($at:expr) => {
+                // SAFETY: as just said.
+                unsafe { read_groups::<T, I, STRIDE>(first.add($at)) }
+            };
+        }
         for p in (0..rows).rev() {
             let value = STRIDE + p * STRIDE;
-            let own = read(own_start + p * STRIDE);
-            let mut sum = own.map(|own| own.times(zero));
+            let own = read!(own_start + p * STRIDE);
+            let mut sum = own;
+            for sum in &mut sum {
+                *sum = sum.times(zero);
+            }
             for (roll, &chance) in chances.iter().enumerate() {
-                let mut top = read(value + (1 + roll) * rows * STRIDE);
+                let mut top = read!(value + (1 + roll) * rows * STRIDE);
                 for i in 0..WIDTH {
                     // SAFETY: the stream has so many moves for each row and roll, as asserted above.
                     let row = unsafe { *moves.add(roll * WIDTH + i) } as usize;
-                    let offered = read(row * STRIDE);
+                    let offered = read!(row * STRIDE);
                     for (top, offered) in top.iter_mut().zip(offered) {
                         *top = top.larger(offered);
                     }
@@ -162,7 +168,7 @@ impl<T: Value> Pass<'_, T> {
             moves = unsafe { moves.add(ROLLS * WIDTH) };
             for (i, sum) in sum.into_iter().enumerate() {
                 let sum = if SHIFTED { self.shifted::<I>(sum) } else { sum };
-                // SAFETY: as for `read`.
+                // SAFETY: as for `read!`.
                 unsafe { sum.write(first.add(value + i).cast()) };
             }
         }
@@ -182,22 +188,28 @@ impl<T: Value> Pass<'_, T> {
         let mut stream = self.inner.stream(rows, self.chances.len()).iter();
         let mut next = || stream.next().copied().unwrap_or(0) as usize;
         let zero = T::Vector::<I>::splat(self.zero);
-        let read = |at: usize| -> [T::Vector<I>; WIDTH] {
-            // SAFETY: `at` is the start of a strip in a row of the block's scratch memory, whose
-            // length `run` has checked: a row of a matrix, or one that a move within the block leads to.
-            std::array::from_fn(|i| unsafe { T::Vector::<I>::read(first.add(at + i).cast()) })
-        };
+        // Reads a strip of a row of the block's scratch memory, whose length `run` has checked: one of a matrix, or
+        // one that a move within the block leads to.
+        macro_rules! read {
+            ($at:expr) => {
+                // SAFETY: as just said.
+                unsafe { read_groups::<T, I, WIDTH>(first.add($at)) }
+            };
+        }
         for p in (0..rows).rev() {
             let value = stride + p * stride + from;
-            let own = read(own_start + p * stride + from);
-            let mut sum = own.map(|own| own.times(zero));
+            let own = read!(own_start + p * stride + from);
+            let mut sum = own;
+            for sum in &mut sum {
+                *sum = sum.times(zero);
+            }
             let mut best = value;
             for &chance in self.chances {
                 best += rows * stride;
-                let mut top = read(best);
+                let mut top = read!(best);
                 let moves = width.unwrap_or_else(&mut next);
                 for _ in 0..moves {
-                    let offered = read(next() * stride + from);
+                    let offered = read!(next() * stride + from);
                     for (top, offered) in top.iter_mut().zip(offered) {
                         *top = top.larger(offered);
                     }
@@ -209,9 +221,25 @@ impl<T: Value> Pass<'_, T> {
             }
             for (i, sum) in sum.into_iter().enumerate() {
                 let sum = if SHIFTED { self.shifted::<I>(sum) } else { sum };
-                // SAFETY: as for `read`.
+                // SAFETY: as for `read!`.
                 unsafe { sum.write(first.add(value + i).cast()) };
             }
         }
     }
+}
+
+/// Reads groups of scratch memory that stand together.
+///
+/// # Safety
+/// They must be readable.
+#[inline(always)]
+unsafe fn read_groups<T: Value, I: Instructions, const N: usize>(
+    first: *const T::Group,
+) -> [T::Vector<I>; N] {
+    let mut groups = [T::Vector::<I>::splat(T::default()); N];
+    for (i, group) in groups.iter_mut().enumerate() {
+        // SAFETY: the caller promises it.
+        *group = unsafe { T::Vector::<I>::read(first.add(i).cast()) };
+    }
+    groups
 }

@@ -16,7 +16,7 @@ use crate::{
 
 /// Calls a function of a constant number of groups per row, 0 standing for any other.
 macro_rules! with_constant_stride {
-    ($stride:expr, $function:ident::<_ $(, $constant:ident)*>($($argument:expr),* $(,)?)) => {
+    ($stride:expr, $function:ident::<_ $(, $constant:tt)*>($($argument:expr),* $(,)?)) => {
         match $stride {
             1 => $function::<T, I, 1 $(, $constant)*>($($argument),*),
             2 => $function::<T, I, 2 $(, $constant)*>($($argument),*),
@@ -56,10 +56,16 @@ fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
     if STRIDE == 0
         && let Some(row) = rows.get(i + ROWS_AHEAD)
     {
-        for g in 0..stride {
-            let at = row.from as usize + g * LANES;
-            instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
-        }
+        ask_row(instructions, stride, *row, source);
+    }
+}
+
+/// Asks for the memory of a row.
+#[inline(always)]
+fn ask_row<T: Value, I: Instructions>(instructions: I, stride: usize, row: RowMove, source: &[T]) {
+    for g in 0..stride {
+        let at = row.from as usize + g * LANES;
+        instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
     }
 }
 
@@ -122,10 +128,9 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
             // SAFETY: what the lists reach, which `set` has checked, is beyond all their rows, and
             // their `to` rows are those of the first.
             unsafe {
-                let read = |k: usize| T::Vector::<I>::read(from[k].add(g * LANES));
-                let mut top = read(0);
-                for k in 1..N {
-                    top = top.larger(read(k));
+                let mut top = T::Vector::<I>::read(from[0].add(g * LANES));
+                for from in &from[1..] {
+                    top = top.larger(T::Vector::<I>::read(from.add(g * LANES)));
                 }
                 top.write(to.add(to_row + g).cast());
             }
@@ -144,6 +149,99 @@ pub fn raise<T: Value, I: Instructions>(
     assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
     for (stride, rows) in list.runs() {
         with_constant_stride!(stride, raise_rows::<_>(instructions, slab, stride, rows, source));
+    }
+}
+
+/// Asks for the memory of some short rows of a run.
+#[inline(always)]
+pub fn ask_some<T: Value, I: Instructions>(
+    instructions: I,
+    rows: &[RowMove],
+    which: &[u16],
+    source: &[T],
+) {
+    for &number in which {
+        let at = rows[number as usize].from as usize;
+        instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+    }
+}
+
+/// Sets some rows of a run of a list to a value.
+#[inline(always)]
+pub fn fill_some<T: Value>(
+    slab: &mut [T::Group],
+    (list, run): (&RowList, usize),
+    which: &[u16],
+    value: T,
+) {
+    let (group, (stride, rows)) = (T::Group::splat(value), list.run(run));
+    for &number in which {
+        slab[rows[number as usize].to as usize..][..stride].fill(group);
+    }
+}
+
+/// Sets some rows of a run of a list to a source's.
+#[inline(always)]
+pub fn set_some<T: Value, I: Instructions>(
+    instructions: I,
+    slab: &mut [T::Group],
+    (list, run): (&RowList, usize),
+    which: &[u16],
+    source: &[T],
+) {
+    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
+    let (stride, rows) = list.run(run);
+    let rows = (rows, which);
+    with_constant_stride!(
+        stride,
+        take_some_rows::<_, false>(instructions, slab, stride, rows, source)
+    );
+}
+
+/// Takes the larger of some rows of a run of a list and a source's.
+#[inline(always)]
+pub fn raise_some<T: Value, I: Instructions>(
+    instructions: I,
+    slab: &mut [T::Group],
+    (list, run): (&RowList, usize),
+    which: &[u16],
+    source: &[T],
+) {
+    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
+    let (stride, rows) = list.run(run);
+    let rows = (rows, which);
+    with_constant_stride!(
+        stride,
+        take_some_rows::<_, true>(instructions, slab, stride, rows, source)
+    );
+}
+
+#[inline(always)]
+fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISE: bool>(
+    instructions: I,
+    slab: &mut [T::Group],
+    stride: usize,
+    (rows, which): (&[RowMove], &[u16]),
+    source: &[T],
+) {
+    let stride = if STRIDE == 0 { stride } else { STRIDE };
+    let to: *mut T::Group = slab.as_mut_ptr();
+    for (i, &number) in which.iter().enumerate() {
+        let row = rows[number as usize];
+        if STRIDE == 0
+            && let Some(&ahead) = which.get(i + ROWS_AHEAD)
+        {
+            ask_row(instructions, stride, rows[ahead as usize], source);
+        }
+        for g in 0..stride {
+            // SAFETY: what the list reaches, which the callers have checked, is beyond all its rows.
+            unsafe {
+                let offered =
+                    T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * LANES));
+                let to = to.add(row.to as usize + g);
+                if RAISE { raise_group::<T, I>(to, offered) } else { offered.write(to.cast()) }
+            }
+        }
     }
 }
 
@@ -179,6 +277,31 @@ unsafe fn raise_group<T: Value, I: Instructions>(group: *mut T::Group, offered: 
     let group: *mut T = group.cast();
     // SAFETY: the caller promises it.
     unsafe { T::Vector::<I>::read(group).larger(offered).write(group) }
+}
+
+/// A group of values.
+///
+/// # Panics
+/// If it is not one.
+#[inline(always)]
+pub fn read<T: Value, I: Instructions>(values: &[T]) -> T::Vector<I> {
+    assert!(values.len() == LANES);
+    // SAFETY: as asserted.
+    unsafe { T::Vector::<I>::read(values.as_ptr()) }
+}
+
+/// A group of scratch memory.
+#[inline(always)]
+pub fn read_group<T: Value, I: Instructions>(group: &T::Group) -> T::Vector<I> {
+    // SAFETY: it is one.
+    unsafe { T::Vector::<I>::read(std::ptr::from_ref(group).cast()) }
+}
+
+/// Writes a group of scratch memory.
+#[inline(always)]
+pub fn write_group<T: Value, I: Instructions>(vector: T::Vector<I>, group: &mut T::Group) {
+    // SAFETY: it is one.
+    unsafe { vector.write(std::ptr::from_mut(group).cast()) }
 }
 
 /// The values of groups, one after the other.
@@ -217,24 +340,51 @@ pub fn raise_values<T: Value, const COMPLEMENTED: bool>(
     }
 }
 
+/// Takes the larger of some single values of a list and a source's, or if they are `COMPLEMENTED`, the
+/// complements of the source's.
+#[inline(always)]
+pub fn raise_some_values<T: Value, const COMPLEMENTED: bool>(
+    slab: &mut [T::Group],
+    list: &ValueList,
+    which: &[u16],
+    source: &[T],
+) {
+    let slab = values_of::<T>(slab);
+    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
+    for &number in which {
+        let RowMove { to, from } = list.values()[number as usize];
+        // SAFETY: what the list reaches, checked above, is beyond all its values.
+        unsafe {
+            let offered = *source.get_unchecked(from as usize);
+            let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
+            let to = slab.get_unchecked_mut(to as usize);
+            *to = to.larger(offered);
+        }
+    }
+}
+
 /// Takes the larger of rows of a slab and others of it, all of `stride` groups.
 /// No group is beyond `end`.
 #[inline(always)]
-pub fn raise_within<T: Value, I: Instructions>(
+pub fn raise_within<'a, T: Value, I: Instructions>(
     slab: &mut [T::Group],
     stride: usize,
-    rows: &[RowMove],
+    rows: impl Iterator<Item = &'a RowMove>,
     end: usize,
 ) {
     assert!(slab.len() >= end);
-    with_constant_stride!(stride, raise_rows_within::<_>(slab, stride, rows, end));
+    match stride {
+        1 => raise_rows_within::<T, I, 1>(slab, stride, rows, end),
+        2 => raise_rows_within::<T, I, 2>(slab, stride, rows, end),
+        _ => raise_rows_within::<T, I, 0>(slab, stride, rows, end),
+    }
 }
 
 #[inline(always)]
-fn raise_rows_within<T: Value, I: Instructions, const STRIDE: usize>(
+fn raise_rows_within<'a, T: Value, I: Instructions, const STRIDE: usize>(
     slab: &mut [T::Group],
     stride: usize,
-    rows: &[RowMove],
+    rows: impl Iterator<Item = &'a RowMove>,
     end: usize,
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
@@ -254,7 +404,11 @@ fn raise_rows_within<T: Value, I: Instructions, const STRIDE: usize>(
 
 /// Takes the larger of single values of a slab and others of it. No value is beyond group `end`.
 #[inline(always)]
-pub fn raise_values_within<T: Value>(slab: &mut [T::Group], values: &[RowMove], end: usize) {
+pub fn raise_values_within<'a, T: Value>(
+    slab: &mut [T::Group],
+    values: impl Iterator<Item = &'a RowMove>,
+    end: usize,
+) {
     let slab = values_of::<T>(&mut slab[..end]);
     for value in values {
         debug_assert!((value.to.max(value.from) as usize) < slab.len());

@@ -19,13 +19,14 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Shard, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add, add_multiples},
+    accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add, add_multiples, most},
     array::Array,
     context::Context,
     halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
     memory::{self, Memory, MemoryError},
     scratch::Scratch,
+    shortlist::{Record, Shortlist, Shortlists, Use, Visit},
     simd::Simd,
     slab::{Place, Placed, arrays},
     sweep::{SweepSlab, for_each_pair_of_slabs},
@@ -46,9 +47,13 @@ pub struct StepState<T: Value> {
     units: Vec<[f32; DIFFERENCES]>,
     /// For each range of each shard, its first piece.
     first_pieces: Vec<[usize; 2]>,
+    /// How many shards, the first ones, are the tail.
+    tail: usize,
     /// Working memory that no thread uses at the moment.
     scratch: Mutex<Vec<Scratch<T>>>,
     simd: Simd,
+    /// What the sweeps of the shards need to look at.
+    pub shortlists: Shortlists,
 }
 
 /// A shard during a superstep, with its own values: one slice for each range, the second empty if
@@ -57,6 +62,7 @@ struct LiveShard<'a, T> {
     is_tail: bool,
     shard: &'a Shard,
     live: [&'a mut [T]; 2],
+    shortlist: Option<&'a Mutex<Shortlist>>,
 }
 
 /// The most waves of a superstep. More barriers gain little and leave less to do at a time.
@@ -158,6 +164,9 @@ impl<T: Value> StepState<T> {
             differences: [differences()?, differences()?, differences()?, differences()?],
             units: vec![[0.0; DIFFERENCES]; pieces],
             first_pieces,
+            tail: tail(&shards),
+            // Where memory is scarce there is none for them.
+            shortlists: Shortlists::new(if memory.is_limited() { 0 } else { shards.len() }),
             shards,
             scratch: Mutex::default(),
             simd,
@@ -172,7 +181,8 @@ impl<T: Value> StepState<T> {
         let differences = positions + PADDING as u64;
         let piece = size_of::<[f32; DIFFERENCES]>() + size_of::<Piece<'_, T>>();
         let pieces = positions / PIECE as u64 + 2 * shards.len() as u64;
-        values + DIFFERENCES as u64 * differences + pieces * piece as u64
+        let shortlists = Shortlists::bytes(shards);
+        values + DIFFERENCES as u64 * differences + pieces * piece as u64 + shortlists
     }
 
     /// Sweeps every shard once, or those of a team's member, wave by wave, publishes what that changes in units
@@ -188,9 +198,12 @@ impl<T: Value> StepState<T> {
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
         let mut residual = 0.0;
+        let lists = self.shortlists.next();
         for wave in waves(&self.shards) {
-            residual = self.sweep(wave, context, (row, finest), team)?.max(residual);
+            residual = self.sweep(wave, context, (row, finest), lists, team)?.max(residual);
         }
+        let changed = self.units.iter().map(|units| most(units[row])).fold(residual, f64::max);
+        self.shortlists.swept(changed);
         Ok(residual)
     }
 
@@ -200,12 +213,12 @@ impl<T: Value> StepState<T> {
         wave: Range<usize>,
         context: &Context<'_, T>,
         (row, finest): (usize, i32),
+        lists: Use,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
-        let Self { shards, live, published, scratch, simd, .. } = self;
+        let Self { shards, live, published, tail, scratch, simd, shortlists, .. } = self;
         let (scratch, simd) = (&*scratch, *simd);
         let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
-        let tail = tail(shards);
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
         let parts: Vec<LiveShard<'_, T>> = wave
@@ -213,14 +226,15 @@ impl<T: Value> StepState<T> {
             .filter(own)
             .map(|i| {
                 let live = padded_lengths(&shards[i]).map(&mut take);
-                LiveShard { is_tail: i < tail, shard: &shards[i], live }
+                let shortlist = shortlists.of(i);
+                LiveShard { is_tail: i < *tail, shard: &shards[i], live, shortlist }
             })
             .collect();
         parts.into_par_iter().with_max_len(1).for_each(|shard| {
             let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = free().pop();
             let mut working = kept.unwrap_or_else(|| Scratch::new(context.encoding));
-            shard.sweep(context, published, &mut working, simd);
+            shard.sweep(context, published, &mut working, lists, simd);
             free().push(working);
         });
         let Self { shards, published, live, differences, units, .. } = self;
@@ -326,6 +340,10 @@ impl<T: Value> StepState<T> {
     pub fn extrapolate(&mut self, multiples: &Multiples, team: Option<&Team<'_>>) {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
         let Self { shards, published, differences, units, first_pieces, simd, .. } = self;
+        let changed = |units: &[f32; DIFFERENCES]| {
+            units.iter().zip(multiples).map(|(&unit, by)| most(unit) * by.abs()).sum()
+        };
+        self.shortlists.extrapolated(units.iter().map(changed).fold(0.0, f64::max));
         let simd = *simd;
         let pieces = pieces(shards, published, differences, units, own);
         pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples, simd));
@@ -532,9 +550,12 @@ impl<T: Value> LiveShard<'_, T> {
         context: &Context<'_, T>,
         published: &[Array<T>],
         scratch: &mut Scratch<T>,
+        lists: Use,
         simd: Simd,
     ) {
-        let Self { is_tail, shard, mut live } = self;
+        let Self { is_tail, shard, mut live, shortlist } = self;
+        let guard = shortlist.map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Visit::begin(guard.as_deref(), lists, shard);
         for (live, (orientation, range)) in
             live.iter_mut().zip(ranges(shard, published.len() - 1).into_iter().flatten())
         {
@@ -544,11 +565,31 @@ impl<T: Value> LiveShard<'_, T> {
         for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
             let Place { array, start } = slabs[0].own;
             let again = is_tail && start < live[array - arrays::LIVE].len() / TAIL_SLABS;
+            let shortlist = lists.take();
             for _ in 0..if again { 2 } else { 1 } {
                 let live = &mut live;
-                simd.run(SweepSlab { scratch, context, published, live, slabs, is_own_swap });
+                simd.run(SweepSlab {
+                    scratch,
+                    context,
+                    published,
+                    live,
+                    slabs,
+                    is_own_swap,
+                    shortlist,
+                });
             }
+            let can_be_listed = !is_own_swap && !context.is_dense();
+            lists.record(|margin, words| {
+                if can_be_listed {
+                    let (live, margin) = (&live, T::from_f64(margin));
+                    simd.run(Record { scratch, context, published, live, slabs, margin, words });
+                }
+            });
         });
+        let recorded = lists.end();
+        if let (Some(recorded), Some(mut shortlist)) = (recorded, guard) {
+            *shortlist = recorded;
+        }
     }
 }
 
@@ -571,6 +612,8 @@ pub fn read_by(step: Tier) -> impl Iterator<Item = Tier> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::HashMap;
+
     use ziggurat_encoding::Encoding;
     use ziggurat_game::{Overrides, Ruleset};
 
@@ -654,6 +697,74 @@ mod tests {
         };
         let one = bits(1);
         assert!([2, 3, 7].into_iter().all(|threads| bits(threads) == one));
+    }
+
+    /// Sweeps a step of a game, which reads made-up values, 40 times with shortlists and without, and compares
+    /// all values after each superstep. Returns how many words the shortlists have.
+    fn compare_with_shortlists<T: Value>(game: &str, tier: Tier) -> usize {
+        let pieces = Some(tier.just_moved.max(tier.to_move));
+        let overrides = Overrides { pieces, ..Overrides::default() };
+        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let tables = Tables::new(&encoding);
+        let memory = Memory::anonymous();
+        let made_up = |tier| {
+            let len = encoding.tier_len(tier) as usize;
+            let mut values = memory.filled(T::default(), len).unwrap();
+            for (i, value) in values.iter_mut().enumerate() {
+                *value = T::from_f64(0.5 + 0.4 * (i as f64 * 0.37).sin());
+            }
+            values
+        };
+        let finals: HashMap<Tier, Array<T>> = read_by(tier).map(|t| (t, made_up(t))).collect();
+        let context = Context::new(&encoding, &tables, tier, |tier| &finals[&tier]);
+        let shards = encoding.shards(tier, 1 << 10);
+        assert!(tail(&shards) > 0);
+        let state = || {
+            let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
+            let values = both(tier).map(|tier| half(tier).unwrap()).collect();
+            StepState::new(&memory, values, shards.clone(), Simd::best(), None).unwrap()
+        };
+        let (mut with, mut without) = (state(), state());
+        without.shortlists = Shortlists::new(0);
+        for superstep in 0..40 {
+            let row = superstep % DIFFERENCES;
+            for state in [&mut with, &mut without] {
+                state.superstep(&context, (row, FINEST), None).unwrap();
+                if row + 1 == DIFFERENCES
+                    && superstep < 30
+                    && let Some(multiples) = multiples(state.measure(None))
+                {
+                    state.extrapolate(&multiples, None);
+                }
+            }
+            for (with, without) in with.published.iter().zip(&without.published) {
+                assert!(with.values() == without.values(), "{game} {tier}, superstep {superstep}");
+            }
+        }
+        assert_eq!(with.shortlists.next(), Use::Take);
+        assert_eq!(without.shortlists.next(), Use::None);
+        with.shortlists.words()
+    }
+
+    #[test]
+    fn shortlists_change_no_bit() {
+        for (game, tier) in [
+            ("blitz", Tier::new(3, 3)),
+            ("blitz", Tier::new(3, 2)),
+            ("finkel", Tier::new(4, 3)),
+            ("finkel", Tier::new(3, 3)),
+            ("masters", Tier::new(3, 2)),
+            ("aseb", Tier::new(3, 3)),
+            ("skiriuk", Tier::new(2, 2)),
+            ("double-short", Tier::new(2, 1)),
+            ("long-backtrack", Tier::new(2, 1)),
+        ] {
+            assert!(compare_with_shortlists::<f64>(game, tier) > 0, "{game} {tier}");
+            compare_with_shortlists::<f32>(game, tier);
+        }
+        // Slabs without private squares have none.
+        assert_eq!(compare_with_shortlists::<f64>("murray", Tier::new(2, 1)), 0);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use crate::{
     gather::{ask, gather},
     memory, rows,
     scratch::Scratch,
+    shortlist::{Reader, take},
     simd::Operation,
     slab::{Place, Placed, Slab, Sources, arrays},
     value::{Group, Value},
@@ -53,19 +54,24 @@ pub struct SweepSlab<'a, 'l, 'c, T: Value> {
     pub slabs: &'a [Slab<'c>; 2],
     /// Whether the two are one.
     pub is_own_swap: bool,
+    /// Their shortlist, if there is one.
+    pub shortlist: Option<&'a [u16]>,
 }
 
 impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { scratch, context, published, live, slabs, is_own_swap } = self;
+        let Self { scratch, context, published, live, slabs, is_own_swap, shortlist } = self;
         let routes = &context.tables.routes;
         let Scratch { slabs: scratch, turned } = scratch;
+        let mut shortlist = shortlist.map(Reader::new);
         let groups = routes.layout(slabs[0].budgets).groups;
         let starts = [0, if is_own_swap { 0 } else { groups }];
         let different = || slabs.iter().zip(starts).take(if is_own_swap { 1 } else { 2 });
         let sources = sources(context, published, live);
-        ask(instructions, context, &sources, &slabs[0], 0);
+        if shortlist.is_none() {
+            ask(instructions, context, &sources, &slabs[0], 0);
+        }
         for (slab, start) in different() {
             load::<T, I>(instructions, context, &sources, slab, &mut scratch[start..]);
         }
@@ -79,14 +85,19 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         for (slab, start) in different() {
             let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
             let scratch = &mut scratch[start..][..groups_of(context, slab)];
-            gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
+            if let Some(list) = &mut shortlist {
+                take::<T, I>(instructions, context, &sources, slab, list, scratch, turned);
+            } else {
+                gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
+            }
         }
         for (view, swapped) in pairs() {
             if is_own_swap && view.x < swapped.x {
                 continue; // comes later, as the swap of its swap
             }
             let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
-            block::sweep::<T, I, false>(context, scratch, &view, swapped, T::ONE);
+            let shortlist = shortlist.as_mut();
+            block::sweep::<T, I, false>(context, scratch, &view, swapped, T::ONE, shortlist);
         }
         for (slab, start) in different() {
             let Place { array, start: stored } = slab.own;
@@ -136,8 +147,9 @@ pub fn groups_of<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>) -> usize {
     context.tables.routes.layout(slab.budgets).groups
 }
 
+/// What a sweep of a shard reads.
 #[inline(always)]
-fn sources<'a, T: Value>(
+pub fn sources<'a, T: Value>(
     context: &Context<'a, T>,
     published: &'a [Array<T>],
     live: &'a [&mut [T]; 2],

@@ -71,6 +71,11 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
         }
         return;
     }
+    if SOURCES > 1 && !RAISE {
+        // Rare: worth no variants of their own.
+        let general = turn_squares::<T, I, 0, 0, SOURCES, RAISE>;
+        return general(instructions, sources, source_stride, to, strides);
+    }
     with_constant_strides!(
         strides,
         turn_squares::<_, SOURCES, RAISE>(instructions, sources, source_stride, to, strides)

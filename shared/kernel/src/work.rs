@@ -229,13 +229,17 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 Outcome::Done
             }
             Order::Widen => {
-                let Stage::Rough(state, _) = std::mem::replace(stage, Stage::Between) else {
+                let Stage::Rough(mut state, _) = std::mem::replace(stage, Stage::Between) else {
                     return Err(SolveError::Order);
                 };
+                let mut shortlists = std::mem::take(&mut state.shortlists);
+                shortlists.widened();
                 let rough = state.into_values().into_iter();
                 let values = rough.map(|values| values.converted(memory));
                 let values = values.collect::<Result<_, _>>()?;
-                *stage = Stage::Fine(new_state(values)?);
+                let mut state = new_state(values)?;
+                state.shortlists = shortlists;
+                *stage = Stage::Fine(state);
                 Outcome::Done
             }
             Order::Prove(proof) => {

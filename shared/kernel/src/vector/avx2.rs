@@ -43,7 +43,7 @@ pub struct Avx2F32([__m256; 1]);
 macro_rules! lanes {
     (
         $float:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $cmp:ident, $blend:ident, $min:ident,
-        $max:ident, $mul:ident, $add:ident, $sub:ident
+        $max:ident, $mul:ident, $add:ident, $sub:ident, $signs:ident
     ) => {
         #[inline(always)]
         fn splat(x: $float) -> Self {
@@ -52,8 +52,12 @@ macro_rules! lanes {
         }
         #[inline(always)]
         unsafe fn read(at: *const $float) -> Self {
-            // SAFETY: the caller promises that the values are readable.
-            Self(std::array::from_fn(|i| unsafe { $load(at.add($count * i)) }))
+            let mut this = Self::splat(0.0);
+            for (i, register) in this.0.iter_mut().enumerate() {
+                // SAFETY: the caller promises that the values are readable.
+                *register = unsafe { $load(at.add($count * i)) };
+            }
+            this
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
@@ -73,52 +77,65 @@ macro_rules! lanes {
             }
         }
         #[inline(always)]
-        fn or_if_none(self, other: Self) -> Self {
-            // SAFETY: the processor has AVX2.
-            self.zip(other, |a, b| unsafe {
-                $blend(a, b, $cmp::<_CMP_EQ_OQ>(a, $set1(<$float>::NEG_INFINITY)))
-            })
+        fn or_if_none(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has AVX2.
+                *a = unsafe {
+                    $blend(*a, *b, $cmp::<_CMP_EQ_OQ>(*a, $set1(<$float>::NEG_INFINITY)))
+                };
+            }
+            self
         }
         #[inline(always)]
-        fn smaller(self, other: Self) -> Self {
-            // SAFETY: the processor has AVX2.
-            self.zip(other, |a, b| unsafe { $min(a, b) })
+        fn reaches(self, other: Self) -> bool {
+            let mut reaches = 0;
+            for (a, b) in self.0.iter().zip(&other.0) {
+                // SAFETY: the processor has AVX2.
+                reaches |= unsafe { $signs($cmp::<_CMP_GE_OQ>(*a, *b)) };
+            }
+            reaches != 0
         }
         #[inline(always)]
-        fn larger(self, other: Self) -> Self {
-            // SAFETY: the processor has AVX2.
-            self.zip(other, |a, b| unsafe { $max(a, b) })
+        fn smaller(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has AVX2.
+                *a = unsafe { $min(*a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn times(self, other: Self) -> Self {
-            // SAFETY: the processor has AVX2.
-            self.zip(other, |a, b| unsafe { $mul(a, b) })
+        fn larger(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has AVX2.
+                *a = unsafe { $max(*a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn plus(self, other: Self) -> Self {
-            // SAFETY: the processor has AVX2.
-            self.zip(other, |a, b| unsafe { $add(a, b) })
+        fn times(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has AVX2.
+                *a = unsafe { $mul(*a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn complement(self) -> Self {
-            // SAFETY: the processor has AVX2.
-            Self::splat(1.0).zip(self, |one, x| unsafe { $sub(one, x) })
+        fn plus(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has AVX2.
+                *a = unsafe { $add(*a, *b) };
+            }
+            self
+        }
+        #[inline(always)]
+        fn complement(mut self) -> Self {
+            for x in &mut self.0 {
+                // SAFETY: the processor has AVX2.
+                *x = unsafe { $sub($set1(1.0), *x) };
+            }
+            self
         }
     };
-}
-
-impl Avx2F64 {
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(__m256d, __m256d) -> __m256d) -> Self {
-        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
-    }
-}
-
-impl Avx2F32 {
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(__m256, __m256) -> __m256) -> Self {
-        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
-    }
 }
 
 impl Vector<f64> for Avx2F64 {
@@ -134,7 +151,8 @@ impl Vector<f64> for Avx2F64 {
         _mm256_max_pd,
         _mm256_mul_pd,
         _mm256_add_pd,
-        _mm256_sub_pd
+        _mm256_sub_pd,
+        _mm256_movemask_pd
     );
 
     #[inline(always)]
@@ -144,8 +162,8 @@ impl Vector<f64> for Avx2F64 {
         unsafe fn quarter(rows: &[Avx2F64], half: usize) -> [__m256d; 4] {
             // SAFETY: the processor has AVX2.
             unsafe {
-                let load = |i: usize| rows[i].0[half];
-                let (a, b, c, d) = (load(0), load(1), load(2), load(3));
+                let (a, b) = (rows[0].0[half], rows[1].0[half]);
+                let (c, d) = (rows[2].0[half], rows[3].0[half]);
                 let (ab0, ab1) = (_mm256_unpacklo_pd(a, b), _mm256_unpackhi_pd(a, b));
                 let (cd0, cd1) = (_mm256_unpacklo_pd(c, d), _mm256_unpackhi_pd(c, d));
                 [
@@ -160,8 +178,16 @@ impl Vector<f64> for Avx2F64 {
         unsafe {
             let (a, b) = (quarter(&rows[..4], 0), quarter(&rows[4..], 0));
             let (c, d) = (quarter(&rows[..4], 1), quarter(&rows[4..], 1));
-            let (low, high) = (|i: usize| Self([a[i], b[i]]), |i: usize| Self([c[i], d[i]]));
-            [low(0), low(1), low(2), low(3), high(0), high(1), high(2), high(3)]
+            [
+                Self([a[0], b[0]]),
+                Self([a[1], b[1]]),
+                Self([a[2], b[2]]),
+                Self([a[3], b[3]]),
+                Self([c[0], d[0]]),
+                Self([c[1], d[1]]),
+                Self([c[2], d[2]]),
+                Self([c[3], d[3]]),
+            ]
         }
     }
 }
@@ -179,7 +205,8 @@ impl Vector<f32> for Avx2F32 {
         _mm256_max_ps,
         _mm256_mul_ps,
         _mm256_add_ps,
-        _mm256_sub_ps
+        _mm256_sub_ps,
+        _mm256_movemask_ps
     );
 
     #[inline(always)]

@@ -64,6 +64,11 @@ impl Vector<f64> for Avx512F64 {
         })
     }
     #[inline(always)]
+    fn reaches(self, other: Self) -> bool {
+        // SAFETY: the processor has AVX-512.
+        unsafe { _mm512_cmp_pd_mask::<_CMP_GE_OQ>(self.0, other.0) != 0 }
+    }
+    #[inline(always)]
     fn smaller(self, other: Self) -> Self {
         // SAFETY: the processor has AVX-512.
         Self(unsafe { _mm512_min_pd(self.0, other.0) })

@@ -56,6 +56,8 @@ pub trait Vector<T>: Copy {
     ///
     /// [`Value::NONE`]: crate::value::Value::NONE
     fn or_if_none(self, other: Self) -> Self;
+    /// Whether any lane is at least as large as the other's.
+    fn reaches(self, other: Self) -> bool;
     /// The smaller value of each lane.
     fn smaller(self, other: Self) -> Self;
     /// The larger value of each lane.

@@ -53,8 +53,12 @@ macro_rules! lanes {
         }
         #[inline(always)]
         unsafe fn read(at: *const $float) -> Self {
-            // SAFETY: the caller promises that the values are readable.
-            Self(std::array::from_fn(|i| unsafe { $load(at.add($count * i)) }))
+            let mut this = Self::splat(0.0);
+            for (i, register) in this.0.iter_mut().enumerate() {
+                // SAFETY: the caller promises that the values are readable.
+                *register = unsafe { $load(at.add($count * i)) };
+            }
+            this
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
@@ -74,46 +78,65 @@ macro_rules! lanes {
             }
         }
         #[inline(always)]
-        fn or_if_none(self, other: Self) -> Self {
-            self.zip(other, |a, b| unsafe {
+        fn or_if_none(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
                 // SAFETY: the processor has NEON.
-                $select($equal(a, $set1(<$float>::NEG_INFINITY)), b, a)
-            })
+                *a = unsafe { $select($equal(*a, $set1(<$float>::NEG_INFINITY)), *b, *a) };
+            }
+            self
+        }
+        #[inline(always)]
+        fn reaches(self, other: Self) -> bool {
+            let (mut these, mut others) = ([0.0; LANES], [0.0; LANES]);
+            // SAFETY: the arrays have a group's length.
+            unsafe {
+                self.write(these.as_mut_ptr());
+                other.write(others.as_mut_ptr());
+            }
+            these.into_iter().zip(others).any(|(a, b)| a >= b)
         }
         // Not the instructions for minima and maxima: they take 0 for larger than -0.
         #[inline(always)]
-        fn smaller(self, other: Self) -> Self {
-            // SAFETY: the processor has NEON.
-            self.zip(other, |a, b| unsafe { $select($greater(b, a), a, b) })
+        fn smaller(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has NEON.
+                *a = unsafe { $select($greater(*b, *a), *a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn larger(self, other: Self) -> Self {
-            // SAFETY: the processor has NEON.
-            self.zip(other, |a, b| unsafe { $select($greater(a, b), a, b) })
+        fn larger(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has NEON.
+                *a = unsafe { $select($greater(*a, *b), *a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn times(self, other: Self) -> Self {
-            // SAFETY: the processor has NEON.
-            self.zip(other, |a, b| unsafe { $mul(a, b) })
+        fn times(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has NEON.
+                *a = unsafe { $mul(*a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn plus(self, other: Self) -> Self {
-            // SAFETY: the processor has NEON.
-            self.zip(other, |a, b| unsafe { $add(a, b) })
+        fn plus(mut self, other: Self) -> Self {
+            for (a, b) in self.0.iter_mut().zip(&other.0) {
+                // SAFETY: the processor has NEON.
+                *a = unsafe { $add(*a, *b) };
+            }
+            self
         }
         #[inline(always)]
-        fn complement(self) -> Self {
-            // SAFETY: the processor has NEON.
-            Self::splat(1.0).zip(self, |one, x| unsafe { $sub(one, x) })
+        fn complement(mut self) -> Self {
+            for x in &mut self.0 {
+                // SAFETY: the processor has NEON.
+                *x = unsafe { $sub($set1(1.0), *x) };
+            }
+            self
         }
     };
-}
-
-impl NeonF64 {
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(float64x2_t, float64x2_t) -> float64x2_t) -> Self {
-        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
-    }
 }
 
 impl Vector<f64> for NeonF64 {
@@ -141,13 +164,6 @@ impl Vector<f64> for NeonF64 {
                 unsafe { if j % 2 == 0 { vzip1q_f64(a, b) } else { vzip2q_f64(a, b) } }
             }))
         })
-    }
-}
-
-impl NeonF32 {
-    #[inline(always)]
-    fn zip(self, other: Self, f: impl Fn(float32x4_t, float32x4_t) -> float32x4_t) -> Self {
-        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
 }
 

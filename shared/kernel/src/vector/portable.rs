@@ -59,6 +59,10 @@ macro_rules! portable {
                 self.zip(other, |a, b| if a == <$float>::NEG_INFINITY { b } else { a })
             }
             #[inline(always)]
+            fn reaches(self, other: Self) -> bool {
+                self.0.into_iter().zip(other.0).any(|(a, b)| a >= b)
+            }
+            #[inline(always)]
             fn smaller(self, other: Self) -> Self {
                 self.zip(other, |a, b| if a < b { a } else { b })
             }

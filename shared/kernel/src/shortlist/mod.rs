@@ -1,0 +1,281 @@
+//! Shortlists: of all that is offered to a pair of slabs, what may still be best.
+//!
+//! Of some three moves for a roll one is best, and once values hardly change it is known which. A move that
+//! was worse than the best by more than twice what any value has changed since, for every column of a row,
+//! cannot be best now. So a sweep can write down which rows of the lists that it has just gone through come
+//! within a *margin* of the best ([`Record`]); later sweeps go through these only ([`take`]) as long as values
+//! have not drifted by half the margin ([`Shortlists`]). They leave out nothing that matters: values have
+//! the same bits with them as without.
+//!
+//! A shortlist is made of 16-bit words, two bytes for a row and roll. For each slab come its runs, each a [`Head`] and the
+//! numbers of rows of a run of a list, of single values or of blocks to be turned; then for each pair of blocks what
+//! both take from other blocks of their slabs: how many rows and how many values, and their numbers.
+
+mod record;
+mod shortlists;
+
+pub use record::Record;
+pub use shortlists::{Shortlist, Shortlists, Use, Visit};
+
+use crate::{
+    context::Context,
+    gather::{take_turned, take_wins},
+    lists::{RowList, TurnedBlock, ValueList},
+    routes::{Route, Routes},
+    rows,
+    slab::{Offers, Place, Slab, Sources},
+    value::Value,
+    vector::Instructions,
+};
+
+/// What a run does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Kind {
+    /// Nothing: it ends the runs of a slab.
+    End,
+    /// Sets rows to [`Value::NONE`]; what is offered for all rows but columns names them.
+    FillRows,
+    /// The same for columns.
+    FillColumns,
+    /// Sets rows to those of a source.
+    SetRows,
+    /// Raises rows to those of a source.
+    RaiseRows,
+    /// Sets columns to those of a source.
+    SetColumns,
+    /// Raises columns to those of a source.
+    RaiseColumns,
+    /// Raises single values to those of a source.
+    Picked,
+    /// Raises single values to the complements of those of a source.
+    Single,
+    /// Sets blocks to those of a source, turned.
+    SetTurned,
+    /// Raises blocks to those of a source, turned.
+    RaiseTurned,
+}
+
+const KINDS: [Kind; 11] = [
+    Kind::End,
+    Kind::FillRows,
+    Kind::FillColumns,
+    Kind::SetRows,
+    Kind::RaiseRows,
+    Kind::SetColumns,
+    Kind::RaiseColumns,
+    Kind::Picked,
+    Kind::Single,
+    Kind::SetTurned,
+    Kind::RaiseTurned,
+];
+
+/// What comes before the numbers of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct Head {
+    kind: Kind,
+    /// The place of the roll among those above 0.
+    roll: usize,
+    /// Which of the roll's offers: of complete and plain ones together, or of those to roll again.
+    offer: usize,
+    /// Which run of rows of one length, if it is rows.
+    run: usize,
+    /// How many numbers follow.
+    len: usize,
+}
+
+impl Head {
+    const WORDS: usize = 3;
+    const END: Self = Self { kind: Kind::End, roll: 0, offer: 0, run: 0, len: 0 };
+
+    /// The head in words; `None` if a number in it is too large.
+    fn pack(self) -> Option<[u16; Self::WORDS]> {
+        let byte = |number: usize| u8::try_from(number).ok();
+        Some([
+            u16::from_le_bytes([self.kind as u8, byte(self.roll)?]),
+            u16::from_le_bytes([byte(self.offer)?, byte(self.run)?]),
+            u16::try_from(self.len).ok()?,
+        ])
+    }
+
+    #[inline(always)]
+    fn unpack([first, second, len]: [u16; Self::WORDS]) -> Self {
+        let [kind, roll] = first.to_le_bytes().map(usize::from);
+        let [offer, run] = second.to_le_bytes().map(usize::from);
+        Self { kind: KINDS[kind % KINDS.len()], roll, offer, run, len: len as usize }
+    }
+}
+
+/// Reads the shortlist of a pair of slabs.
+pub struct Reader<'a> {
+    rest: &'a [u16],
+}
+
+impl<'a> Reader<'a> {
+    /// Reads a shortlist from its beginning.
+    pub fn new(words: &'a [u16]) -> Self {
+        Self { rest: words }
+    }
+
+    #[inline(always)]
+    fn next(&mut self, len: usize) -> &'a [u16] {
+        self.rest.split_off(..len).expect("a shortlist is as long as it says")
+    }
+
+    #[inline(always)]
+    fn head(&mut self) -> Head {
+        let words = self.next(Head::WORDS);
+        Head::unpack([words[0], words[1], words[2]])
+    }
+
+    /// Which of the rows and values that the next block may take from others of its slab it takes.
+    #[inline(always)]
+    pub fn within(&mut self) -> [&'a [u16]; 2] {
+        let counts = self.next(2);
+        [self.next(counts[0] as usize), self.next(counts[1] as usize)]
+    }
+}
+
+/// Sets the best of a slab in scratch memory as [`gather`](crate::gather::gather) does, but for what cannot be best in
+/// the end.
+#[inline(always)]
+pub fn take<T: Value, I: Instructions>(
+    instructions: I,
+    context: &Context<'_, T>,
+    sources: &Sources<'_, T>,
+    slab: &Slab<'_>,
+    reader: &mut Reader<'_>,
+    scratch: &mut [T::Group],
+    turned: &mut [T::Group],
+) {
+    let routes = &context.tables.routes;
+    let mut head = reader.head();
+    while head.kind != Kind::End {
+        let which = reader.next(head.len);
+        let next = reader.head();
+        ask(instructions, routes, sources, slab, (next, reader.rest));
+        let source = source(sources, slab, head);
+        let rows = list(routes, slab, head).map(|list| (list, head.run));
+        let values = values(routes, slab, head);
+        match (head.kind, rows, values) {
+            (Kind::FillRows | Kind::FillColumns, Some(rows), _) => {
+                rows::fill_some::<T>(scratch, rows, which, T::NONE);
+            }
+            (Kind::SetRows | Kind::SetColumns, Some(rows), _) => {
+                rows::set_some::<T, I>(instructions, scratch, rows, which, source);
+            }
+            (Kind::RaiseRows | Kind::RaiseColumns, Some(rows), _) => {
+                rows::raise_some::<T, I>(instructions, scratch, rows, which, source);
+            }
+            (Kind::Picked, _, Some(values)) => {
+                rows::raise_some_values::<T, false>(scratch, values, which, source);
+            }
+            (Kind::Single, _, Some(values)) => {
+                rows::raise_some_values::<T, true>(scratch, values, which, source);
+            }
+            (Kind::SetTurned | Kind::RaiseTurned, ..) => {
+                let is_first = head.kind == Kind::SetTurned;
+                for block in blocks(routes, slab, head, which) {
+                    let block = (block, is_first);
+                    take_turned::<T, I, 1>(instructions, block, [source], scratch, turned);
+                }
+            }
+            (kind, ..) => unreachable!("a run of {kind:?} is of a list that there is"),
+        }
+        head = next;
+    }
+    take_wins(context, slab, scratch);
+}
+
+/// Asks for the memory of the rows of a run that is next; long rows are asked for when those before them are taken.
+#[inline(always)]
+fn ask<T: Value, I: Instructions>(
+    instructions: I,
+    routes: &Routes,
+    sources: &Sources<'_, T>,
+    slab: &Slab<'_>,
+    (head, rest): (Head, &[u16]),
+) {
+    let Some(list) = list(routes, slab, head) else { return };
+    let (stride, rows) = list.run(head.run);
+    if stride <= rows::LONG_ROW {
+        rows::ask_some(instructions, rows, &rest[..head.len], source(sources, slab, head));
+    }
+}
+
+/// The complete and plain offers of a roll, in order.
+fn plain_offers<'s, 't>(offers: &'s Offers<'t>) -> impl Iterator<Item = &'s (Place, &'t Route)> {
+    offers.complete.iter().chain(&offers.plain)
+}
+
+/// The offer that a run is of, if it is of one.
+#[inline(always)]
+fn offer<'s, 't>(slab: &'s Slab<'t>, head: Head) -> Option<&'s (Place, &'t Route)> {
+    let offers = &slab.offers[head.roll];
+    Some(match head.kind {
+        Kind::End | Kind::FillRows | Kind::FillColumns => return None,
+        Kind::Single | Kind::SetTurned | Kind::RaiseTurned => &offers.again[head.offer],
+        _ => match head.offer.checked_sub(offers.complete.len()) {
+            None => &offers.complete[head.offer],
+            Some(plain) => &offers.plain[plain],
+        },
+    })
+}
+
+/// What a run reads.
+#[inline(always)]
+fn source<'a, T>(sources: &Sources<'a, T>, slab: &Slab<'_>, head: Head) -> &'a [T] {
+    offer(slab, head).map_or(&[], |&(place, _)| sources.at(place))
+}
+
+/// The list that the rows of a run are of.
+#[inline(always)]
+fn list<'t>(routes: &'t Routes, slab: &Slab<'t>, head: Head) -> Option<&'t RowList> {
+    let [rows, columns] = routes.whole(slab.budgets, head.roll);
+    let route = offer(slab, head).map(|&(_, route)| route);
+    match head.kind {
+        Kind::FillRows => Some(rows),
+        Kind::FillColumns => Some(columns),
+        Kind::SetRows | Kind::RaiseRows => route?.plain.map(|list| routes.list(list)),
+        Kind::SetColumns | Kind::RaiseColumns => route?.columns.map(|list| routes.list(list)),
+        _ => None,
+    }
+}
+
+/// The list that the single values of a run are of.
+#[inline(always)]
+fn values<'t>(routes: &'t Routes, slab: &Slab<'t>, head: Head) -> Option<&'t ValueList> {
+    let &(_, route) = offer(slab, head)?;
+    match head.kind {
+        Kind::Picked => route.picked.map(|list| routes.values(list)),
+        Kind::Single => route.single.map(|list| routes.values(list)),
+        _ => None,
+    }
+}
+
+/// The blocks of a run.
+#[inline(always)]
+fn blocks<'t>(
+    routes: &'t Routes,
+    slab: &Slab<'t>,
+    head: Head,
+    which: &[u16],
+) -> impl Iterator<Item = &'t TurnedBlock> {
+    let turned = offer(slab, head).and_then(|(_, route)| route.turned);
+    let blocks = turned.map_or(&[][..], |list| routes.blocks(list));
+    which.iter().map(|&number| &blocks[number as usize])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn heads_are_what_was_packed() {
+        for kind in KINDS {
+            let head = Head { kind, roll: 3, offer: 255, run: 16, len: 65_535 };
+            assert_eq!(Head::unpack(head.pack().unwrap()), head);
+            assert_eq!(Head { roll: 256, ..head }.pack(), None);
+            assert_eq!(Head { len: 65_536, ..head }.pack(), None);
+        }
+    }
+}

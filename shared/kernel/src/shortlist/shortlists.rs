@@ -1,0 +1,231 @@
+//! The shortlists of a step, and how long they hold.
+
+use std::sync::Mutex;
+
+use ziggurat_encoding::Shard;
+
+/// Shortlists are written down once a superstep has changed nothing by more than this.
+const RECORDED_BELOW: f64 = 1.0 / 8192.0;
+
+/// The margin of what is written down, as a multiple of what the superstep before has changed at most.
+const MARGIN: f64 = 32.0;
+
+/// How much more than the superstep before the next one may change a value meanwhile.
+const RESERVE: f64 = 4.0;
+
+/// The most bytes a shortlist has for each value of its shard.
+const MOST_BYTES: u64 = 4;
+
+/// What rounding to `f32` changes.
+const ROUNDING: f64 = f32::EPSILON as f64;
+
+/// The shortlists of a step's shards.
+#[derive(Debug, Default)]
+pub struct Shortlists {
+    of_shards: Vec<Mutex<Shortlist>>,
+    /// What was written down may be worse than the best by so much.
+    margin: f64,
+    /// How far values are from where they were then, at most.
+    drift: f64,
+    /// How much the next superstep is expected to change values, at most; nothing is known before the first.
+    expected: Option<f64>,
+}
+
+/// The shortlist of a shard.
+#[derive(Debug, Default)]
+pub struct Shortlist {
+    /// For each pair of slabs two words that say how many follow for it, then those; none if it has no shortlist.
+    words: Vec<u16>,
+    /// Whether it was too long to be kept.
+    is_too_long: bool,
+}
+
+/// What a superstep does with shortlists.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Use {
+    /// It goes through all moves.
+    None,
+    /// It writes down what comes within a margin of the best.
+    Record(f64),
+    /// It goes through what is written down.
+    Take,
+}
+
+impl Shortlists {
+    /// Room for those of so many shards.
+    pub fn new(shards: usize) -> Self {
+        let of_shards = (0..shards).map(|_| Mutex::default()).collect();
+        Self { of_shards, ..Self::default() }
+    }
+
+    /// The most bytes that they take.
+    pub fn bytes(shards: &[Shard]) -> u64 {
+        shards.iter().map(|shard| MOST_BYTES * shard.len()).sum()
+    }
+
+    /// What the next superstep does.
+    pub fn next(&mut self) -> Use {
+        let Some(expected) = self.expected.filter(|_| !self.of_shards.is_empty()) else {
+            return Use::None;
+        };
+        if 2.0 * (self.drift + RESERVE * expected) <= self.margin {
+            return Use::Take;
+        }
+        if expected > RECORDED_BELOW {
+            return Use::None;
+        }
+        (self.margin, self.drift) = (MARGIN * expected, 0.0);
+        Use::Record(self.margin)
+    }
+
+    /// That of a shard, if there are any.
+    pub fn of(&self, shard: usize) -> Option<&Mutex<Shortlist>> {
+        self.of_shards.get(shard)
+    }
+
+    /// How many words there are.
+    #[cfg(test)]
+    pub fn words(&self) -> usize {
+        let of = |shortlist: &Mutex<Shortlist>| shortlist.lock().unwrap().words.len();
+        self.of_shards.iter().map(of).sum()
+    }
+
+    /// A superstep has changed values by at most so much.
+    pub fn swept(&mut self, most: f64) {
+        self.expected = Some(most);
+        self.drift += most;
+    }
+
+    /// An extrapolation has.
+    pub fn extrapolated(&mut self, most: f64) {
+        // The next superstep changes what it would have changed without, and what it makes of this.
+        self.expected = self.expected.map(|expected| expected + 2.0 * most);
+        self.drift += most;
+    }
+
+    /// Values that were computed in `f32` go on in `f64`.
+    pub fn widened(&mut self) {
+        self.drift += ROUNDING;
+    }
+}
+
+/// What the sweep of a shard does with its shortlist, from one pair of slabs to the next.
+pub enum Visit<'a> {
+    /// Nothing.
+    None,
+    /// Writes it down, with a margin, as long as it has no more than so many words.
+    Record(f64, Vec<u16>, usize),
+    /// Goes through it: this is the rest.
+    Take(&'a [u16]),
+}
+
+impl<'a> Visit<'a> {
+    /// What is to be done with the shortlist of a shard, if it has one.
+    pub fn begin(shortlist: Option<&'a Shortlist>, lists: Use, shard: &Shard) -> Self {
+        match (shortlist, lists) {
+            (Some(Shortlist { is_too_long: false, .. }), Use::Record(margin)) => {
+                let most = (MOST_BYTES * shard.len()) as usize / size_of::<u16>();
+                Self::Record(margin, Vec::with_capacity(most), most)
+            }
+            (Some(shortlist), Use::Take) => Self::Take(&shortlist.words),
+            _ => Self::None,
+        }
+    }
+
+    /// The shortlist of the next pair of slabs, if it has one.
+    pub fn take(&mut self) -> Option<&'a [u16]> {
+        let Self::Take(rest) = self else { return None };
+        let (&[low, high], after) = rest.split_first_chunk()?;
+        let (words, rest_after) = after.split_at(usize::from(high) << 16 | usize::from(low));
+        *rest = rest_after;
+        (!words.is_empty()).then_some(words)
+    }
+
+    /// Lets the shortlist of the next pair of slabs be written down, if that is to be done.
+    pub fn record(&mut self, write: impl FnOnce(f64, &mut Vec<u16>)) {
+        let Self::Record(margin, words, most) = self else { return };
+        if words.len() <= *most {
+            let start = words.len();
+            words.extend([0; 2]);
+            write(*margin, words);
+            let len = words.len() - start - 2;
+            words[start..][..2].copy_from_slice(&[len as u16, (len >> 16) as u16]);
+        }
+    }
+
+    /// The shortlist that was written down.
+    pub fn end(self) -> Option<Shortlist> {
+        let Self::Record(_, mut words, most) = self else { return None };
+        let is_too_long = words.len() > most;
+        if is_too_long {
+            words.clear();
+        }
+        words.shrink_to_fit();
+        Some(Shortlist { words, is_too_long })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_encoding::{Encoding, Tier};
+    use ziggurat_game::Ruleset;
+
+    use super::*;
+
+    #[test]
+    fn shortlists_are_written_down_once_and_hold_while_values_drift_little() {
+        let mut shortlists = Shortlists::new(1);
+        assert_eq!(shortlists.next(), Use::None);
+        for residual in [0.5, 1e-2, 1e-3] {
+            shortlists.swept(residual);
+            assert_eq!(shortlists.next(), Use::None);
+        }
+        shortlists.swept(1e-4);
+        assert_eq!(shortlists.next(), Use::Record(MARGIN * 1e-4));
+        let mut residual = 1e-4;
+        for _ in 0..100 {
+            shortlists.swept(residual);
+            assert_eq!(shortlists.next(), Use::Take);
+            residual /= 2.0;
+        }
+        shortlists.widened();
+        assert_eq!(shortlists.next(), Use::Take);
+        // An extrapolation that leads far away.
+        shortlists.extrapolated(2e-3);
+        assert_eq!(shortlists.next(), Use::None);
+        shortlists.swept(3e-5);
+        assert_eq!(shortlists.next(), Use::Record(MARGIN * 3e-5));
+    }
+
+    #[test]
+    fn without_room_there_are_none() {
+        let mut shortlists = Shortlists::new(0);
+        shortlists.swept(1e-6);
+        assert_eq!(shortlists.next(), Use::None);
+    }
+
+    #[test]
+    fn a_shortlist_that_is_too_long_is_not_kept() {
+        let encoding = Encoding::new(&Ruleset::builtin("finkel").unwrap()).unwrap();
+        let shard = &encoding.shards(Tier::new(3, 3), u64::MAX)[0];
+        let most = (MOST_BYTES * shard.len()) as usize / 2;
+        let recorded = |long: usize| {
+            let empty = Shortlist::default();
+            let mut visit = Visit::begin(Some(&empty), Use::Record(0.1), shard);
+            for len in [70_000, 0, long] {
+                visit.record(|_, words| words.extend((0..len).map(|i| i as u16)));
+            }
+            visit.end().unwrap()
+        };
+        let kept = recorded(3);
+        let mut visit = Visit::begin(Some(&kept), Use::Take, shard);
+        assert_eq!(visit.take().map(<[u16]>::len), Some(70_000));
+        assert_eq!((visit.take(), visit.take()), (None, Some(&[0, 1, 2][..])));
+        assert_eq!(visit.take(), None);
+
+        let dropped = recorded(most);
+        let mut visit = Visit::begin(Some(&dropped), Use::Take, shard);
+        assert_eq!(visit.take(), None);
+        assert!(matches!(Visit::begin(Some(&dropped), Use::Record(0.1), shard), Visit::None));
+    }
+}
