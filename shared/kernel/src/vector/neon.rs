@@ -53,12 +53,8 @@ macro_rules! lanes {
         }
         #[inline(always)]
         unsafe fn read(at: *const $float) -> Self {
-            let mut this = Self::splat(0.0);
-            for (i, register) in this.0.iter_mut().enumerate() {
-                // SAFETY: the caller promises that the values are readable.
-                *register = unsafe { $load(at.add($count * i)) };
-            }
-            this
+            // SAFETY: the caller promises that the values are readable.
+            Self(std::array::from_fn(|i| unsafe { $load(at.add($count * i)) }))
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
@@ -78,12 +74,11 @@ macro_rules! lanes {
             }
         }
         #[inline(always)]
-        fn or_if_none(mut self, other: Self) -> Self {
-            for (a, b) in self.0.iter_mut().zip(&other.0) {
+        fn or_if_none(self, other: Self) -> Self {
+            self.zip(other, |a, b| unsafe {
                 // SAFETY: the processor has NEON.
-                *a = unsafe { $select($equal(*a, $set1(<$float>::NEG_INFINITY)), *b, *a) };
-            }
-            self
+                $select($equal(a, $set1(<$float>::NEG_INFINITY)), b, a)
+            })
         }
         #[inline(always)]
         fn reaches(self, other: Self) -> bool {
@@ -97,46 +92,38 @@ macro_rules! lanes {
         }
         // Not the instructions for minima and maxima: they take 0 for larger than -0.
         #[inline(always)]
-        fn smaller(mut self, other: Self) -> Self {
-            for (a, b) in self.0.iter_mut().zip(&other.0) {
-                // SAFETY: the processor has NEON.
-                *a = unsafe { $select($greater(*b, *a), *a, *b) };
-            }
-            self
+        fn smaller(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $select($greater(b, a), a, b) })
         }
         #[inline(always)]
-        fn larger(mut self, other: Self) -> Self {
-            for (a, b) in self.0.iter_mut().zip(&other.0) {
-                // SAFETY: the processor has NEON.
-                *a = unsafe { $select($greater(*a, *b), *a, *b) };
-            }
-            self
+        fn larger(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $select($greater(a, b), a, b) })
         }
         #[inline(always)]
-        fn times(mut self, other: Self) -> Self {
-            for (a, b) in self.0.iter_mut().zip(&other.0) {
-                // SAFETY: the processor has NEON.
-                *a = unsafe { $mul(*a, *b) };
-            }
-            self
+        fn times(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $mul(a, b) })
         }
         #[inline(always)]
-        fn plus(mut self, other: Self) -> Self {
-            for (a, b) in self.0.iter_mut().zip(&other.0) {
-                // SAFETY: the processor has NEON.
-                *a = unsafe { $add(*a, *b) };
-            }
-            self
+        fn plus(self, other: Self) -> Self {
+            // SAFETY: the processor has NEON.
+            self.zip(other, |a, b| unsafe { $add(a, b) })
         }
         #[inline(always)]
-        fn complement(mut self) -> Self {
-            for x in &mut self.0 {
-                // SAFETY: the processor has NEON.
-                *x = unsafe { $sub($set1(1.0), *x) };
-            }
-            self
+        fn complement(self) -> Self {
+            // SAFETY: the processor has NEON.
+            Self::splat(1.0).zip(self, |one, x| unsafe { $sub(one, x) })
         }
     };
+}
+
+impl NeonF64 {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(float64x2_t, float64x2_t) -> float64x2_t) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
+    }
 }
 
 impl Vector<f64> for NeonF64 {
@@ -164,6 +151,13 @@ impl Vector<f64> for NeonF64 {
                 unsafe { if j % 2 == 0 { vzip1q_f64(a, b) } else { vzip2q_f64(a, b) } }
             }))
         })
+    }
+}
+
+impl NeonF32 {
+    #[inline(always)]
+    fn zip(self, other: Self, f: impl Fn(float32x4_t, float32x4_t) -> float32x4_t) -> Self {
+        Self(std::array::from_fn(|i| f(self.0[i], other.0[i])))
     }
 }
 
