@@ -63,12 +63,18 @@ impl Shortlists {
         shards.iter().map(|shard| MOST_BYTES * shard.len()).sum()
     }
 
+    /// Whether what is written down holds for the next superstep.
+    pub fn hold(&self) -> bool {
+        let most = |expected| 2.0 * (self.drift + RESERVE * expected);
+        self.expected.is_some_and(|expected| most(expected) <= self.margin)
+    }
+
     /// What the next superstep does.
     pub fn next(&mut self) -> Use {
         let Some(expected) = self.expected.filter(|_| !self.of_shards.is_empty()) else {
             return Use::None;
         };
-        if 2.0 * (self.drift + RESERVE * expected) <= self.margin {
+        if self.hold() {
             return Use::Take;
         }
         if expected > RECORDED_BELOW {
@@ -83,11 +89,11 @@ impl Shortlists {
         self.of_shards.get(shard)
     }
 
-    /// How many words there are.
+    /// How many words there are that are not 0, as those are of pairs of slabs without a shortlist.
     #[cfg(test)]
     pub fn words(&self) -> usize {
-        let of = |shortlist: &Mutex<Shortlist>| shortlist.lock().unwrap().words.len();
-        self.of_shards.iter().map(of).sum()
+        let count = |words: &[u16]| words.iter().filter(|&&word| word != 0).count();
+        self.of_shards.iter().map(|shortlist| count(&shortlist.lock().unwrap().words)).sum()
     }
 
     /// A superstep has changed values by at most so much.
