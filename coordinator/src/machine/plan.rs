@@ -58,7 +58,7 @@ impl StepPlan {
         let ranges = |shard: &Shard| 1 + u32::from(shard.ranges.1.is_some());
         Self {
             shards: shards.iter().map(Shard::len).collect(),
-            waves: waves(shards).into_iter().map(Iterator::collect).collect(),
+            waves: waves(encoding, shards),
             interval_waves: interval_waves(encoding, shards),
             ranges: shards.iter().map(ranges).sum(),
         }

@@ -6,12 +6,15 @@
 //! that are not equally fast, Gonzalez, Ibarra and Sahni 1977). Then shards change hands as long as that makes it faster.
 //! That the shards of a member are from all over a wave costs little: it reads most of the shards of others, whichever its own are.
 
-use std::cmp::Reverse;
+use std::{cmp::Reverse, collections::BTreeSet};
 
 use super::{plan::StepPlan, record::Run};
 
 /// The time of interval sweeps counts for so much beside that of supersteps: what proofs take beside them, about.
 const PROOFS: f64 = 1.0 / 3.0;
+
+/// Waves of a superstep with at most so many shards are looked at for two that might change hands together.
+const FEW: usize = 24;
 
 /// So many times shards change hands at most, wave by wave.
 const ROUNDS: usize = 20;
@@ -122,32 +125,59 @@ impl<'a> Dealing<'a> {
         let others: Vec<_> = others.iter().map(|&shard| (shard, self.owners[shard])).collect();
         let members = (0..self.speeds.len()).filter(|&member| member != last);
         own.iter().any(|&shard| {
-            members.clone().any(|member| self.try_to_pass([(shard, member); 2]))
+            members.clone().any(|member| self.try_to_pass(&[(shard, member)]))
                 || others
                     .iter()
-                    .any(|&(other, owner)| self.try_to_pass([(shard, owner), (other, last)]))
-        })
+                    .any(|&(other, owner)| self.try_to_pass(&[(shard, owner), (other, last)]))
+        }) || kind == 0 && shards.len() <= FEW && self.pass_two(last, &own, &others)
+    }
+
+    /// Lets the member that a wave waits for give two shards away for one or two, or one for two, if that is any better.
+    fn pass_two(&mut self, last: usize, own: &[usize], others: &[(usize, usize)]) -> bool {
+        for (i, &(other, owner)) in others.iter().enumerate() {
+            let more = others[i + 1..].iter().filter(|&&(_, its)| its == owner);
+            for (j, &shard) in own.iter().enumerate() {
+                for &second in &own[j + 1..] {
+                    let two = [(shard, owner), (second, owner), (other, last)];
+                    let mut more = more.clone();
+                    let for_two = |this: &mut Self, &(also, _): &(usize, usize)| {
+                        this.try_to_pass(&[two[0], two[1], two[2], (also, last)])
+                    };
+                    if self.try_to_pass(&two) || more.any(|also| for_two(self, also)) {
+                        return true;
+                    }
+                }
+                let one = |this: &mut Self, &(also, _): &(usize, usize)| {
+                    this.try_to_pass(&[(shard, owner), (other, last), (also, last)])
+                };
+                if more.clone().any(|also| one(self, also)) {
+                    return true;
+                }
+            }
+        }
+        false
     }
 
     /// Passes shards to members if their waves are shorter then.
-    fn try_to_pass(&mut self, passes: [(usize, usize); 2]) -> bool {
-        let shards = passes.map(|(shard, _)| shard);
-        let (owners, before) = (shards.map(|shard| self.owners[shard]), self.time_of(shards));
-        passes.into_iter().for_each(|(shard, member)| self.pass(shard, member));
-        let better = self.time_of(shards) < before;
+    fn try_to_pass(&mut self, passes: &[(usize, usize)]) -> bool {
+        let waves = [0, 1].map(|kind| {
+            let wave = |&(shard, _): &(usize, usize)| self.wave_of[kind][shard];
+            passes.iter().map(wave).collect::<BTreeSet<usize>>()
+        });
+        let before = self.time_of(&waves);
+        let owners: Vec<usize> = passes.iter().map(|&(shard, _)| self.owners[shard]).collect();
+        passes.iter().for_each(|&(shard, member)| self.pass(shard, member));
+        let better = self.time_of(&waves) < before;
         if !better {
-            shards.into_iter().zip(owners).for_each(|(shard, owner)| self.pass(shard, owner));
+            passes.iter().zip(owners).for_each(|(&(shard, _), owner)| self.pass(shard, owner));
         }
         better
     }
 
-    /// How long the waves of two shards take.
-    fn time_of(&self, shards: [usize; 2]) -> f64 {
-        let time = |kind: usize| {
-            let [one, other] = shards.map(|shard| self.wave_of[kind][shard]);
-            let more = if one == other { 0.0 } else { self.last(kind, other).1 };
-            self.last(kind, one).1 + more
-        };
+    /// How long waves of both kinds take.
+    fn time_of(&self, waves: &[BTreeSet<usize>; 2]) -> f64 {
+        let time =
+            |kind: usize| -> f64 { waves[kind].iter().map(|&wave| self.last(kind, wave).1).sum() };
         time(0) + PROOFS * time(1)
     }
 }

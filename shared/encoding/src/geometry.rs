@@ -137,6 +137,12 @@ impl Geometry {
         Self { shared, private, own_place, opponent_place }
     }
 
+    /// Whether a player comes by some shared square more than once. If not, shared configurations in descending order
+    /// have the pieces furthest along first, or nearly so where squares have mirrors.
+    pub fn visits_squares_again(&self) -> bool {
+        self.shared.iter().any(|square| square.own.len() > 1)
+    }
+
     /// Whether the `depth` most significant shared squares contain each one's mirror.
     pub fn is_closed_under_swap(&self, depth: usize) -> bool {
         self.shared[..depth].iter().all(|square| square.mirror < depth)

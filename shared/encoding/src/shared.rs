@@ -19,7 +19,7 @@
 //! values whose layout depends on (n, m) alone, the pieces the outer squares leave. What does not
 //! depend on the inner squares is worked out once per slab.
 
-use crate::{EncodingError, PrivateConfigurations, Tier, geometry::Geometry};
+use crate::{EncodingError, Occupant, PrivateConfigurations, Tier, geometry::Geometry};
 
 /// The most chunks there may be.
 pub const MAX_CHUNKS: usize = 16;
@@ -44,6 +44,10 @@ const MOST_INNER_CONFIGURATIONS: usize = 32 << 10;
 /// How many pieces are left for the squares that follow, (own, opponent).
 pub type Budgets = (u8, u8);
 
+/// How far pieces are along their paths: bit 2p is set if an own piece is on path position p, bit 2p + 1 if one of the
+/// opponent is. Every move that captures nothing makes it larger.
+pub type Advance = u128;
+
 /// A shared configuration: the value of each chunk, most significant first, unused ones 0.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SharedConfiguration(pub [u16; MAX_CHUNKS]);
@@ -59,6 +63,8 @@ struct Chunk {
     pieces: Vec<(u8, u8)>,
     /// What each configuration adds to the swapped shared configuration.
     swapped: Vec<SharedConfiguration>,
+    /// What each configuration adds to the advance.
+    advance: Vec<Advance>,
     /// T_c by \[own budget]\[opponent budget]\[configuration].
     offsets: Vec<u64>,
 }
@@ -72,6 +78,8 @@ pub struct SharedRanking {
     bases: Vec<u8>,
     /// Z_c by \[own budget]\[opponent budget], for c in 0..=chunks.
     sizes: Vec<Vec<u64>>,
+    /// How many slabs the outer chunks from one on have, the last of these for none, by \[own budget]\[opponent budget].
+    slabs: Vec<Vec<u64>>,
     budgets: usize,
 }
 
@@ -114,8 +122,10 @@ impl SharedRanking {
             let mut digits = vec![0u8; range.len()];
             let mut counted = Vec::with_capacity(configurations);
             let mut swapped = Vec::with_capacity(configurations);
+            let mut advance = Vec::with_capacity(configurations);
             for _ in 0..configurations {
                 let mut own_opponent = (0, 0);
+                let mut advanced = 0;
                 let mut swap = SharedConfiguration::default();
                 for (&digit, at) in digits.iter().zip(range.clone()) {
                     let square = &geometry.shared[at];
@@ -123,9 +133,15 @@ impl SharedRanking {
                     own_opponent.1 += u8::from(digit > square.own.len() as u8);
                     let (chunk, weight) = weights[square.mirror];
                     swap.0[chunk] += weight * u16::from(square.swapped(digit));
+                    advanced |= match square.occupant(digit) {
+                        None => 0,
+                        Some(Occupant::Own(at)) => 1 << (2 * at),
+                        Some(Occupant::Opponent(at)) => 2 << (2 * at),
+                    };
                 }
                 counted.push(own_opponent);
                 swapped.push(swap);
+                advance.push(advanced);
                 increment(&mut digits, &bases[range.clone()]);
             }
             let mut totals = vec![0u128; budgets * budgets];
@@ -148,6 +164,7 @@ impl SharedRanking {
                 configurations,
                 pieces: counted,
                 swapped,
+                advance,
                 offsets,
             });
         }
@@ -155,7 +172,8 @@ impl SharedRanking {
         sizes.reverse();
         let sizes = sizes.iter().map(|of_chunk| narrow(of_chunk)).collect::<Result<_, _>>()?;
         let bases = bases.into_iter().map(|base| base as u8).collect();
-        Ok(Self { chunks, weights, bases, sizes, budgets })
+        let slabs = count_slabs(&chunks, budgets);
+        Ok(Self { chunks, weights, bases, sizes, slabs, budgets })
     }
 
     /// The number of values of a tier; 1 more than nothing even where a player has no pieces left.
@@ -215,6 +233,12 @@ impl SharedRanking {
             }
         }
         sum
+    }
+
+    /// How far the pieces on shared squares are.
+    #[inline]
+    pub fn advance(&self, w: &SharedConfiguration) -> Advance {
+        self.chunks.iter().zip(&w.0).map(|(chunk, &x)| chunk.advance[x as usize]).sum()
     }
 
     /// Where the block of a configuration starts in a tier. The configuration must fit: no more
@@ -307,6 +331,11 @@ impl SharedRanking {
         &self.chunks[self.inner_chunk()].pieces
     }
 
+    /// How far the pieces of each configuration of the inner squares are.
+    pub fn inner_advance(&self) -> &[Advance] {
+        &self.chunks[self.inner_chunk()].advance
+    }
+
     /// The configuration of the inner squares as the other player sees it.
     pub fn inner_swapped(&self, x: u16) -> u16 {
         self.chunks[self.inner_chunk()].swapped[x as usize].0[self.inner_chunk()]
@@ -329,6 +358,28 @@ impl SharedRanking {
     /// How many positions a slab has, for the pieces that the outer squares leave.
     pub fn slab_len(&self, (own, opponent): Budgets) -> u64 {
         self.sizes[self.inner_chunk()][own as usize * self.budgets + opponent as usize]
+    }
+
+    /// How many slabs of a tier have outer squares that begin with `prefix`.
+    pub fn slabs(&self, tier: Tier, prefix: &[u8]) -> u64 {
+        let (mut own, mut opponent) = (tier.just_moved, tier.to_move);
+        for (c, chunk) in self.chunks[..self.inner_chunk()].iter().enumerate() {
+            let fixed =
+                &prefix[chunk.squares.start.min(prefix.len())..chunk.squares.end.min(prefix.len())];
+            let free = chunk.squares.start + fixed.len()..chunk.squares.end;
+            let count: usize = self.bases[free].iter().map(|&base| base as usize).product();
+            let first = self.value_of(chunk.squares.start, fixed) as usize;
+            if count > 1 {
+                let pieces = &chunk.pieces[first..first + count];
+                return with_pieces(pieces, (own, opponent), &self.slabs[c + 1], self.budgets);
+            }
+            let (a, b) = chunk.pieces[first];
+            match (own.checked_sub(a), opponent.checked_sub(b)) {
+                (Some(rest), Some(others)) => (own, opponent) = (rest, others),
+                _ => return 0,
+            }
+        }
+        1
     }
 
     /// The range of a tier's indices whose configurations begin with `prefix`; empty if the prefix
@@ -373,6 +424,33 @@ impl SharedRanking {
     fn at(&self, tier: Tier) -> usize {
         tier.just_moved as usize * self.budgets + tier.to_move as usize
     }
+}
+
+/// The sum over the configurations of a chunk that fit of what the pieces they leave are worth.
+fn with_pieces(
+    pieces: &[(u8, u8)],
+    (own, opponent): Budgets,
+    after: &[u64],
+    budgets: usize,
+) -> u64 {
+    let of = |&(a, b): &(u8, u8)| {
+        let (own, opponent) = (own.checked_sub(a)?, opponent.checked_sub(b)?);
+        Some(after[own as usize * budgets + opponent as usize])
+    };
+    pieces.iter().filter_map(of).fold(0, u64::saturating_add)
+}
+
+/// [`SharedRanking::slabs`] of all chunks.
+fn count_slabs(chunks: &[Chunk], budgets: usize) -> Vec<Vec<u64>> {
+    let mut slabs = vec![vec![1; budgets * budgets]];
+    for chunk in chunks[..chunks.len() - 1].iter().rev() {
+        let after = slabs.last().expect("there is the innermost count");
+        let left = |nm: usize| ((nm / budgets) as u8, (nm % budgets) as u8);
+        let count = |nm| with_pieces(&chunk.pieces, left(nm), after, budgets);
+        slabs.push((0..budgets * budgets).map(count).collect());
+    }
+    slabs.reverse();
+    slabs
 }
 
 /// The first of the inner squares: the longest end of the order that is closed under exchanging

@@ -4,7 +4,7 @@ mod common;
 
 use common::tracks;
 use proptest::prelude::*;
-use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_encoding::{Encoding, Index, Place, Tier};
 use ziggurat_game::Position;
 
 #[test]
@@ -87,5 +87,40 @@ fn assert_survives(encoding: &Encoding, index: Index) {
     assert_eq!(tier, index.tier);
     for (side, tier) in [(position.own, tier.to_move), (position.opponent, tier.just_moved)] {
         assert!(side.on_board() <= tier, "{position:?} has too many pieces on the board");
+    }
+}
+
+#[test]
+fn a_move_from_one_shared_square_to_another_advances_unless_it_captures() {
+    for track in tracks() {
+        let ruleset = track.ruleset(2);
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let shared = encoding.shared();
+        let is_shared = |at| matches!(encoding.geometry().own_place[at], Place::Shared { .. });
+        // As the mover sees it, who in what is ranked has just moved.
+        let advance = |position: &Position| {
+            let Index { tier, offset } = encoding.rank(&position.swap());
+            shared.advance(&shared.locate(tier, offset).0)
+        };
+        let tier = Tier::new(2, 1);
+        let mut moves = 0;
+        for offset in (0..encoding.tier_len(tier)).step_by(7) {
+            let position = encoding.unrank(Index { tier, offset });
+            for roll in ruleset.dice().rolls() {
+                for mv in ruleset.moves(&position, roll.value) {
+                    let ends_on_board = mv.from > 0 && mv.to <= ruleset.path().len();
+                    let outcome = ruleset.apply(&position, mv);
+                    if ends_on_board
+                        && is_shared(mv.from as usize)
+                        && is_shared(mv.to as usize)
+                        && outcome.captured.is_none()
+                    {
+                        assert!(advance(&outcome.position) > advance(&position), "{}", track.name);
+                        moves += 1;
+                    }
+                }
+            }
+        }
+        assert!(moves > 100, "{}", track.name);
     }
 }

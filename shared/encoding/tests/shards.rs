@@ -72,16 +72,17 @@ fn slabs_of_a_shard_are_visited_once_in_descending_order_and_fill_its_range() {
         let fitting = [0, 1, 2, 3].map(fitting);
         for tier in [Tier::new(3, 3), Tier::new(3, 1), Tier::new(1, 2)] {
             for shard in encoding.shards(tier, 3_000) {
-                let mut end = shard.ranges.0.end;
+                let (mut end, mut count) = (shard.ranges.0.end, 0);
                 shared.for_each_slab_descending(tier, &shard.prefix, &mut |w, budgets| {
                     let start = shared.offset(tier, w);
                     let fitting = &fitting[budgets.0 as usize][budgets.1 as usize];
                     assert_eq!(start + slab_len(&encoding, tier, *w, budgets, fitting), end);
                     assert_eq!(shared.locate(tier, start), (*w, 0));
                     assert_eq!(shared.swap(&shared.swap(w)), *w);
-                    end = start;
+                    (end, count) = (start, count + 1);
                 });
                 assert_eq!(end, shard.ranges.0.start, "{} {tier}", track.name);
+                assert_eq!(shared.slabs(tier, &shard.prefix), count, "{} {tier}", track.name);
             }
         }
     }

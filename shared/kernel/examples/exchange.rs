@@ -30,8 +30,8 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
     let owners = |tier: Tier, _: usize, _: u32| {
         let shards = shards(encoding, &settings, tier);
         let mut owners = vec![0; shards.len()];
-        for wave in waves(&shards) {
-            let total: u64 = shards[wave.clone()].iter().map(|shard| shard.len()).sum();
+        for wave in waves(encoding, &shards) {
+            let total: u64 = wave.iter().map(|&i| shards[i].len()).sum();
             let mut before = 0;
             for i in wave {
                 let middle = before + shards[i].len() / 2;

@@ -15,15 +15,11 @@
 //! leads to; shards of one wave are swept at the same time and see each other's ends as they were
 //! before it.
 
-use std::{
-    cmp::Reverse,
-    collections::{BTreeMap, HashMap},
-    ops::Range,
-};
+use std::{collections::HashMap, ops::Range};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
-use ziggurat_encoding::{Encoding, Occupant, Shard, Tier};
+use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
     SolveError,
@@ -46,6 +42,7 @@ use crate::{
     team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{Group, LANES, PADDING, Value},
     vector::Instructions,
+    waves::{Wave, interval_waves, largest_first},
 };
 
 /// A proof that no stored value of a step is further from the true one than `bound`.
@@ -267,7 +264,8 @@ impl<'a> Certifier<'a> {
 
     /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if
     /// that cannot be proven. `values` are those of
-    /// `tier`, and of its swap if that is another tier; `finals` gives the tiers that the step reads.
+    /// `tier`, and of its swap if that is another tier; `finals` gives the tiers that the step reads. (It is not generic, so that
+    /// interval sweeps are not compiled once more wherever it is called.)
     ///
     /// # Panics
     /// If there are fewer values than the tiers have positions.
@@ -275,7 +273,7 @@ impl<'a> Certifier<'a> {
         &self,
         tier: Tier,
         values: &[&'v [f64]],
-        finals: impl Fn(Tier) -> Certified<'v, f64> + Send,
+        finals: &dyn Fn(Tier) -> Certified<'v, f64>,
         bound: f64,
     ) -> Option<Certificate> {
         let limit = self.encoding.default_shard_positions(tier);
@@ -387,7 +385,7 @@ pub struct Cut {
     pub shards: Vec<Shard>,
     /// The order of interval sweeps: places of shards, those that are swept at the same time together. A
     /// move forward that leaves a shard leads to an earlier wave.
-    waves: Vec<Vec<usize>>,
+    waves: Vec<Wave>,
 }
 
 impl Cut {
@@ -399,28 +397,12 @@ impl Cut {
 
     /// How many positions the largest wave has of some shards.
     fn live_len(&self, own: impl Fn(usize) -> bool) -> u64 {
-        let of_wave = |wave: &Vec<usize>| {
+        let of_wave = |wave: &Wave| {
             let own = wave.iter().filter(|&&shard| own(shard));
             own.map(|&shard| self.shards[shard].len()).sum()
         };
         self.waves.iter().map(of_wave).max().unwrap_or(0)
     }
-}
-
-/// The waves of an interval sweep in order: places of shards, those that are swept at the same time together.
-pub fn interval_waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Vec<usize>> {
-    let squares = &encoding.geometry().shared;
-    let mut waves: BTreeMap<Reverse<u64>, Vec<usize>> = BTreeMap::new();
-    for (i, shard) in shards.iter().enumerate() {
-        let pieces = squares.iter().zip(&shard.prefix);
-        let progress = pieces
-            .filter_map(|(square, &digit)| match square.occupant(digit)? {
-                Occupant::Own(at) | Occupant::Opponent(at) => Some(u64::from(at)),
-            })
-            .sum();
-        waves.entry(Reverse(progress)).or_default().push(i);
-    }
-    waves.into_values().collect()
 }
 
 impl<'s, T: Value> Unproven<'s, T> {
@@ -465,16 +447,13 @@ impl<'s, T: Value> Unproven<'s, T> {
             let own: Vec<&Shard> = wave.iter().copied().filter(own).map(|i| &shards[i]).collect();
             let memory = || (Scratch::new(encoding), Decoded::default());
             let others = &*all;
-            let of_wave = own_distances(live, &own);
-            growth = growth.and(
-                own.par_iter()
-                    .zip(of_wave)
-                    .with_max_len(1)
-                    .map_init(memory, |memory, (shard, live)| {
-                        self.sweep_shard(shard, live, others, memory, simd)
-                    })
-                    .reduce(Growth::default, Growth::and),
-            );
+            let parts = own.iter().copied().zip(own_distances(live, &own)).collect();
+            growth = largest_first(parts, |(shard, _): &(&Shard, _)| shard.len())
+                .map_init(memory, |memory, (shard, live)| {
+                    self.sweep_shard(shard, live, others, memory, simd)
+                })
+                .reduce(Growth::default, Growth::and)
+                .and(growth);
             let swept = own_distances(live, &own);
             let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
             if let Some(barrier) = &barrier {

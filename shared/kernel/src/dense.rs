@@ -2,8 +2,10 @@
 //!
 //! Every block is a single value, so all values of a slab stand in one row of scratch memory. What moves of the
 //! outer squares offer is taken by whole rows; moves that touch the inner squares are lists of single values.
-//! The passes go from one value to the next, in descending order, together with its pair in the
-//! swapped slab.
+//! The passes go from one value to the next, those with the pieces furthest along first, together with its pair in
+//! the swapped slab.
+
+use std::cmp::Reverse;
 
 use ziggurat_encoding::{Encoding, shared::Budgets};
 
@@ -19,6 +21,8 @@ use crate::{
 #[derive(Clone, Debug, Default)]
 pub struct DenseSlab {
     values: Vec<DenseValue>,
+    /// Their places, those with the pieces furthest along first.
+    order: Vec<u32>,
     /// Moves within the slab, by the value that they start from: into the best for a roll from the stored
     /// or the mover's values, counted from the start of the slab's scratch memory.
     moves: Vec<RowMove>,
@@ -38,8 +42,11 @@ impl DenseSlab {
     /// configuration of the inner squares.
     pub fn new(encoding: &Encoding, budgets: Budgets, moves: Vec<Vec<RowMove>>) -> Self {
         let mut this = Self::default();
+        let mut order = Vec::new();
         for (x, moves) in (0..).zip(moves) {
             if place(encoding, budgets, x).is_some() {
+                let advance = encoding.shared().inner_advance()[x as usize];
+                order.push((Reverse(advance), this.values.len() as u32));
                 let swapped = encoding.shared().inner_swapped(x);
                 let swapped = place(encoding, (budgets.1, budgets.0), swapped);
                 this.moves.extend(moves);
@@ -49,6 +56,8 @@ impl DenseSlab {
                 });
             }
         }
+        order.sort_unstable();
+        this.order = order.into_iter().map(|(_, place)| place).collect();
         this
     }
 
@@ -149,10 +158,11 @@ pub fn sweep<T: Value, const SHIFTED: bool, const ROLLS: usize>(
     let side = Side::new(slab, view, shift);
     let (swapped_view, swapped_slab) = swapped.unwrap_or((view, slab));
     let other_side = Side::new(swapped_slab, swapped_view, T::default().minus(shift));
-    for p in (0..slab.values.len()).rev() {
+    for &p in &slab.order {
+        let p = p as usize;
         let q = slab.values[p].swapped as usize;
         if swapped.is_none() && p < q {
-            continue; // comes later, as the swap of its swap
+            continue; // its turn is that of its swap
         }
         side.raise_within(values, p);
         let mut own = values[side.own + p];

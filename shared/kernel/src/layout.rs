@@ -18,6 +18,8 @@
 //! Where there are no private squares every block is a single value. Such a slab is *dense*: all its values
 //! are one row of one block, in their stored order.
 
+use std::cmp::Reverse;
+
 use ziggurat_encoding::{Encoding, shared::Budgets};
 
 use crate::value::{LANES, groups};
@@ -104,7 +106,7 @@ pub struct Layout {
     /// By the inner squares; `None` where they have more pieces than the outer squares leave. One block
     /// if the slab is dense.
     pub blocks: Vec<Option<Block>>,
-    /// The inner squares that fit, descending.
+    /// The inner squares that fit, those with the pieces furthest along first.
     pub fitting: Vec<u16>,
     /// Groups of scratch memory.
     pub groups: usize,
@@ -134,7 +136,8 @@ impl Layout {
             })
             .collect();
         let fits = |x: &u16| blocks[*x as usize].is_some();
-        let fitting = (0..blocks.len() as u16).rev().filter(fits).collect();
+        let mut fitting: Vec<u16> = (0..blocks.len() as u16).filter(fits).collect();
+        fitting.sort_unstable_by_key(|&x| Reverse(shared.inner_advance()[x as usize]));
         Self { blocks, fitting, groups }
     }
 
@@ -158,7 +161,7 @@ impl Layout {
     /// The blocks, ascending.
     #[inline(always)]
     pub fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.fitting.iter().rev().map(|&x| self.block(x))
+        self.blocks.iter().flatten()
     }
 
     /// The block of an inner value that fits.

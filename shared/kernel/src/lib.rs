@@ -35,10 +35,11 @@ mod team;
 mod turn;
 mod value;
 mod vector;
+mod waves;
 mod work;
 
 pub use accelerate::{FINEST_UNITS, Multiples, Products};
-pub use certificate::{Certificate, Certified, Certifier, Growth, Proof, interval_waves};
+pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
 pub use context::Tables;
 pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};
@@ -51,6 +52,7 @@ pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,
     TierStatistics, TierValues, plan, shards, solve, time_supersteps,
 };
-pub use step::{both, first_of_step, read_by, waves};
+pub use step::{both, first_of_step, read_by};
 pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};
+pub use waves::{Wave, interval_waves, waves};
 pub use work::Place;

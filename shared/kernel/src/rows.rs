@@ -373,11 +373,7 @@ pub fn raise_within<'a, T: Value, I: Instructions>(
     end: usize,
 ) {
     assert!(slab.len() >= end);
-    match stride {
-        1 => raise_rows_within::<T, I, 1>(slab, stride, rows, end),
-        2 => raise_rows_within::<T, I, 2>(slab, stride, rows, end),
-        _ => raise_rows_within::<T, I, 0>(slab, stride, rows, end),
-    }
+    with_constant_stride!(stride, raise_rows_within::<_>(slab, stride, rows, end));
 }
 
 #[inline(always)]

@@ -27,6 +27,7 @@ use crate::{
     scratch::Scratch,
     simd::Simd,
     step::{StepState, both, first_of_step, parts_of, read_by},
+    sweep::order_bytes,
     team::ExchangeError,
     value::Value,
     work::{Final, Ground, Place, Work},
@@ -272,7 +273,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         Precision::F32 => size_of::<f32>() as u64,
         Precision::F64 => size_of::<f64>() as u64,
     };
-    let mut peak = 0;
+    let (mut peak, mut ordering) = (0, 0);
     let mut steps = Vec::new();
     let mut finals: Vec<(u8, u64)> = Vec::new();
     for batch in batches(encoding) {
@@ -285,17 +286,19 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             let shards = shards(encoding, settings, tier);
             // What is solved in `f32` first takes less, together with the final tiers in `f32`.
             let sweeping = match settings.precision {
-                Precision::F32 => StepState::<f32>::bytes(&shards),
-                Precision::F64 => StepState::<f64>::bytes(&shards),
+                Precision::F32 => StepState::<f32>::bytes(encoding, &shards),
+                Precision::F64 => StepState::<f64>::bytes(encoding, &shards),
             };
             let proving = positions * size + Distances::bytes(encoding, &shards);
             working += sweeping.max(if settings.certified { proving } else { 0 });
+            ordering = order_bytes(encoding, tier, &shards).max(ordering);
             steps.push(Step { tier, positions, shards: shards.len() });
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working);
     }
-    let scratch_bytes = scratch_bytes(encoding, settings);
+    let scratch_bytes =
+        settings.thread_count() as u64 * ordering + scratch_bytes(encoding, settings);
     let peak_memory_bytes = peak + scratch_bytes;
     Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
 }
@@ -661,7 +664,7 @@ fn time_supersteps_in<T: Value>(
     let memory = Memory::anonymous();
     let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
     let halves = both(first).map(half).collect::<Result<_, _>>()?;
-    let mut state = StepState::new(&memory, halves, shards, settings.simd, None)?;
+    let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd, None)?;
     pool.install(|| {
         (0..supersteps)
             .map(|i| {

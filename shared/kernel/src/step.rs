@@ -1,6 +1,6 @@
 //! A step: the tiers (n, m) and (m, n), solved together by supersteps.
 //!
-//! A superstep sweeps every shard in place, in descending order. The shards are swept in *waves*, those
+//! A superstep sweeps every shard in place, pieces furthest along first. The shards are swept in *waves*, those
 //! furthest along the path first, and each wave ends with a barrier at which its shards publish
 //! their values: most moves lead forward, to a shard of an earlier wave, and so read values of this
 //! superstep. A shard reads its own values as they are now and those of the other shards as they
@@ -16,7 +16,7 @@ use std::{
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use ziggurat_encoding::{Shard, Tier};
+use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
     accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add, add_multiples, most},
@@ -28,10 +28,11 @@ use crate::{
     scratch::Scratch,
     shortlist::{Record, Shortlist, Shortlists, Use, Visit},
     simd::Simd,
-    slab::{Place, Placed, arrays},
+    slab::{Place, Placed, Slab, arrays},
     sweep::{SweepSlab, for_each_pair_of_slabs},
     team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{PADDING, Value},
+    waves::{Wave, largest_first, tail, waves},
 };
 
 /// The state of a step between two supersteps.
@@ -47,6 +48,8 @@ pub struct StepState<T: Value> {
     units: Vec<[f32; DIFFERENCES]>,
     /// For each range of each shard, its first piece.
     first_pieces: Vec<[usize; 2]>,
+    /// The order in which the shards are swept.
+    waves: Vec<Wave>,
     /// How many shards, the first ones, are the tail.
     tail: usize,
     /// Working memory that no thread uses at the moment.
@@ -65,45 +68,9 @@ struct LiveShard<'a, T> {
     shortlist: Option<&'a Mutex<Shortlist>>,
 }
 
-/// The most waves of a superstep. More barriers gain little and leave less to do at a time.
-const MOST_WAVES: u64 = 8;
-
-/// The shards a wave has on average, at the least: they are swept at the same time.
-const WAVE_SHARDS: u64 = 4;
-
-/// One part in so many of a step's positions is in shards of which a part is swept twice.
-const TAIL: u64 = 16;
-
-/// Of these shards the slabs that start in the first part in so many.
-const TAIL_SLABS: usize = 4;
-
-/// How many shards, the first ones, are the tail of a step.
-fn tail(shards: &[Shard]) -> usize {
-    let total: u64 = shards.iter().map(Shard::len).sum();
-    let mut before = 0;
-    let in_tail = |shard: &&Shard| {
-        let middle = before + shard.len() / 2;
-        before += shard.len();
-        middle * TAIL < total
-    };
-    shards.iter().take_while(in_tail).count()
-}
-
-/// The waves of a superstep in order: ranges of shards with about as many positions each.
-pub fn waves(shards: &[Shard]) -> Vec<Range<usize>> {
-    let count = (shards.len() as u64 / WAVE_SHARDS).clamp(1, MOST_WAVES);
-    let total: u64 = shards.iter().map(Shard::len).sum();
-    let (mut start, mut positions) = (shards.len(), 0);
-    let mut wave = |end: u64| {
-        let last = start;
-        while start > 0 && positions < end {
-            start -= 1;
-            positions += shards[start].len();
-        }
-        start..last
-    };
-    (1..=count).map(|i| wave((total * i).div_ceil(count))).collect()
-}
+/// Of the shards of the tail slabs are swept twice if fewer positions than one part in so many are
+/// swept after them.
+const TAIL_SLABS: u64 = 4;
 
 /// The padded lengths of a shard's ranges.
 fn padded_lengths(shard: &Shard) -> [usize; 2] {
@@ -145,12 +112,14 @@ impl<T: Value> StepState<T> {
     /// If there is no room for it.
     pub fn new(
         memory: &Memory,
+        encoding: &Encoding,
         values: Vec<Array<T>>,
         shards: Vec<Shard>,
         simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
         let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
+        let waves = waves(encoding, &shards);
         let positions = values.iter().map(|values| values.values().len()).sum();
         let differences = || memory.filled(0, positions);
         let (mut first_pieces, mut pieces) = (vec![[0; 2]; shards.len()], 0);
@@ -160,10 +129,11 @@ impl<T: Value> StepState<T> {
         }
         Ok(Self {
             published: values,
-            live: memory.filled(T::default(), live_len(&shards, own))?,
+            live: memory.filled(T::default(), live_len(&waves, &shards, own))?,
             differences: [differences()?, differences()?, differences()?, differences()?],
             units: vec![[0.0; DIFFERENCES]; pieces],
             first_pieces,
+            waves,
             tail: tail(&shards),
             // Where memory is scarce there is none for them.
             shortlists: Shortlists::new(if memory.is_limited() { 0 } else { shards.len() }),
@@ -174,9 +144,9 @@ impl<T: Value> StepState<T> {
     }
 
     /// The most bytes a state takes.
-    pub fn bytes(shards: &[Shard]) -> u64 {
+    pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
-        let live = live_len(shards, |_| true) as u64;
+        let live = live_len(&waves(encoding, shards), shards, |_| true) as u64;
         let values = (positions + live + 3 * PADDING as u64) * size_of::<T>() as u64;
         let differences = positions + PADDING as u64;
         let piece = size_of::<[f32; DIFFERENCES]>() + size_of::<Piece<'_, T>>();
@@ -199,8 +169,8 @@ impl<T: Value> StepState<T> {
     ) -> Result<f64, ExchangeError> {
         let mut residual = 0.0;
         let lists = self.shortlists.next();
-        for wave in waves(&self.shards) {
-            residual = self.sweep(wave, context, (row, finest), lists, team)?.max(residual);
+        for wave in self.waves.clone() {
+            residual = self.sweep(&wave, context, (row, finest), lists, team)?.max(residual);
         }
         let changed = self.units.iter().map(|units| most(units[row])).fold(residual, f64::max);
         self.shortlists.swept(changed);
@@ -210,7 +180,7 @@ impl<T: Value> StepState<T> {
     /// Sweeps the shards of a wave and publishes what changes. Returns the largest difference.
     fn sweep(
         &mut self,
-        wave: Range<usize>,
+        wave: &[usize],
         context: &Context<'_, T>,
         (row, finest): (usize, i32),
         lists: Use,
@@ -221,16 +191,14 @@ impl<T: Value> StepState<T> {
         let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
         let mut rest: &mut [T] = live;
         let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
-        let parts: Vec<LiveShard<'_, T>> = wave
-            .clone()
-            .filter(own)
-            .map(|i| {
-                let live = padded_lengths(&shards[i]).map(&mut take);
-                let shortlist = shortlists.of(i);
-                LiveShard { is_tail: i < *tail, shard: &shards[i], live, shortlist }
-            })
-            .collect();
-        parts.into_par_iter().with_max_len(1).for_each(|shard| {
+        let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
+        let part = |&i: &usize| {
+            let live = padded_lengths(&shards[i]).map(&mut take);
+            let shortlist = shortlists.of(i);
+            LiveShard { is_tail: i < *tail, shard: &shards[i], live, shortlist }
+        };
+        let parts: Vec<LiveShard<'_, T>> = own_of_wave.iter().map(part).collect();
+        largest_first(parts, |part| part.shard.len()).for_each(|shard| {
             let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
             let kept = free().pop();
             let mut working = kept.unwrap_or_else(|| Scratch::new(context.encoding));
@@ -239,21 +207,18 @@ impl<T: Value> StepState<T> {
         });
         let Self { shards, published, live, differences, units, .. } = self;
         let mut end = 0;
-        let starts: Vec<[usize; 2]> = wave
-            .clone()
-            .map(|i| match own(&i) {
-                true => padded_lengths(&shards[i]).map(|length| {
-                    end += length;
-                    end - length
-                }),
-                false => [0; 2],
-            })
-            .collect();
+        let mut starts = vec![[0; 2]; shards.len()];
+        for &i in &own_of_wave {
+            starts[i] = padded_lengths(&shards[i]).map(|length| {
+                end += length;
+                end - length
+            });
+        }
         let swept = |shard: usize, range: usize, start: usize, len: usize| {
-            let start = starts[shard - wave.start][range] + start;
+            let start = starts[shard][range] + start;
             &live[start..start + len]
         };
-        let wanted = |shard: usize| wave.contains(&shard) && own(&shard);
+        let wanted = |shard: usize| own_of_wave.binary_search(&shard).is_ok();
         let changes = pieces(shards, published, differences, units, wanted).into_par_iter().map(
             |(OwnPlace { shard, range, start, .. }, mut piece)| {
                 let swept = swept(shard, range, start, piece.published.len());
@@ -262,7 +227,7 @@ impl<T: Value> StepState<T> {
         );
         let residual = changes.reduce(|| 0.0, f64::max);
         if let Some(team) = team {
-            let barrier = team.barrier(|shard| wave.contains(&shard));
+            let barrier = team.barrier(|shard| wave.binary_search(&shard).is_ok());
             self.exchange(&barrier, row, |packed, values, changes| {
                 packed.change_values(values, changes, simd);
             })?;
@@ -489,11 +454,12 @@ pub fn parts_of<'a, V: Pod>(
 }
 
 /// How many values the largest wave has of some shards, padded.
-fn live_len(shards: &[Shard], own: impl Fn(usize) -> bool) -> usize {
-    let of_wave = |wave: Range<usize>| {
-        wave.filter(|&i| own(i)).flat_map(|i| padded_lengths(&shards[i])).sum()
+fn live_len(waves: &[Wave], shards: &[Shard], own: impl Fn(usize) -> bool) -> usize {
+    let of_wave = |wave: &Wave| {
+        let own = wave.iter().filter(|&&shard| own(shard));
+        own.flat_map(|&shard| padded_lengths(&shards[shard])).sum()
     };
-    waves(shards).into_iter().map(of_wave).max().unwrap_or(0)
+    waves.iter().map(of_wave).max().unwrap_or(0)
 }
 
 /// Fills arrays, one for each orientation; of those of a team's member what it needs.
@@ -562,9 +528,11 @@ impl<T: Value> LiveShard<'_, T> {
             memory::copy(&mut live[..range.len()], &published[orientation][range]);
         }
         let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
+        let mut after = shard.len();
         for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
-            let Place { array, start } = slabs[0].own;
-            let again = is_tail && start < live[array - arrays::LIVE].len() / TAIL_SLABS;
+            let slab_len = |slab: &Slab<'_>| context.encoding.shared().slab_len(slab.budgets);
+            after -= slabs.iter().take(if is_own_swap { 1 } else { 2 }).map(slab_len).sum::<u64>();
+            let again = is_tail && after * TAIL_SLABS < shard.len();
             let shortlist = lists.take();
             for _ in 0..if again { 2 } else { 1 } {
                 let live = &mut live;
@@ -614,7 +582,6 @@ pub fn read_by(step: Tier) -> impl Iterator<Item = Tier> {
 mod tests {
     use std::collections::HashMap;
 
-    use ziggurat_encoding::Encoding;
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
@@ -637,10 +604,11 @@ mod tests {
         let tier = Tier::new(1, 1);
         let context = Context::new(&encoding, &tables, tier, |_| unreachable!("a score wins"));
         let shards = encoding.shards(tier, 8);
-        assert!(waves(&shards).len() > 2);
+        assert!(waves(&encoding, &shards).len() > 2);
         let memory = Memory::anonymous();
         let halves = memory.filled(0.5, encoding.tier_len(tier) as usize).unwrap();
-        let mut state = StepState::new(&memory, vec![halves], shards, Simd::best(), None).unwrap();
+        let state = StepState::new(&memory, &encoding, vec![halves], shards, Simd::best(), None);
+        let mut state = state.unwrap();
         iterate(&context, &mut state);
         state.into_values()[0].values().to_vec()
     }
@@ -723,7 +691,7 @@ mod tests {
         let state = || {
             let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
             let values = both(tier).map(|tier| half(tier).unwrap()).collect();
-            StepState::new(&memory, values, shards.clone(), Simd::best(), None).unwrap()
+            StepState::new(&memory, &encoding, values, shards.clone(), Simd::best(), None).unwrap()
         };
         let (mut with, mut without) = (state(), state());
         without.shortlists = Shortlists::new(0);
@@ -766,29 +734,5 @@ mod tests {
         assert!(all.0 > 0 && all.1 > 0, "{all:?}");
         // Slabs without private squares have none.
         assert_eq!(compare_with_shortlists::<f64>("murray", Tier::new(2, 1)).0, 0);
-    }
-
-    #[test]
-    fn about_a_sixteenth_of_the_positions_is_the_tail() {
-        let ruleset = Ruleset::builtin("blitz").unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
-        let shards = encoding.shards(Tier::new(5, 4), 1 << 16);
-        let positions = |shards: &[Shard]| shards.iter().map(Shard::len).sum::<u64>();
-        let share = positions(&shards[..tail(&shards)]) as f64 / positions(&shards) as f64;
-        assert!((share - 1.0 / 16.0).abs() < 0.02, "{share}");
-        assert_eq!(tail(&shards[..1]), 0, "a shard alone is no tail");
-    }
-
-    #[test]
-    fn waves_are_all_shards_from_the_last_to_the_first() {
-        let ruleset = Ruleset::builtin("finkel").unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
-        for limit in [10, 1000, 100_000, u64::MAX] {
-            let shards = encoding.shards(Tier::new(3, 2), limit);
-            let waves = waves(&shards);
-            assert!(waves.len() as u64 <= MOST_WAVES);
-            let order = waves.iter().flat_map(|wave| wave.clone().rev());
-            assert!(order.eq((0..shards.len()).rev()), "{waves:?}");
-        }
     }
 }

@@ -75,7 +75,7 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
         values: Vec<Array<U>>,
         shards: &[Shard],
     ) -> Result<StepState<U>, MemoryError> {
-        StepState::new(self.memory, values, shards.to_vec(), self.simd, self.team)
+        StepState::new(self.memory, self.encoding, values, shards.to_vec(), self.simd, self.team)
     }
 
     /// Room for the values of each orientation.

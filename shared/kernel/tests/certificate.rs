@@ -26,7 +26,7 @@ fn certify(solved: &Solved, step: f64) -> Result<BTreeMap<Tier, Certificate>, Ti
         let read = read.iter().filter(|tier| tier.just_moved > 0).map(|&tier| finals(tier).bound);
         let bound = read.fold(0.0, f64::max) + step;
         let values = [&solved.tiers[&tier][..], &solved.tiers[&tier.swap()][..]];
-        let certificate = certifier.certify(tier, &values, finals, bound).ok_or(tier)?;
+        let certificate = certifier.certify(tier, &values, &finals, bound).ok_or(tier)?;
         assert!(certificate.bound <= bound, "tier {tier}");
         certificates.extend([tier, tier.swap()].map(|tier| (tier, certificate)));
     }

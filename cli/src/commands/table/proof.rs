@@ -58,7 +58,7 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
             let (values, bound) = &proven[&tier];
             Certified { values, bound: *bound }
         };
-        if certifier.certify(tier, &values, finals, bound).is_none() {
+        if certifier.certify(tier, &values, &finals, bound).is_none() {
             return Ok(Proof { bound, refused: Some(tier) });
         }
         largest = largest.max(bound);
