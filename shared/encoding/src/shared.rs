@@ -45,7 +45,7 @@ const MOST_INNER_CONFIGURATIONS: usize = 32 << 10;
 pub type Budgets = (u8, u8);
 
 /// How far pieces are along their paths: bit 2p is set if an own piece is on path position p, bit 2p + 1 if one of the
-/// opponent is. Every move that captures nothing makes it larger.
+/// opponent is. A move from one shared square to another that captures nothing makes it larger.
 pub type Advance = u128;
 
 /// A shared configuration: the value of each chunk, most significant first, unused ones 0.

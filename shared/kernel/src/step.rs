@@ -6,7 +6,7 @@
 //! superstep. A shard reads its own values as they are now and those of the other shards as they
 //! were published at the last barrier, so the result does not depend on threads or timing.
 //!
-//! The shards swept last, whose pieces are nearly all next to the start or in hand, change by far more than others
+//! The first shards, whose pieces are nearly all next to the start or in hand, change by far more than others
 //! from superstep to superstep. Of these the slabs that come last are swept twice.
 
 use std::{

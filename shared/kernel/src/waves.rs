@@ -2,7 +2,7 @@
 //!
 //! Sweeps take the shards in *waves*, those with the pieces furthest along first, so that most moves lead to a shard
 //! of an earlier wave. How far the pieces of a shard are is the sum of the path positions of the pieces on the squares of
-//! its prefix: every move forward from one of these to another makes it larger.
+//! its prefix: every move from one of these to another that captures nothing makes it larger.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 
