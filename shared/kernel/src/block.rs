@@ -17,6 +17,8 @@
 //! the two blocks, which are in cache by then: this removes the lag between the two orientations.
 //! Where few pieces are left off the shared squares there is little lag.
 
+use std::iter;
+
 use ziggurat_encoding::shared::Budgets;
 
 use crate::{
@@ -26,9 +28,11 @@ use crate::{
     pass::Pass,
     rows,
     shortlist::Reader,
+    slab::Slab,
+    sweep::views,
     turn,
     value::Value,
-    vector::Instructions,
+    vector::{Instructions, Operation},
 };
 
 /// How often a sweep passes over both blocks of a pair.
@@ -140,11 +144,42 @@ impl View<'_> {
     }
 }
 
+/// Sweeps the pairs of blocks of two slabs, see [`sweep`].
+pub struct SweepBlocks<'a, 'c, 'l, T: Value, const SHIFTED: bool> {
+    /// The rules.
+    pub context: &'a Context<'c, T>,
+    /// Both slabs in scratch memory.
+    pub scratch: &'a mut [T::Group],
+    /// The slab and its swap.
+    pub slabs: &'a [Slab<'c>; 2],
+    /// Where they start in scratch memory: at the same place if they are one.
+    pub starts: [usize; 2],
+    /// What chances are shifted by.
+    pub shift: T,
+    /// The rest of the shortlist of the two, if there is one.
+    pub shortlist: Option<Reader<'l>>,
+}
+
+impl<T: Value, const SHIFTED: bool> Operation for SweepBlocks<'_, '_, '_, T, SHIFTED> {
+    #[inline(always)]
+    fn run<I: Instructions>(self, _: I) {
+        let Self { context, scratch, slabs, starts, shift, mut shortlist } = self;
+        let is_own_swap = starts[0] == starts[1];
+        for (view, swapped) in views(context, slabs, starts) {
+            if is_own_swap && view.x < swapped.x {
+                continue; // its turn is that of its swap
+            }
+            let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
+            sweep::<T, I, SHIFTED>(context, scratch, &view, swapped, shift, shortlist.as_mut());
+        }
+    }
+}
+
 /// Sweeps a pair of blocks, or a block that is its own swap. If they are to be `SHIFTED`, every chance
 /// of the first mover is by that much larger and every one of the other that much smaller. What they take from other
 /// blocks of their slabs may be on a shortlist.
 #[inline(always)]
-pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
+fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     context: &Context<'_, T>,
     scratch: &mut [T::Group],
     view: &View<'_>,
@@ -161,29 +196,28 @@ pub fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
             _ => dense::sweep::<T, SHIFTED, 0>(context, scratch, view, swapped, shift),
         };
     }
-    view.gather_within::<T, I>(context, scratch, shortlist.as_deref_mut());
-    let Some(swapped) = swapped else {
-        for _ in 0..PASSES {
-            view.pass::<T, I, SHIFTED>(context, scratch, shift);
-            turn::transpose_complement::<T, I>(scratch, view.block, view.value(), view.own());
-        }
-        return;
-    };
-    swapped.gather_within::<T, I>(context, scratch, shortlist);
+    for view in iter::once(view).chain(swapped) {
+        view.gather_within::<T, I>(context, scratch, shortlist.as_deref_mut());
+    }
     let (own, opponent) = view.left(context);
     let tier = context.tiers[0];
     let on_shared = tier.just_moved + tier.to_move - own - opponent;
-    let passes = if SHIFTED || on_shared < CROWDED { PASSES } else { 1 };
-    // Whoever has fewer pieces left has fewer moves that wait for the other's chances.
-    let (first, second, shift) = match opponent < own {
-        true => (swapped, view, T::default().minus(shift)),
-        false => (view, swapped, shift),
+    let is_crowded = !SHIFTED && swapped.is_some() && on_shared >= CROWDED;
+    let passes = if is_crowded { 1 } else { PASSES };
+    let unshift = T::default().minus(shift);
+    // A block that is its own swap reads what it writes. Of others, whoever has fewer pieces left has fewer moves that
+    // wait for the other's chances.
+    let turns: &[_] = match swapped {
+        None => &[(view, view, shift)],
+        Some(swapped) if opponent < own => &[(swapped, view, unshift), (view, swapped, shift)],
+        Some(swapped) => &[(view, swapped, shift), (swapped, view, unshift)],
     };
     for _ in 0..passes {
-        first.pass::<T, I, SHIFTED>(context, scratch, shift);
-        turn::transpose_complement::<T, I>(scratch, first.block, first.value(), second.own());
-        second.pass::<T, I, SHIFTED>(context, scratch, T::default().minus(shift));
-        turn::transpose_complement::<T, I>(scratch, second.block, second.value(), first.own());
+        for &(mover, opponent, shift) in turns {
+            mover.pass::<T, I, SHIFTED>(context, scratch, shift);
+            let (from, to) = (mover.value(), opponent.own());
+            turn::transpose_complement::<T, I>(scratch, mover.block, from, to);
+        }
     }
 }
 

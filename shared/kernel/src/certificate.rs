@@ -24,9 +24,9 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use crate::{
     SolveError,
     array::Array,
-    block,
+    block::{self, SweepBlocks},
     context::{Context, Tables},
-    gather::gather,
+    gather::Gather,
     halo::{Content, STRIP},
     journal::{Column, Data, Part},
     layout::Block,
@@ -34,14 +34,14 @@ use crate::{
     routes::Route,
     rules::Rules,
     scratch::Scratch,
-    simd::{Operation, Simd},
+    simd::Simd,
     slab::{Offers, Place, Placed, Slab, Sources, arrays},
     solve::thread_pool,
     step::{both, fill, parts_of, ranges, read_by, split_off},
     sweep::{for_each_pair_of_slabs, groups_of, load, views},
     team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{Group, LANES, PADDING, Value},
-    vector::Instructions,
+    vector::{Instructions, Operation},
     waves::{Wave, interval_waves, largest_first},
 };
 
@@ -793,15 +793,19 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             }
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
                 decoded.decode_offers(ends, slab, plain);
-                let (sources, slab) = (decoded.sources(), &decoded.slab);
+                let (sources, slab, next) = (&decoded.sources(), &decoded.slab, None);
                 let scratch = &mut scratch[start..];
-                gather::<f64, I>(instructions, context, &sources, slab, None, scratch, turned);
+                instructions.call(Gather { context, sources, slab, next, scratch, turned });
             }
             let shift = first.sign() * step.margin;
-            for (view, swapped) in views(context, slabs, starts) {
-                let swapped = Some(&swapped);
-                block::sweep::<f64, I, true>(context, scratch, &view, swapped, shift, None);
-            }
+            instructions.call(SweepBlocks::<f64, true> {
+                context,
+                scratch,
+                slabs,
+                starts,
+                shift,
+                shortlist: None,
+            });
             for ((slab, start), end) in slabs.iter().zip(starts).zip(plain) {
                 for block in routes.layout(slab.budgets).blocks() {
                     let own = &scratch[start + block.own()..];

@@ -11,13 +11,36 @@ use crate::{
     slab::{Offers, Place, Slab, Sources},
     turn,
     value::Value,
-    vector::Instructions,
+    vector::{Instructions, Operation},
 };
 
 /// Sets the best of a slab in scratch memory to the best of what other slabs offer for each roll,
 /// [`Value::NONE`] where they offer nothing.
+pub struct Gather<'a, 'c, T: Value> {
+    /// The rules.
+    pub context: &'a Context<'c, T>,
+    /// What is offered.
+    pub sources: &'a Sources<'a, T>,
+    /// The slab.
+    pub slab: &'a Slab<'c>,
+    /// The slab whose turn is next.
+    pub next: Option<&'a Slab<'c>>,
+    /// The slab in scratch memory.
+    pub scratch: &'a mut [T::Group],
+    /// Room for turned blocks.
+    pub turned: &'a mut [T::Group],
+}
+
+impl<T: Value> Operation for Gather<'_, '_, T> {
+    #[inline(always)]
+    fn run<I: Instructions>(self, instructions: I) {
+        let Self { context, sources, slab, next, scratch, turned } = self;
+        gather::<T, I>(instructions, context, sources, slab, next, scratch, turned);
+    }
+}
+
 #[inline(always)]
-pub fn gather<T: Value, I: Instructions>(
+fn gather<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
     sources: &Sources<'_, T>,
@@ -186,33 +209,44 @@ fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
     turned: &mut [T::Group],
 ) {
     for block in blocks {
-        take_turned::<T, I, SOURCES>(instructions, (block, false), sources, scratch, turned);
+        let (scratch, turned) = (&mut *scratch, &mut *turned);
+        instructions.call(TakeTurned { block, is_first: false, sources, scratch, turned });
     }
 }
 
-/// Takes what a block offers in which the mover rolls again. If it is the first that offers something, all rows are
-/// set.
-#[inline(always)]
-pub fn take_turned<T: Value, I: Instructions, const SOURCES: usize>(
-    instructions: I,
-    (block, is_first): (&TurnedBlock, bool),
-    sources: [&[T]; SOURCES],
-    scratch: &mut [T::Group],
-    turned: &mut [T::Group],
-) {
-    let TurnedBlock { to, block, from, source_rows, pairs } = block;
-    let sources = sources.map(|source| &source[*from..]);
-    let best = &mut scratch[*to..];
-    if is_first || !pairs.is_empty() {
-        let (rows, to) = match pairs.is_empty() {
-            true => (block.rows, &mut *best),
-            false => (*source_rows, &mut *turned),
-        };
-        let size = (rows, block.columns);
-        turn::set::<T, I, SOURCES>(instructions, sources, *source_rows, to, size);
-        turn::raise_pairs::<T, I>(best, block.stride, pairs, turned);
-    } else {
-        let size = (block.rows, block.columns);
-        turn::raise::<T, I, SOURCES>(instructions, sources, *source_rows, best, size);
+/// Takes what a block offers in which the mover rolls again: the least of the opponent's chances in
+/// the sources, turned.
+pub struct TakeTurned<'a, T: Value, const SOURCES: usize> {
+    /// The block.
+    pub block: &'a TurnedBlock,
+    /// Whether it is the first that offers something, so that all rows are set.
+    pub is_first: bool,
+    /// The slabs that are read.
+    pub sources: [&'a [T]; SOURCES],
+    /// The slab in scratch memory.
+    pub scratch: &'a mut [T::Group],
+    /// Room for a turned block.
+    pub turned: &'a mut [T::Group],
+}
+
+impl<T: Value, const SOURCES: usize> Operation for TakeTurned<'_, T, SOURCES> {
+    #[inline(always)]
+    fn run<I: Instructions>(self, instructions: I) {
+        let Self { block, is_first, sources, scratch, turned } = self;
+        let TurnedBlock { to, block, from, source_rows, pairs } = block;
+        let sources = sources.map(|source| &source[*from..]);
+        let best = &mut scratch[*to..];
+        if is_first || !pairs.is_empty() {
+            let (rows, to) = match pairs.is_empty() {
+                true => (block.rows, &mut *best),
+                false => (*source_rows, &mut *turned),
+            };
+            let size = (rows, block.columns);
+            turn::set::<T, I, SOURCES>(instructions, sources, *source_rows, to, size);
+            turn::raise_pairs::<T, I>(best, block.stride, pairs, turned);
+        } else {
+            let size = (block.rows, block.columns);
+            turn::raise::<T, I, SOURCES>(instructions, sources, *source_rows, best, size);
+        }
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 use crate::vector::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::vector::{Avx2, Avx512};
-use crate::vector::{Instructions, Portable};
+use crate::vector::{Instructions, Operation, Portable};
 
 /// A choice of vector instructions that this machine has.
 #[derive(Clone, Copy, Debug)]
@@ -105,36 +105,14 @@ impl Simd {
     #[inline(always)]
     pub(crate) fn run<F: Operation>(self, operation: F) {
         match self.0 {
-            Level::Portable => operation.run(Portable),
+            Level::Portable => Portable.call(operation),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx2(v3) => v3.vectorize(On { operation, instructions: Avx2::new(v3) }),
+            Level::Avx2(v3) => Avx2::new(v3).call(operation),
             #[cfg(target_arch = "x86_64")]
-            Level::Avx512(v4) => v4.vectorize(On { operation, instructions: Avx512::new(v4) }),
+            Level::Avx512(v4) => Avx512::new(v4).call(operation),
             #[cfg(target_arch = "aarch64")]
-            Level::Neon(neon) => operation.run(Neon::new(neon)),
+            Level::Neon(neon) => Neon::new(neon).call(operation),
         }
-    }
-}
-
-/// Something to be compiled for every instruction set; its code must be inlined into `run`.
-pub(crate) trait Operation {
-    /// Does it.
-    fn run<I: Instructions>(self, instructions: I);
-}
-
-#[cfg(target_arch = "x86_64")]
-struct On<F, I> {
-    operation: F,
-    instructions: I,
-}
-
-#[cfg(target_arch = "x86_64")]
-impl<F: Operation, I: Instructions> pulp::NullaryFnOnce for On<F, I> {
-    type Output = ();
-
-    #[inline(always)]
-    fn call(self) {
-        self.operation.run(self.instructions);
     }
 }
 

@@ -9,16 +9,15 @@ use ziggurat_encoding::{
 
 use crate::{
     array::Array,
-    block::{self, SlabView, View},
+    block::{self, SlabView, SweepBlocks, View},
     context::Context,
-    gather::{ask, gather},
+    gather::{Gather, ask},
     memory, rows,
     scratch::Scratch,
-    shortlist::{Reader, take},
-    simd::Operation,
+    shortlist::{Reader, Take},
     slab::{Place, Placed, Slab, Sources, arrays},
     value::{Group, Value},
-    vector::Instructions,
+    vector::{Instructions, Operation},
 };
 
 /// Visits the slabs of a shard with their swaps, those with the pieces furthest along first, and whether the two are one.
@@ -112,20 +111,22 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         for (slab, start) in different() {
             let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
             let scratch = &mut scratch[start..][..groups_of(context, slab)];
-            if let Some(list) = &mut shortlist {
-                take::<T, I>(instructions, context, &sources, slab, list, scratch, turned);
+            let sources = &sources;
+            if let Some(reader) = &mut shortlist {
+                instructions.call(Take { context, sources, slab, reader, scratch, turned });
             } else {
-                gather::<T, I>(instructions, context, &sources, slab, next, scratch, turned);
+                instructions.call(Gather { context, sources, slab, next, scratch, turned });
             }
         }
-        for (view, swapped) in pairs() {
-            if is_own_swap && view.x < swapped.x {
-                continue; // its turn is that of its swap
-            }
-            let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
-            let shortlist = shortlist.as_mut();
-            block::sweep::<T, I, false>(context, scratch, &view, swapped, T::ONE, shortlist);
-        }
+        let (shift, scratch_of_both) = (T::ONE, &mut *scratch);
+        instructions.call(SweepBlocks::<T, false> {
+            context,
+            scratch: scratch_of_both,
+            slabs,
+            starts,
+            shift,
+            shortlist,
+        });
         for (slab, start) in different() {
             let Place { array, start: stored } = slab.own;
             for block in routes.layout(slab.budgets).blocks() {

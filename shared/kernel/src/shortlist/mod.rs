@@ -19,13 +19,13 @@ pub use shortlists::{Shortlist, Shortlists, Use, Visit};
 
 use crate::{
     context::Context,
-    gather::{take_turned, take_wins},
+    gather::{TakeTurned, take_wins},
     lists::{RowList, TurnedBlock, ValueList},
     routes::{Route, Routes},
     rows,
     slab::{Offers, Place, Slab, Sources},
     value::Value,
-    vector::Instructions,
+    vector::{Instructions, Operation},
 };
 
 /// What a run does.
@@ -135,10 +135,33 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Sets the best of a slab in scratch memory as [`gather`](crate::gather::gather) does, but for what cannot be best in
+/// Sets the best of a slab in scratch memory as [`Gather`](crate::gather::Gather) does, but for what cannot be best in
 /// the end.
+pub struct Take<'a, 'c, 'l, T: Value> {
+    /// The rules.
+    pub context: &'a Context<'c, T>,
+    /// What is offered.
+    pub sources: &'a Sources<'a, T>,
+    /// The slab.
+    pub slab: &'a Slab<'c>,
+    /// The shortlist, at the runs of the slab.
+    pub reader: &'a mut Reader<'l>,
+    /// The slab in scratch memory.
+    pub scratch: &'a mut [T::Group],
+    /// Room for turned blocks.
+    pub turned: &'a mut [T::Group],
+}
+
+impl<T: Value> Operation for Take<'_, '_, '_, T> {
+    #[inline(always)]
+    fn run<I: Instructions>(self, instructions: I) {
+        let Self { context, sources, slab, reader, scratch, turned } = self;
+        take::<T, I>(instructions, context, sources, slab, reader, scratch, turned);
+    }
+}
+
 #[inline(always)]
-pub fn take<T: Value, I: Instructions>(
+fn take<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
     sources: &Sources<'_, T>,
@@ -175,8 +198,8 @@ pub fn take<T: Value, I: Instructions>(
             (Kind::SetTurned | Kind::RaiseTurned, ..) => {
                 let is_first = head.kind == Kind::SetTurned;
                 for block in blocks(routes, slab, head, which) {
-                    let block = (block, is_first);
-                    take_turned::<T, I, 1>(instructions, block, [source], scratch, turned);
+                    let (sources, scratch, turned) = ([source], &mut *scratch, &mut *turned);
+                    instructions.call(TakeTurned { block, is_first, sources, scratch, turned });
                 }
             }
             (kind, ..) => unreachable!("a run of {kind:?} is of a list that there is"),

@@ -9,12 +9,11 @@ use crate::{
     rows::{self, read, read_group, write_group},
     scratch::Scratch,
     shortlist::{Head, Kind, plain_offers},
-    simd::Operation,
     slab::{Slab, Sources},
     sweep::{groups_of, sources, views},
     turn,
     value::{Group, LANES, Value},
-    vector::{Instructions, Vector},
+    vector::{Instructions, Operation, Vector},
 };
 
 /// What no chance reaches.

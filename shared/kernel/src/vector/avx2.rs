@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Instructions, Vector};
+use super::{Instructions, Operation, Vector};
 use crate::value::LANES;
 
 /// A processor with AVX2. There is none without a [`pulp::x86::V3`] that proves it, and vectors of
@@ -28,6 +28,17 @@ impl Instructions for Avx2 {
     fn prefetch(self, at: *const u8) {
         // SAFETY: every x86-64 has the instruction; it ignores addresses that are not mapped.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+    }
+
+    #[inline(always)]
+    fn call<F: Operation>(self, operation: F) {
+        #[inline(never)]
+        #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
+        fn apart<F: Operation>(instructions: Avx2, operation: F) {
+            operation.run(instructions);
+        }
+        // SAFETY: `instructions` prove that the processor has these.
+        unsafe { apart(self, operation) }
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::arch::x86_64::*;
 
-use super::{Instructions, Vector, avx2::Avx2F32};
+use super::{Instructions, Operation, Vector, avx2::Avx2F32};
 use crate::value::LANES;
 
 /// A processor with AVX-512. There is none without a [`pulp::x86::V4`] that proves it, and vectors
@@ -27,6 +27,19 @@ impl Instructions for Avx512 {
     fn prefetch(self, at: *const u8) {
         // SAFETY: every x86-64 has the instruction; it ignores addresses that are not mapped.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(at.cast()) };
+    }
+
+    #[inline(always)]
+    fn call<F: Operation>(self, operation: F) {
+        #[inline(never)]
+        #[target_feature(
+            enable = "avx512f,avx512bw,avx512cd,avx512dq,avx512vl,avx2,fma,bmi1,bmi2,lzcnt,popcnt"
+        )]
+        fn apart<F: Operation>(instructions: Avx512, operation: F) {
+            operation.run(instructions);
+        }
+        // SAFETY: `instructions` prove that the processor has these.
+        unsafe { apart(self, operation) }
     }
 }
 

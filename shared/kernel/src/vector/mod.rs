@@ -31,6 +31,16 @@ pub trait Instructions: Copy {
 
     /// Asks for the line of memory at an address, which need not be readable.
     fn prefetch(self, at: *const u8);
+
+    /// Runs an operation as a function of its own, which is compiled once for all who call it, and not as a part of
+    /// each: the compiler takes far longer for large functions than for small ones.
+    fn call<F: Operation>(self, operation: F);
+}
+
+/// Something to be compiled for every instruction set; its code must be inlined into `run`.
+pub trait Operation {
+    /// Does it.
+    fn run<I: Instructions>(self, instructions: I);
 }
 
 /// A group of values in a register.

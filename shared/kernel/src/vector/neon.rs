@@ -3,7 +3,7 @@
 
 use std::arch::{aarch64::*, asm};
 
-use super::{Instructions, Vector};
+use super::{Instructions, Operation, Vector};
 use crate::value::LANES;
 
 /// A processor with NEON. There is none without a [`pulp::aarch64::Neon`] that proves it, and vectors of
@@ -29,6 +29,12 @@ impl Instructions for Neon {
         unsafe {
             asm!("prfm pldl1keep, [{}]", in(reg) at, options(nostack, readonly, preserves_flags));
         }
+    }
+
+    /// Whatever is compiled for AArch64 has NEON.
+    #[inline(never)]
+    fn call<F: Operation>(self, operation: F) {
+        operation.run(self);
     }
 }
 

@@ -1,7 +1,7 @@
 //! Groups as arrays: what every processor can do, and what the others are compared with.
 #![expect(unsafe_code)]
 
-use super::{Instructions, Vector};
+use super::{Instructions, Operation, Vector};
 use crate::value::LANES;
 
 /// Whatever the target has always.
@@ -14,6 +14,11 @@ impl Instructions for Portable {
 
     #[inline(always)]
     fn prefetch(self, _: *const u8) {}
+
+    #[inline(never)]
+    fn call<F: Operation>(self, operation: F) {
+        operation.run(self);
+    }
 }
 
 /// A group as an array.
