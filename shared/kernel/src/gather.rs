@@ -35,104 +35,107 @@ impl<T: Value> Operation for Gather<'_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { context, sources, slab, next, scratch, turned } = self;
-        gather::<T, I>(instructions, context, sources, slab, next, scratch, turned);
-    }
-}
-
-#[inline(always)]
-fn gather<T: Value, I: Instructions>(
-    instructions: I,
-    context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
-    slab: &Slab<'_>,
-    next: Option<&Slab<'_>>,
-    scratch: &mut [T::Group],
-    turned: &mut [T::Group],
-) {
-    let routes = &context.tables.routes;
-    for (roll, offers) in slab.offers.iter().enumerate() {
-        ask_again(instructions, context, sources, slab, roll);
-        let [all, columns] = routes.whole(slab.budgets, roll);
-        let Offers { complete, plain, again, .. } = offers;
-        let source = |i: usize| {
-            let (place, route) = complete[i];
-            (route.plain.map_or(all, |list| routes.list(list)), sources.at(place))
-        };
-        match complete.len() {
-            0 => rows::fill(scratch, all, T::NONE),
-            1 => rows::set::<T, I, 1>(instructions, scratch, [source(0)]),
-            2 => rows::set::<T, I, 2>(instructions, scratch, [source(0), source(1)]),
-            3 => rows::set::<T, I, 3>(instructions, scratch, [source(0), source(1), source(2)]),
-            _ => rows::set::<T, I, 4>(
-                instructions,
-                scratch,
-                [source(0), source(1), source(2), source(3)],
-            ),
-        }
-        for i in 4..complete.len() {
-            let (list, source) = source(i);
-            rows::raise::<T, I>(instructions, scratch, list, source);
-        }
-        rows::fill(scratch, columns, T::NONE);
-        for (place, route) in plain {
-            if let Some(list) = route.plain {
-                rows::raise::<T, I>(instructions, scratch, routes.list(list), sources.at(*place));
+        let routes = &context.tables.routes;
+        for (roll, offers) in slab.offers.iter().enumerate() {
+            ask_again(instructions, context, sources, slab, roll);
+            let [all, columns] = routes.whole(slab.budgets, roll);
+            let Offers { complete, plain, again, .. } = offers;
+            let source = |i: usize| {
+                let (place, route) = complete[i];
+                (route.plain.map_or(all, |list| routes.list(list)), sources.at(place))
+            };
+            match complete.len() {
+                0 => rows::fill(scratch, all, T::NONE),
+                1 => rows::set::<T, I, 1>(instructions, scratch, [source(0)]),
+                2 => rows::set::<T, I, 2>(instructions, scratch, [source(0), source(1)]),
+                3 => rows::set::<T, I, 3>(instructions, scratch, [source(0), source(1), source(2)]),
+                _ => rows::set::<T, I, 4>(
+                    instructions,
+                    scratch,
+                    [source(0), source(1), source(2), source(3)],
+                ),
             }
-        }
-        for (place, route) in complete.iter().chain(plain) {
-            if let Some(list) = route.columns {
-                rows::raise::<T, I>(instructions, scratch, routes.list(list), sources.at(*place));
+            for i in 4..complete.len() {
+                let (list, source) = source(i);
+                rows::raise::<T, I>(instructions, scratch, list, source);
             }
-            if let Some(list) = route.picked {
-                let list = routes.values(list);
-                rows::raise_values::<T, false>(scratch, list, sources.at(*place));
-            }
-        }
-        match next {
-            Some(next) if roll + 1 == slab.offers.len() => {
-                ask(instructions, context, sources, next, 0);
-            }
-            _ => ask(instructions, context, sources, slab, roll + 1),
-        }
-        for (place, route) in again {
-            if let Some(list) = route.single {
-                let list = routes.values(list);
-                rows::raise_values::<T, true>(scratch, list, sources.at(*place));
-            }
-        }
-        for (i, (place, route)) in again.iter().enumerate() {
-            let Some(list) = route.turned else { continue };
-            let same = |(_, other): &&(Place, &Route)| other.turned == Some(list);
-            if again[..i].iter().any(|other| same(&other)) {
-                continue; // taken together with the first of the same blocks
-            }
-            let mut others =
-                again[i + 1..].iter().filter(same).map(|(place, _)| sources.at(*place));
-            let blocks = routes.blocks(list);
-            let first = sources.at(*place);
-            match (others.next(), others.next()) {
-                (None, _) => {
-                    raise_turned::<T, I, 1>(instructions, blocks, [first], scratch, turned)
-                }
-                (Some(second), None) => {
-                    raise_turned::<T, I, 2>(instructions, blocks, [first, second], scratch, turned);
-                }
-                (Some(second), Some(third)) => {
-                    raise_turned::<T, I, 3>(
+            rows::fill(scratch, columns, T::NONE);
+            for (place, route) in plain {
+                if let Some(list) = route.plain {
+                    rows::raise::<T, I>(
                         instructions,
-                        blocks,
-                        [first, second, third],
                         scratch,
-                        turned,
+                        routes.list(list),
+                        sources.at(*place),
                     );
-                    for other in others {
-                        raise_turned::<T, I, 1>(instructions, blocks, [other], scratch, turned);
+                }
+            }
+            for (place, route) in complete.iter().chain(plain) {
+                if let Some(list) = route.columns {
+                    rows::raise::<T, I>(
+                        instructions,
+                        scratch,
+                        routes.list(list),
+                        sources.at(*place),
+                    );
+                }
+                if let Some(list) = route.picked {
+                    let list = routes.values(list);
+                    rows::raise_values::<T, false>(scratch, list, sources.at(*place));
+                }
+            }
+            match next {
+                Some(next) if roll + 1 == slab.offers.len() => {
+                    ask(instructions, context, sources, next, 0);
+                }
+                _ => ask(instructions, context, sources, slab, roll + 1),
+            }
+            for (place, route) in again {
+                if let Some(list) = route.single {
+                    let list = routes.values(list);
+                    rows::raise_values::<T, true>(scratch, list, sources.at(*place));
+                }
+            }
+            for (i, (place, route)) in again.iter().enumerate() {
+                let Some(list) = route.turned else { continue };
+                let same = |(_, other): &&(Place, &Route)| other.turned == Some(list);
+                if again[..i].iter().any(|other| same(&other)) {
+                    continue; // taken together with the first of the same blocks
+                }
+                let mut others =
+                    again[i + 1..].iter().filter(same).map(|(place, _)| sources.at(*place));
+                let blocks = routes.blocks(list);
+                let first = sources.at(*place);
+                match (others.next(), others.next()) {
+                    (None, _) => {
+                        raise_turned::<T, I, 1>(instructions, blocks, [first], scratch, turned)
+                    }
+                    (Some(second), None) => {
+                        raise_turned::<T, I, 2>(
+                            instructions,
+                            blocks,
+                            [first, second],
+                            scratch,
+                            turned,
+                        );
+                    }
+                    (Some(second), Some(third)) => {
+                        raise_turned::<T, I, 3>(
+                            instructions,
+                            blocks,
+                            [first, second, third],
+                            scratch,
+                            turned,
+                        );
+                        for other in others {
+                            raise_turned::<T, I, 1>(instructions, blocks, [other], scratch, turned);
+                        }
                     }
                 }
             }
         }
+        take_wins(context, slab, scratch);
     }
-    take_wins(context, slab, scratch);
 }
 
 /// Sets the best of a slab to 1 where a move wins.

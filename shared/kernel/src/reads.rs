@@ -30,7 +30,7 @@ const GAP: usize = 64;
 const MOST_UNORDERED: usize = 1 << 16;
 
 /// Every value is where its index says.
-struct Everywhere;
+pub struct Everywhere;
 
 impl Placed for Everywhere {
     fn place(&self, orientation: usize, offset: u64) -> Place {

@@ -180,9 +180,9 @@ pub fn fill_some<T: Value>(
     }
 }
 
-/// Sets some rows of a run of a list to a source's.
+/// Sets some rows of a run of a list to a source's, or if they are to be `RAISED`, to the larger of both.
 #[inline(always)]
-pub fn set_some<T: Value, I: Instructions>(
+pub fn take_some<T: Value, I: Instructions, const RAISED: bool>(
     instructions: I,
     slab: &mut [T::Group],
     (list, run): (&RowList, usize),
@@ -194,30 +194,12 @@ pub fn set_some<T: Value, I: Instructions>(
     let rows = (rows, which);
     with_constant_stride!(
         stride,
-        take_some_rows::<_, false>(instructions, slab, stride, rows, source)
-    );
-}
-
-/// Takes the larger of some rows of a run of a list and a source's.
-#[inline(always)]
-pub fn raise_some<T: Value, I: Instructions>(
-    instructions: I,
-    slab: &mut [T::Group],
-    (list, run): (&RowList, usize),
-    which: &[u16],
-    source: &[T],
-) {
-    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
-    let (stride, rows) = list.run(run);
-    let rows = (rows, which);
-    with_constant_stride!(
-        stride,
-        take_some_rows::<_, true>(instructions, slab, stride, rows, source)
+        take_some_rows::<_, RAISED>(instructions, slab, stride, rows, source)
     );
 }
 
 #[inline(always)]
-fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISE: bool>(
+fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISED: bool>(
     instructions: I,
     slab: &mut [T::Group],
     stride: usize,
@@ -234,12 +216,12 @@ fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISE: b
             ask_row(instructions, stride, rows[ahead as usize], source);
         }
         for g in 0..stride {
-            // SAFETY: what the list reaches, which the callers have checked, is beyond all its rows.
+            // SAFETY: what the list reaches, which `take_some` has checked, is beyond all its rows.
             unsafe {
                 let offered =
                     T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * LANES));
                 let to = to.add(row.to as usize + g);
-                if RAISE { raise_group::<T, I>(to, offered) } else { offered.write(to.cast()) }
+                if RAISED { raise_group::<T, I>(to, offered) } else { offered.write(to.cast()) }
             }
         }
     }
@@ -327,21 +309,10 @@ pub fn raise_values<T: Value, const COMPLEMENTED: bool>(
     list: &ValueList,
     source: &[T],
 ) {
-    let slab = values_of::<T>(slab);
-    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
-    for row in list.values() {
-        // SAFETY: what the list reaches, checked above, is beyond all its values.
-        unsafe {
-            let offered = *source.get_unchecked(row.from as usize);
-            let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
-            let to = slab.get_unchecked_mut(row.to as usize);
-            *to = to.larger(offered);
-        }
-    }
+    raise_each::<T, COMPLEMENTED>(slab, list, list.values().iter(), source);
 }
 
-/// Takes the larger of some single values of a list and a source's, or if they are `COMPLEMENTED`, the
-/// complements of the source's.
+/// Does the same with some values of the list.
 #[inline(always)]
 pub fn raise_some_values<T: Value, const COMPLEMENTED: bool>(
     slab: &mut [T::Group],
@@ -349,15 +320,26 @@ pub fn raise_some_values<T: Value, const COMPLEMENTED: bool>(
     which: &[u16],
     source: &[T],
 ) {
+    let values = which.iter().map(|&number| &list.values()[number as usize]);
+    raise_each::<T, COMPLEMENTED>(slab, list, values, source);
+}
+
+/// Does the same with values that are of the list.
+#[inline(always)]
+fn raise_each<'a, T: Value, const COMPLEMENTED: bool>(
+    slab: &mut [T::Group],
+    list: &ValueList,
+    values: impl Iterator<Item = &'a RowMove>,
+    source: &[T],
+) {
     let slab = values_of::<T>(slab);
     assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
-    for &number in which {
-        let RowMove { to, from } = list.values()[number as usize];
+    for row in values {
         // SAFETY: what the list reaches, checked above, is beyond all its values.
         unsafe {
-            let offered = *source.get_unchecked(from as usize);
+            let offered = *source.get_unchecked(row.from as usize);
             let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
-            let to = slab.get_unchecked_mut(to as usize);
+            let to = slab.get_unchecked_mut(row.to as usize);
             *to = to.larger(offered);
         }
     }

@@ -196,16 +196,7 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
-    use crate::context::Tables;
-
-    /// A place is that of an index.
-    struct Everywhere;
-
-    impl Placed for Everywhere {
-        fn place(&self, orientation: usize, offset: u64) -> Place {
-            Place { array: orientation, start: offset as usize }
-        }
-    }
+    use crate::{context::Tables, reads::Everywhere};
 
     #[test]
     fn slabs_are_visited_once_those_with_the_pieces_furthest_along_first() {

@@ -189,7 +189,8 @@ async fn another_version_of_the_protocol_is_refused_but_no_offence() {
     assert_eq!(refused.code(), Code::FailedPrecondition);
     let versions = format!("version {} of the protocol, here it is {PROTOCOL}", PROTOCOL + 1);
     assert!(refused.message().contains(&versions), "{refused}");
-    let open = halo_message::Message::Open(HaloOpen { protocol: 7, ..Default::default() });
+    let open =
+        halo_message::Message::Open(HaloOpen { protocol: PROTOCOL + 1, ..Default::default() });
     let messages = tokio_stream::iter([HaloMessage { message: Some(open) }]);
     let refused = client.exchange(messages).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);

@@ -156,57 +156,44 @@ impl<T: Value> Operation for Take<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { context, sources, slab, reader, scratch, turned } = self;
-        take::<T, I>(instructions, context, sources, slab, reader, scratch, turned);
-    }
-}
-
-#[inline(always)]
-fn take<T: Value, I: Instructions>(
-    instructions: I,
-    context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
-    slab: &Slab<'_>,
-    reader: &mut Reader<'_>,
-    scratch: &mut [T::Group],
-    turned: &mut [T::Group],
-) {
-    let routes = &context.tables.routes;
-    let mut head = reader.head();
-    while head.kind != Kind::End {
-        let which = reader.next(head.len);
-        let next = reader.head();
-        ask(instructions, routes, sources, slab, (next, reader.rest));
-        let source = source(sources, slab, head);
-        let rows = list(routes, slab, head).map(|list| (list, head.run));
-        let values = values(routes, slab, head);
-        match (head.kind, rows, values) {
-            (Kind::FillRows | Kind::FillColumns, Some(rows), _) => {
-                rows::fill_some::<T>(scratch, rows, which, T::NONE);
-            }
-            (Kind::SetRows | Kind::SetColumns, Some(rows), _) => {
-                rows::set_some::<T, I>(instructions, scratch, rows, which, source);
-            }
-            (Kind::RaiseRows | Kind::RaiseColumns, Some(rows), _) => {
-                rows::raise_some::<T, I>(instructions, scratch, rows, which, source);
-            }
-            (Kind::Picked, _, Some(values)) => {
-                rows::raise_some_values::<T, false>(scratch, values, which, source);
-            }
-            (Kind::Single, _, Some(values)) => {
-                rows::raise_some_values::<T, true>(scratch, values, which, source);
-            }
-            (Kind::SetTurned | Kind::RaiseTurned, ..) => {
-                let is_first = head.kind == Kind::SetTurned;
-                for block in blocks(routes, slab, head, which) {
-                    let (sources, scratch, turned) = ([source], &mut *scratch, &mut *turned);
-                    instructions.call(TakeTurned { block, is_first, sources, scratch, turned });
+        let routes = &context.tables.routes;
+        let mut head = reader.head();
+        while head.kind != Kind::End {
+            let which = reader.next(head.len);
+            let next = reader.head();
+            ask(instructions, routes, sources, slab, (next, reader.rest));
+            let source = source(sources, slab, head);
+            let rows = list(routes, slab, head).map(|list| (list, head.run));
+            let values = values(routes, slab, head);
+            match (head.kind, rows, values) {
+                (Kind::FillRows | Kind::FillColumns, Some(rows), _) => {
+                    rows::fill_some::<T>(scratch, rows, which, T::NONE);
                 }
+                (Kind::SetRows | Kind::SetColumns, Some(rows), _) => {
+                    rows::take_some::<T, I, false>(instructions, scratch, rows, which, source);
+                }
+                (Kind::RaiseRows | Kind::RaiseColumns, Some(rows), _) => {
+                    rows::take_some::<T, I, true>(instructions, scratch, rows, which, source);
+                }
+                (Kind::Picked, _, Some(values)) => {
+                    rows::raise_some_values::<T, false>(scratch, values, which, source);
+                }
+                (Kind::Single, _, Some(values)) => {
+                    rows::raise_some_values::<T, true>(scratch, values, which, source);
+                }
+                (Kind::SetTurned | Kind::RaiseTurned, ..) => {
+                    let is_first = head.kind == Kind::SetTurned;
+                    for block in blocks(routes, slab, head, which) {
+                        let (sources, scratch, turned) = ([source], &mut *scratch, &mut *turned);
+                        instructions.call(TakeTurned { block, is_first, sources, scratch, turned });
+                    }
+                }
+                (kind, ..) => unreachable!("a run of {kind:?} is of a list that there is"),
             }
-            (kind, ..) => unreachable!("a run of {kind:?} is of a list that there is"),
+            head = next;
         }
-        head = next;
+        take_wins(context, slab, scratch);
     }
-    take_wins(context, slab, scratch);
 }
 
 /// Asks for the memory of the rows of a run that is next; long rows are asked for when those before them are taken.

@@ -1,0 +1,232 @@
+//! Certificates: a proof that stored values are close to the true ones.
+//!
+//! That supersteps hardly change the values any more does not prove that the values are right. So
+//! take for every value v of a step the interval [v - e, v + e], and apply the equation to intervals:
+//! the upper end of what a mover gains comes from the upper ends where the turn passes and from
+//! the other player's *lower* ends where the mover rolls again, and the other way round. Every
+//! rounding goes outwards. If after some such *interval sweeps* every interval lies inside the one it
+//! started from, or inside the one before the last sweep, the true values lie there too: the operator
+//! is monotone, so it has a fixed point in there, and where play ends with certainty there is only one.
+//!
+//! An interval is kept as the distances of its ends from v, 15 bits each, in units of a power of two
+//! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position
+//! besides the values. The first sweeps round to multiples of four units. A sweep takes the shards in *waves*,
+//! those with the pieces furthest along first, so that a shard reads new ends of whatever a move forward
+//! leads to; shards of one wave are swept at the same time and see each other's ends as they were
+//! before it.
+//!
+//! The sixteenth bit of a distance says that it has *grown* in the last sweep of its shard. A slab that reads none that
+//! has is *settled*: what it was computed from has only shrunk since, so it would come out no larger, and the
+//! next sweep passes over it. (A shard that reads another as it was before the wave sees what grew there in the wave the next time.)
+
+mod slab;
+mod step;
+
+use serde::{Deserialize, Serialize};
+use ziggurat_encoding::{Encoding, Tier};
+
+pub use step::{Cut, Distances, Unproven};
+
+use crate::{
+    SolveError, context::Tables, memory::Memory, simd::Simd, solve::thread_pool, step::read_by,
+};
+
+/// A proof that no stored value of a step is further from the true one than `bound`.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Certificate {
+    /// The bound, as a probability.
+    pub bound: f64,
+    /// How many interval sweeps it took.
+    pub sweeps: u32,
+}
+
+/// Final values of a tier and what is known of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Certified<'a, T> {
+    /// The values, in index order; there may be more behind them.
+    pub values: &'a [T],
+    /// A bound on their distance from the true ones.
+    pub bound: f64,
+}
+
+/// The most interval sweeps that are tried.
+const MOST_SWEEPS: u32 = 64;
+
+/// No bound that is tried is larger: it says nothing any more.
+const LARGEST_BOUND: f64 = 2.0;
+
+/// Some intervals grow before they shrink, so all start with this part of what they may have beyond the
+/// bounds of the tiers that are read.
+const START: f64 = 0.7;
+
+/// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs
+/// would take more sweeps for it, so their later sweeps do not.
+const COARSE: f64 = 4.0;
+const COARSE_SWEEPS: u32 = 4;
+
+/// The bit of a distance that says that it has grown.
+const GROWN: u16 = 1 << 15;
+
+/// A distance that is too large to be told.
+const FAR: u16 = GROWN - 1;
+
+/// What an interval sweep did to the distances.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Growth {
+    /// The largest distance.
+    pub largest: u16,
+    /// Whether any distance has grown.
+    pub grew: bool,
+}
+
+impl Growth {
+    /// What two sweeps of different positions did.
+    #[inline(always)]
+    pub fn and(self, other: Self) -> Self {
+        Self { largest: self.largest.max(other.largest), grew: self.grew | other.grew }
+    }
+}
+
+/// The state of a proof between two interval sweeps.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Proof {
+    bound: f64,
+    /// What a unit of the distances is worth: a power of two.
+    unit: f64,
+    /// The distances at the start.
+    start: u16,
+    sweeps: u32,
+    proven: bool,
+}
+
+/// What an interval sweep has shown.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Verdict {
+    /// Nothing yet.
+    Sweep,
+    /// The bound.
+    Proven(Certificate),
+    /// That the bound cannot be proven.
+    Refused,
+}
+
+impl Proof {
+    /// A proof that values are within `bound` of the true ones, where those of the tiers that are
+    /// read are within `read`; `None` if there can be none.
+    pub fn new(bound: f64, read: f64) -> Option<Self> {
+        if bound.is_nan() || bound <= read {
+            return None;
+        }
+        let unit = (bound.log2().floor() - 11.0).exp2();
+        let start = ((read + START * (bound - read)) / (unit * COARSE)).floor() * COARSE;
+        let start = start as u16;
+        Some(Self { bound, unit, start, sweeps: 0, proven: false })
+    }
+
+    /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
+    /// told. `None` if no proof has such numbers.
+    pub fn from_parts(bound: f64, unit: f64, start: u16, sweeps: u32) -> Option<Self> {
+        let is_power_of_two = unit.is_normal() && unit.log2().round().exp2() == unit;
+        // [`Proof::new`] chooses it between 2^11 and 2^12; logarithms may be rounded differently elsewhere.
+        let is_fine_enough = (1024.0..=8192.0).contains(&(bound / unit));
+        let fits = bound <= LARGEST_BOUND
+            && is_power_of_two
+            && is_fine_enough
+            && f64::from(start) * unit <= bound
+            && sweeps < MOST_SWEEPS;
+        fits.then_some(Self { bound, unit, start, sweeps, proven: false })
+    }
+
+    /// What is to be proven.
+    pub fn bound(&self) -> f64 {
+        self.bound
+    }
+
+    /// What a unit of the distances is worth.
+    pub fn unit(&self) -> f64 {
+        self.unit
+    }
+
+    /// The distances before the first interval sweep, in units.
+    pub fn start(&self) -> u16 {
+        self.start
+    }
+
+    /// Interval sweeps made so far.
+    pub fn sweeps(&self) -> u32 {
+        self.sweeps
+    }
+
+    /// The next sweep rounds distances to multiples of so many units.
+    fn multiple(&self) -> f64 {
+        if self.sweeps < COARSE_SWEEPS { COARSE } else { 1.0 }
+    }
+
+    /// Takes note of what an interval sweep did.
+    pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
+        self.sweeps += 1;
+        if largest == FAR {
+            return Verdict::Refused;
+        }
+        self.proven |= largest <= self.start || !grew;
+        if self.proven && f64::from(largest) * self.unit <= self.bound {
+            return Verdict::Proven(Certificate { bound: self.bound, sweeps: self.sweeps });
+        }
+        if self.sweeps < MOST_SWEEPS { Verdict::Sweep } else { Verdict::Refused }
+    }
+}
+
+/// Proves certificates of stored values.
+pub struct Certifier<'a> {
+    encoding: &'a Encoding,
+    tables: Tables,
+    pool: rayon::ThreadPool,
+}
+
+impl<'a> Certifier<'a> {
+    /// For the tables of an encoding's ruleset, with so many threads (0: one per core).
+    ///
+    /// # Errors
+    /// If the threads cannot be started.
+    pub fn new(encoding: &'a Encoding, threads: usize) -> Result<Self, SolveError> {
+        let tables = Tables::new(encoding);
+        Ok(Self { encoding, tables, pool: thread_pool(threads)? })
+    }
+
+    /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if
+    /// that cannot be proven. `values` are those of
+    /// `tier`, and of its swap if that is another tier; `finals` gives the tiers that the step reads. (It is not generic, so that
+    /// interval sweeps are not compiled once more wherever it is called.)
+    ///
+    /// # Panics
+    /// If there are fewer values than the tiers have positions.
+    pub fn certify<'v>(
+        &self,
+        tier: Tier,
+        values: &[&'v [f64]],
+        finals: &dyn Fn(Tier) -> Certified<'v, f64>,
+        bound: f64,
+    ) -> Option<Certificate> {
+        let limit = self.encoding.default_shard_positions(tier);
+        let cut = Cut::new(self.encoding, self.encoding.shards(tier, limit));
+        let read = read_by(tier).map(|tier| finals(tier).bound).fold(0.0, f64::max);
+        let mut proof = Proof::new(bound, read)?;
+        let finals = |tier| finals(tier); // for no longer than needed here
+        let mut step =
+            Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
+        let mut distances = Distances::new(&Memory::anonymous(), self.encoding, tier, &cut, None)
+            .expect("memory that is not in files is there or ends the process");
+        distances.reset(&proof, &cut.shards, None);
+        self.pool.install(|| {
+            loop {
+                step.look_at(&proof);
+                let growth = step.sweep(&mut distances, Simd::best(), None);
+                match proof.after(growth.expect("nobody else is asked")) {
+                    Verdict::Sweep => {}
+                    Verdict::Proven(certificate) => return Some(certificate),
+                    Verdict::Refused => return None,
+                }
+            }
+        })
+    }
+}

@@ -1,0 +1,409 @@
+//! Interval sweeps of a step: both ends of all intervals, wave by wave.
+
+use std::{collections::HashMap, ops::Range};
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Shard, Tier};
+
+use super::{
+    Certified, Growth, Proof,
+    slab::{Decoded, Ends, Own, SweepSlab},
+};
+use crate::{
+    array::Array,
+    context::{Context, Tables},
+    halo::{Content, STRIP},
+    journal::{Column, Data, Part},
+    memory::{self, Memory, MemoryError},
+    rules::Rules,
+    scratch::Scratch,
+    simd::Simd,
+    step::{both, fill, parts_of, ranges, split_off},
+    sweep::for_each_pair_of_slabs,
+    team::{Barrier, ExchangeError, Strip, Team, slices},
+    value::{PADDING, Value},
+    waves::{Wave, interval_waves, largest_first},
+};
+
+/// The distances of both ends from the values of a step, in units, and whether they have [`GROWN`](super::GROWN).
+pub struct Distances {
+    /// By end and orientation.
+    all: [Vec<Array<u16>>; 2],
+    /// Room for those of a wave, by end.
+    live: [Array<u16>; 2],
+}
+
+/// The distances of a shard, by end and range.
+pub type ShardDistances<'a> = [[&'a mut [u16]; 2]; 2];
+
+impl Distances {
+    /// Room for distances, which are all 0.
+    ///
+    /// # Errors
+    /// If there is none.
+    pub fn new(
+        memory: &Memory,
+        encoding: &Encoding,
+        tier: Tier,
+        cut: &Cut,
+        team: Option<&Team<'_>>,
+    ) -> Result<Self, MemoryError> {
+        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
+        let all = || {
+            let room = |tier| memory.filled(0, encoding.tier_len(tier) as usize);
+            both(tier).map(room).collect::<Result<Vec<_>, _>>()
+        };
+        let live = || memory.filled(0, cut.live_len(own) as usize);
+        Ok(Self { all: [all()?, all()?], live: [live()?, live()?] })
+    }
+
+    /// Sets all to what they are before the first interval sweep of a proof.
+    pub fn reset(&mut self, proof: &Proof, shards: &[Shard], team: Option<&Team<'_>>) {
+        for arrays in &mut self.all {
+            fill(arrays, proof.start, shards, team);
+        }
+    }
+
+    /// Takes over what the others have of the halo.
+    ///
+    /// # Errors
+    /// If they cannot be reached.
+    pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
+        let barrier = team.barrier(|_| true);
+        barrier.give(|Strip { orientation, values, .. }, packed| {
+            let new = self.all.each_ref().map(|end| &end[*orientation][values.clone()]);
+            packed.push_distances(new, [&[0; STRIP]; 2]);
+        })?;
+        take(&mut self.all, &barrier)
+    }
+
+    /// The most bytes they take.
+    pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
+        let positions: u64 = shards.iter().map(Shard::len).sum();
+        let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
+        4 * (positions + live + 3 * PADDING as u64)
+    }
+
+    /// All of them, shard by shard.
+    pub fn parts(&mut self, shards: &[Shard]) -> Vec<Part<'_>> {
+        let [lower, upper] = &mut self.all;
+        let mut parts = parts_of(Column::Lower, lower, shards, Data::U16);
+        parts.extend(parts_of(Column::Upper, upper, shards, Data::U16));
+        parts
+    }
+}
+
+/// A step cut into shards.
+#[derive(Debug)]
+pub struct Cut {
+    /// The shards.
+    pub shards: Vec<Shard>,
+    /// The order of interval sweeps: places of shards, those that are swept at the same time together. A
+    /// move forward that leaves a shard leads to an earlier wave.
+    waves: Vec<Wave>,
+}
+
+impl Cut {
+    /// The order of shards.
+    pub fn new(encoding: &Encoding, shards: Vec<Shard>) -> Self {
+        let waves = interval_waves(encoding, &shards);
+        Self { shards, waves }
+    }
+
+    /// How many positions the largest wave has of some shards.
+    fn live_len(&self, own: impl Fn(usize) -> bool) -> u64 {
+        let of_wave = |wave: &Wave| {
+            let own = wave.iter().filter(|&&shard| own(shard));
+            own.map(|&shard| self.shards[shard].len()).sum()
+        };
+        self.waves.iter().map(of_wave).max().unwrap_or(0)
+    }
+}
+
+/// A step whose values are to be proven.
+pub struct Unproven<'a, T> {
+    pub(super) context: Context<'a, f64>,
+    cut: &'a Cut,
+    /// By orientation.
+    pub(super) values: Vec<&'a [T]>,
+    /// By orientation, what scoring a piece leads to; `None` if that wins.
+    pub(super) finals: Vec<Option<Certified<'a, T>>>,
+    /// What a unit of the distances is worth.
+    pub(super) unit: f64,
+    /// They are rounded to multiples of so many.
+    pub(super) multiple: f64,
+    /// Whether slabs that are settled are passed over.
+    pub(super) skips: bool,
+    /// More than all rounding errors of a value.
+    pub(super) margin: f64,
+}
+
+impl<'s, T: Value> Unproven<'s, T> {
+    /// A step with its values by orientation, and what is known of the tiers it reads.
+    pub fn new(
+        encoding: &'s Encoding,
+        tables: &'s Tables,
+        tier: Tier,
+        cut: &'s Cut,
+        values: &[&'s [T]],
+        finals: impl Fn(Tier) -> Certified<'s, T>,
+        proof: &Proof,
+    ) -> Self {
+        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
+        let after = |orientation| context.after_scoring(orientation).map(&finals);
+        let finals = (0..context.tiers.len()).map(after).collect();
+        let len = |&tier| encoding.tier_len(tier) as usize;
+        let values = context.tiers.iter().map(len).zip(values);
+        let values = values.map(|(len, values)| &values[..len]).collect();
+        let margin = rounding_margin(&tables.rules);
+        let unit = proof.unit;
+        let mut this =
+            Self { context, cut, values, finals, unit, multiple: 1.0, skips: false, margin };
+        this.look_at(proof);
+        this
+    }
+
+    /// Takes over how the next sweep of the proof is to be made.
+    pub fn look_at(&mut self, proof: &Proof) {
+        self.multiple = proof.multiple();
+        self.skips = proof.sweeps > 0;
+    }
+
+    /// Computes both ends of all intervals, or of those of a team's member.
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
+    pub fn sweep(
+        &self,
+        distances: &mut Distances,
+        simd: Simd,
+        team: Option<&Team<'_>>,
+    ) -> Result<Growth, ExchangeError> {
+        let encoding = self.context.encoding;
+        let last = self.values.len() - 1;
+        let Cut { shards, waves } = self.cut;
+        let Distances { all, live } = distances;
+        let mut growth = Growth::default();
+        for wave in waves {
+            let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
+            let own: Vec<&Shard> = wave.iter().copied().filter(own).map(|i| &shards[i]).collect();
+            let memory = || (Scratch::new(encoding), Decoded::default());
+            let others = &*all;
+            let parts = own.iter().copied().zip(own_distances(live, &own)).collect();
+            growth = largest_first(parts, |(shard, _): &(&Shard, _)| shard.len())
+                .map_init(memory, |memory, (shard, live)| {
+                    self.sweep_shard(shard, live, others, memory, simd)
+                })
+                .reduce(Growth::default, Growth::and)
+                .and(growth);
+            let swept = own_distances(live, &own);
+            let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
+            if let Some(barrier) = &barrier {
+                let places: HashMap<_, _> = wave
+                    .iter()
+                    .filter(|&&shard| team.is_some_and(|team| team.owns(shard)))
+                    .zip(&swept)
+                    .collect();
+                barrier.give(|strip, packed| {
+                    let Strip { shard, range, start, orientation, values } = strip;
+                    let place = *start..start + values.len();
+                    let new = places[shard].each_ref().map(|end| &end[*range][place.clone()]);
+                    let old = all.each_ref().map(|end| &end[*orientation][values.clone()]);
+                    packed.push_distances(new, old);
+                })?;
+            }
+            for (shard, swept) in own.iter().zip(swept) {
+                for (distances, swept) in all.iter_mut().zip(swept) {
+                    for ((orientation, range), swept) in
+                        ranges(shard, last).into_iter().flatten().zip(swept)
+                    {
+                        memory::copy(&mut distances[orientation][range], swept);
+                    }
+                }
+            }
+            if let Some(barrier) = &barrier {
+                take(all, barrier)?;
+            }
+        }
+        Ok(growth)
+    }
+
+    /// Computes both ends of the intervals of a shard.
+    fn sweep_shard(
+        &self,
+        shard: &Shard,
+        mut live: ShardDistances<'_>,
+        others: &[Vec<Array<u16>>; 2],
+        (scratch, decoded): &mut (Scratch<f64>, Decoded<'s>),
+        simd: Simd,
+    ) -> Growth {
+        let last = self.values.len() - 1;
+        for (live, others) in live.iter_mut().zip(others) {
+            for (live, (orientation, range)) in
+                live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
+            {
+                memory::copy(live, &others[orientation][range]);
+            }
+        }
+        let mut growth = Growth::default();
+        let mut ends = Ends { step: self, shard, live, others, simd };
+        for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
+            let (ends, growth) = (&mut ends, &mut growth);
+            simd.run(SweepSlab { ends, slabs, is_own_swap, scratch, decoded, growth });
+        });
+        growth
+    }
+}
+
+/// Hears from the others what changed of the halo, and changes it.
+fn take<P: Fn(usize) -> bool + Sync>(
+    all: &mut [Vec<Array<u16>>; 2],
+    barrier: &Barrier<'_, P>,
+) -> Result<(), ExchangeError> {
+    barrier.take(Content::Distances, 2, |strips, packed| {
+        let [lower, upper] = all.each_mut().map(|end| {
+            let arrays = end.iter_mut().map(|array| &mut **array).collect();
+            slices(arrays, strips)
+        });
+        let places = lower.into_par_iter().zip(upper);
+        packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {
+            packed[0].change_distances(&packed[1], [lower, upper]);
+        });
+    })
+}
+
+/// The distances of each shard of a wave.
+fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<ShardDistances<'a>> {
+    let mut rest = live.each_mut().map(|live| &mut **live);
+    let range = |range: &Range<u64>| (range.end - range.start) as usize;
+    wave.iter()
+        .map(|shard| {
+            let (first, second) = &shard.ranges;
+            let lengths = [range(first), second.as_ref().map_or(0, range)];
+            rest.each_mut().map(|rest| lengths.map(|length| split_off(rest, length)))
+        })
+        .collect()
+}
+
+/// A bound on the sum of all rounding errors of an end, in f64. All numbers are between 0 and 1. There
+/// are those of an end that is read, of its complement, of the complement that is computed, and of
+/// adding the margin (4 times 2^-54); of chances and products, no larger than the chance; and of the sums,
+/// no larger than the sum of the chances so far.
+fn rounding_margin(rules: &Rules) -> f64 {
+    let chances: Vec<f64> = rules.rolls.iter().map(|roll| roll.chance).collect();
+    let (mut once, mut sum) = (4.0 * rounding(1.0), 0.0);
+    for &chance in [rules.zero].iter().chain(&chances).filter(|&&chance| chance > 0.0) {
+        once += if (chance * 1024.0).fract() == 0.0 { 0.0 } else { rounding(chance) };
+        once += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance) };
+        once += if sum == 0.0 { 0.0 } else { rounding((sum + chance).min(1.0)) };
+        sum += chance;
+    }
+    1.001 * once
+}
+
+/// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
+fn rounding(largest: f64) -> f64 {
+    largest.log2().ceil().exp2() * f64::EPSILON / 4.0
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use ziggurat_game::{Overrides, Ruleset};
+
+    use super::{super::GROWN, *};
+    use crate::{
+        solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
+        step::read_by,
+    };
+
+    /// All tiers of a game, as near to their limits as supersteps get.
+    fn solved(encoding: &Encoding) -> HashMap<Tier, Vec<f64>> {
+        let settings =
+            Settings { tolerance: 1e-15, certified: false, ..Settings::new(Precision::F64) };
+        let cancelled = Cancelled::new(false);
+        let surroundings = Surroundings::in_memory(&cancelled);
+        let mut tiers = HashMap::new();
+        let mut keep = |tier, _, values: TierValues<'_>| {
+            let TierValues::F64(values) = values else { unreachable!("f64 is asked for") };
+            tiers.insert(tier, values.to_vec());
+            Ok(())
+        };
+        solve(encoding, &settings, surroundings, &mut |_| {}, &mut keep).unwrap();
+        tiers
+    }
+
+    fn all(distances: &Distances) -> Vec<u16> {
+        distances.all.iter().flatten().flat_map(|array| array.values().to_vec()).collect()
+    }
+
+    /// Sweeps the intervals of a step until none grows, passing over what is settled; returns after how many sweeps.
+    fn sweep_until_settled(game: &str, tier: Tier) -> u32 {
+        let pieces = Some(tier.just_moved.max(tier.to_move));
+        let overrides = Overrides { pieces, ..Overrides::default() };
+        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let tables = Tables::new(&encoding);
+        let tiers = solved(&encoding);
+        let bound = 2e-13;
+        let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+        let is_first = read_by(tier).next().is_none();
+        let mut proof = Proof::new(bound, if is_first { 0.0 } else { 1e-13 }).unwrap();
+        let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+        assert!(cut.waves.len() > 2, "{game} {tier}");
+        let values: Vec<&[f64]> = both(tier).map(|tier| &tiers[&tier][..]).collect();
+        let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+        let mut distances =
+            Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+        distances.reset(&proof, &cut.shards, None);
+        let sweep = |step: &Unproven<'_, f64>, distances: &mut Distances| {
+            step.sweep(distances, Simd::best(), None).unwrap()
+        };
+        loop {
+            step.look_at(&proof);
+            let growth = sweep(&step, &mut distances);
+            let largest = all(&distances).into_iter().map(|distance| distance & !GROWN).max();
+            assert_eq!(largest, Some(growth.largest), "{game} {tier}");
+            proof.after(growth);
+            if !growth.grew {
+                break;
+            }
+        }
+        let settled = all(&distances);
+        assert!(settled.iter().all(|distance| distance & GROWN == 0));
+        // Everything is settled now, so a sweep changes nothing.
+        step.look_at(&proof);
+        assert!(!sweep(&step, &mut distances).grew && all(&distances) == settled, "{game} {tier}");
+        // What is made to grow here and there reaches all that it must, however little else is swept.
+        let len = settled.len() / 2;
+        for (i, place) in (0..len).step_by(len / 16).enumerate() {
+            let end = &mut distances.all[i % 2];
+            let orientation = usize::from(place >= end[0].values().len());
+            let offset = place - orientation * end[0].values().len();
+            let planted = &mut end[orientation][offset];
+            *planted = (*planted + 3_000) | GROWN;
+            step.skips = true;
+            while sweep(&step, &mut distances).grew {}
+            step.skips = false;
+            assert!(!sweep(&step, &mut distances).grew, "{game} {tier}: {orientation} {offset}");
+        }
+        proof.sweeps()
+    }
+
+    #[test]
+    fn what_is_settled_would_not_grow() {
+        let mut sweeps = 0;
+        for (game, tier) in [
+            ("blitz", Tier::new(2, 2)),
+            ("finkel", Tier::new(3, 2)),
+            ("masters", Tier::new(3, 1)),
+            ("skiriuk", Tier::new(2, 1)),
+            ("murray", Tier::new(1, 1)),
+            ("double-short", Tier::new(2, 1)),
+        ] {
+            sweeps += sweep_until_settled(game, tier);
+        }
+        assert!(sweeps > 12, "only {sweeps}: hardly anything could be passed over");
+    }
+}
