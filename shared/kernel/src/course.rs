@@ -313,14 +313,16 @@ impl Course {
         if *bound >= 1.0 {
             return self.end_with(None);
         }
-        if self.convergence.error <= *error && *error > self.precision.epsilon() {
-            *error /= TRY_HARDER;
+        let (epsilon, estimate) = (self.precision.epsilon(), self.convergence.error);
+        if (f64::MIN_POSITIVE..=*error).contains(&estimate) && *error > epsilon {
+            *error = estimate / TRY_HARDER;
+            self.proof = None;
+            self.sweep_again();
         } else {
             // Rounding allows no less: prove what can be proven, twice as far beyond what is read.
-            *bound += (*bound - *read).max(self.precision.epsilon());
+            *bound += (*bound - *read).max(epsilon);
+            self.prove();
         }
-        self.proof = None;
-        self.sweep_again();
     }
 
     fn end_with(&mut self, certificate: Option<Certificate>) {

@@ -5,9 +5,11 @@ mod common;
 use std::collections::BTreeMap;
 
 use common::{Solved, builtin, describe, settings, tracks};
-use ziggurat_encoding::Tier;
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Certificate, Certified, Certifier, Precision, Settings};
+use ziggurat_kernel::{
+    Cancelled, Certificate, Certified, Certifier, Event, Precision, Settings, Surroundings, solve,
+};
 
 /// Certifies every step in turn, each allowed `step` more than the tiers it reads; the first that
 /// fails is the error.
@@ -78,6 +80,31 @@ fn a_certified_solve_is_within_its_tolerance() {
             assert_solved_within(&ruleset, &settings);
         }
         assert_solved_within(&ruleset, &Settings::new(Precision::F32));
+    }
+}
+
+/// How many interval sweeps a solve makes of each step of its plan, those in vain among them.
+fn interval_sweeps(ruleset: &Ruleset, settings: &Settings) -> BTreeMap<usize, u32> {
+    let encoding = Encoding::new(ruleset).unwrap();
+    let mut sweeps = BTreeMap::new();
+    let mut count = |event: Event| {
+        if let Event::Certifying { step, .. } = event {
+            *sweeps.entry(step).or_insert(0) += 1;
+        }
+    };
+    let cancelled = Cancelled::new(false);
+    let surroundings = Surroundings::in_memory(&cancelled);
+    solve(&encoding, settings, surroundings, &mut count, &mut |_, _, _| Ok(())).unwrap();
+    sweeps
+}
+
+#[test]
+fn a_proof_that_rounding_foils_is_soon_given_up() {
+    for ruleset in [builtin("finkel", 3), builtin("masters", 2)] {
+        let settings = Settings { tolerance: 1e-6, threads: 2, ..Settings::new(Precision::F32) };
+        for (step, sweeps) in interval_sweeps(&ruleset, &settings) {
+            assert!(sweeps < 32, "{}, step {step}: {sweeps} interval sweeps", describe(&ruleset));
+        }
     }
 }
 

@@ -59,6 +59,11 @@ const LARGEST_BOUND: f64 = 2.0;
 /// bounds of the tiers that are read.
 const START: f64 = 0.7;
 
+/// If some have grown too large, all start anew with less, so that what they grow by fits, and this much of it besides: smaller
+/// intervals grow by a little more. No start is smaller than this part.
+const SPARE: f64 = 1.125;
+const LEAST_START: f64 = 0.3;
+
 /// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs
 /// would take more sweeps for it, so their later sweeps do not.
 const COARSE: f64 = 4.0;
@@ -93,10 +98,12 @@ pub struct Proof {
     bound: f64,
     /// What a unit of the distances is worth: a power of two.
     unit: f64,
-    /// The distances at the start.
+    /// The distances at the start, and the smallest with which it may begin anew.
     start: u16,
+    least_start: u16,
+    /// Sweeps since the start, and before it, from larger ones.
     sweeps: u32,
-    proven: bool,
+    sweeps_before: u32,
 }
 
 /// What an interval sweep has shown.
@@ -118,9 +125,9 @@ impl Proof {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
-        let start = ((read + START * (bound - read)) / (unit * COARSE)).floor() * COARSE;
-        let start = start as u16;
-        Some(Self { bound, unit, start, sweeps: 0, proven: false })
+        let [start, least_start] =
+            [START, LEAST_START].map(|part| coarse((read + part * (bound - read)) / unit));
+        Some(Self { bound, unit, start, least_start, sweeps: 0, sweeps_before: 0 })
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
@@ -134,7 +141,7 @@ impl Proof {
             && is_fine_enough
             && f64::from(start) * unit <= bound
             && sweeps < MOST_SWEEPS;
-        fits.then_some(Self { bound, unit, start, sweeps, proven: false })
+        fits.then_some(Self { bound, unit, start, least_start: start, sweeps, sweeps_before: 0 })
     }
 
     /// What is to be proven.
@@ -152,7 +159,7 @@ impl Proof {
         self.start
     }
 
-    /// Interval sweeps made so far.
+    /// Interval sweeps made since its start.
     pub fn sweeps(&self) -> u32 {
         self.sweeps
     }
@@ -165,15 +172,36 @@ impl Proof {
     /// Takes note of what an interval sweep did.
     pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
         self.sweeps += 1;
-        if largest == FAR {
-            return Verdict::Refused;
+        let fits = f64::from(largest) * self.unit <= self.bound;
+        if fits && (largest <= self.start || !grew) {
+            let sweeps = self.sweeps_before + self.sweeps;
+            return Verdict::Proven(Certificate { bound: self.bound, sweeps });
         }
-        self.proven |= largest <= self.start || !grew;
-        if self.proven && f64::from(largest) * self.unit <= self.bound {
-            return Verdict::Proven(Certificate { bound: self.bound, sweeps: self.sweeps });
-        }
-        if self.sweeps < MOST_SWEEPS { Verdict::Sweep } else { Verdict::Refused }
+        // What has not grown is settled, and stays as it is.
+        let goes_on = if grew {
+            largest < FAR && self.sweeps < MOST_SWEEPS
+        } else {
+            self.start_lower(largest)
+        };
+        if goes_on { Verdict::Sweep } else { Verdict::Refused }
     }
+
+    /// Begins anew with a start that leaves room for what the largest distance has grown by, if that is not too small.
+    fn start_lower(&mut self, largest: u16) -> bool {
+        let growth = f64::from(largest - self.start);
+        let start = coarse(self.bound / self.unit - SPARE * growth);
+        if start < self.least_start {
+            return false;
+        }
+        self.start = start;
+        self.sweeps_before += std::mem::take(&mut self.sweeps);
+        true
+    }
+}
+
+/// The multiple of [`COARSE`] units that a distance has room for.
+fn coarse(units: f64) -> u16 {
+    ((units / COARSE).floor() * COARSE) as u16
 }
 
 /// Proves certificates of stored values.
@@ -216,9 +244,11 @@ impl<'a> Certifier<'a> {
             Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
         let mut distances = Distances::new(&Memory::anonymous(), self.encoding, tier, &cut, None)
             .expect("memory that is not in files is there or ends the process");
-        distances.reset(&proof, &cut.shards, None);
         self.pool.install(|| {
             loop {
+                if proof.sweeps() == 0 {
+                    distances.reset(&proof, &cut.shards, None);
+                }
                 step.look_at(&proof);
                 let growth = step.sweep(&mut distances, Simd::best(), None);
                 match proof.after(growth.expect("nobody else is asked")) {
@@ -228,5 +258,42 @@ impl<'a> Certifier<'a> {
                 }
             }
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A step whose largest interval grows by `growth` times its start and `error`, then no more: what a proof says of it,
+    /// and how many sweeps that takes.
+    fn prove(growth: f64, error: f64, bound: f64, read: f64) -> (Verdict, u32) {
+        let mut proof = Proof::new(bound, read).unwrap();
+        let mut verdict = Verdict::Sweep;
+        let mut sweeps = 0;
+        while verdict == Verdict::Sweep {
+            let units = f64::from(proof.start()) * (1.0 + growth) + error / proof.unit();
+            verdict = proof.after(Growth { largest: units as u16, grew: proof.sweeps() < 2 });
+            sweeps += 1;
+        }
+        (verdict, sweeps)
+    }
+
+    #[test]
+    fn intervals_that_grow_too_large_start_anew_with_less() {
+        let proven = |sweeps| Verdict::Proven(Certificate { bound: 1e-6, sweeps });
+        assert_eq!(prove(0.0, 2e-7, 1e-6, 0.0), (proven(3), 3));
+        assert_eq!(prove(0.0, 4e-7, 1e-6, 0.0), (proven(6), 6));
+        assert_eq!(prove(-0.4, 7e-7, 1e-6, 0.0), (proven(9), 9));
+        assert_eq!(prove(0.0, 9e-8, 1e-6, 7e-7), (proven(3), 3));
+        assert_eq!(prove(0.0, 1.5e-7, 1e-6, 7e-7), (proven(6), 6));
+    }
+
+    #[test]
+    fn what_cannot_be_proven_is_refused_as_soon_as_nothing_grows() {
+        assert_eq!(prove(0.0, 7e-7, 1e-6, 0.0), (Verdict::Refused, 3));
+        assert_eq!(prove(-0.4, 8.5e-7, 1e-6, 0.0), (Verdict::Refused, 6));
+        assert_eq!(prove(0.0, 2.5e-7, 1e-6, 7e-7), (Verdict::Refused, 3));
+        assert_eq!(prove(0.0, 1.0, 1e-6, 0.0), (Verdict::Refused, 1));
     }
 }
