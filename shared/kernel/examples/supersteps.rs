@@ -1,6 +1,7 @@
 //! How many supersteps solves take: `supersteps finkel:5 blitz:4` solves finkel with 5 pieces and blitz
 //! with 4 to an estimated error of 1e-13, and prints a line for each step and one for the game. An
-//! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it.
+//! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it. With `--certified`,
+//! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -11,19 +12,21 @@ use ziggurat_kernel::{Cancelled, Precision, Settings, Surroundings, TierStatisti
 const TOLERANCE: f64 = 1e-13;
 
 fn main() {
-    let certified = std::env::args().any(|arg| arg == "--certified");
-    for game in std::env::args().skip(1).filter(|arg| arg != "--certified") {
+    let has = |flag| std::env::args().any(|arg| arg == flag);
+    let precision = if has("--f32") { Precision::F32 } else { Precision::F64 };
+    let certified = has("--certified");
+    for game in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");
         let pieces = pieces.parse().expect("pieces are a number");
         let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let ruleset = Ruleset::builtin(name).expect("a built-in ruleset").with(&overrides);
         let encoding = Encoding::new(&ruleset.expect("a number of pieces")).expect("a ranking");
-        print_supersteps(&game, &encoding, certified);
+        print_supersteps(&game, &encoding, precision, certified);
     }
 }
 
-fn print_supersteps(game: &str, encoding: &Encoding, certified: bool) {
-    let mut settings = Settings::new(Precision::F64);
+fn print_supersteps(game: &str, encoding: &Encoding, precision: Precision, certified: bool) {
+    let mut settings = Settings::new(precision);
     if !certified {
         settings = Settings { tolerance: TOLERANCE, certified, ..settings };
     }
@@ -43,6 +46,10 @@ fn print_supersteps(game: &str, encoding: &Encoding, certified: bool) {
     for step in &plan.steps {
         let TierStatistics { supersteps, supersteps_in_f32, error_estimate, certificate, .. } =
             tiers[&step.tier];
+        let supersteps_in_f32 = match precision {
+            Precision::F32 => supersteps,
+            Precision::F64 => supersteps_in_f32,
+        };
         let (bound, proof) = certificate.map_or((1.0, 0), |proof| (proof.bound, proof.sweeps));
         let positions = step.positions as f64 / plan.positions as f64;
         sweeps += positions * f64::from(supersteps);
