@@ -98,9 +98,9 @@ pub struct Proof {
     bound: f64,
     /// What a unit of the distances is worth: a power of two.
     unit: f64,
-    /// The distances at the start, and the smallest with which it may begin anew.
+    /// The distances at the start, and at the first one, if it has begun anew.
     start: u16,
-    least_start: u16,
+    first_start: u16,
     /// Sweeps since the start, and before it, from larger ones.
     sweeps: u32,
     sweeps_before: u32,
@@ -125,9 +125,8 @@ impl Proof {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
-        let [start, least_start] =
-            [START, LEAST_START].map(|part| coarse((read + part * (bound - read)) / unit));
-        Some(Self { bound, unit, start, least_start, sweeps: 0, sweeps_before: 0 })
+        let start = coarse((read + START * (bound - read)) / unit);
+        Some(Self { bound, unit, start, first_start: start, sweeps: 0, sweeps_before: 0 })
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
@@ -141,7 +140,7 @@ impl Proof {
             && is_fine_enough
             && f64::from(start) * unit <= bound
             && sweeps < MOST_SWEEPS;
-        fits.then_some(Self { bound, unit, start, least_start: start, sweeps, sweeps_before: 0 })
+        fits.then_some(Self { bound, unit, start, first_start: start, sweeps, sweeps_before: 0 })
     }
 
     /// What is to be proven.
@@ -188,9 +187,11 @@ impl Proof {
 
     /// Begins anew with a start that leaves room for what the largest distance has grown by, if that is not too small.
     fn start_lower(&mut self, largest: u16) -> bool {
+        let bound = self.bound / self.unit;
+        let beyond_read = (bound - f64::from(self.first_start)) / (1.0 - START);
         let growth = f64::from(largest - self.start);
-        let start = coarse(self.bound / self.unit - SPARE * growth);
-        if start < self.least_start {
+        let start = coarse(bound - SPARE * growth);
+        if f64::from(start) < bound - (1.0 - LEAST_START) * beyond_read {
             return false;
         }
         self.start = start;
