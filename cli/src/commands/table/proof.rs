@@ -33,8 +33,9 @@ impl fmt::Display for Proof {
     }
 }
 
-/// Proves what a table claims, tier by tier. Where its type of values is too coarse for the claim,
-/// or it makes none, what can be proven of the stored values is a multiple of the type's steps.
+/// Proves what a table claims, tier by tier. Where its type of values is too coarse for the claim (a claim of less than a
+/// step of the type may hold, as that of a small tier in `f32`), or it makes none, what can be proven of the stored values
+/// is a multiple of the type's steps.
 pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
     let encoding = table.encoding();
     let certifier = Certifier::new(encoding, 0)?;
@@ -48,9 +49,11 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
         let read = read.iter().filter_map(|tier| proven.get(tier)).map(|&(_, bound)| bound);
         let read = read.fold(0.0, f64::max);
-        let bound = match table.statistics(tier).certificate {
-            Some(claimed) if claimed >= table.quantum() => claimed,
-            _ => read + UNKNOWN.max(STEPS * table.quantum()),
+        let coarse = read + UNKNOWN.max(STEPS * table.quantum());
+        let bounds = match table.statistics(tier).certificate {
+            Some(claimed) if claimed >= table.quantum() => vec![claimed],
+            Some(claimed) => vec![claimed, coarse],
+            None => vec![coarse],
         };
         let orientations = [table.read_tier(tier)?, table.read_tier(tier.swap())?];
         let values = orientations.each_ref().map(|values| &values[..]);
@@ -58,9 +61,10 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
             let (values, bound) = &proven[&tier];
             Certified { values, bound: *bound }
         };
-        if certifier.certify(tier, &values, &finals, bound).is_none() {
-            return Ok(Proof { bound, refused: Some(tier) });
-        }
+        let is_proven = |bound| certifier.certify(tier, &values, &finals, bound).is_some();
+        let Some(bound) = bounds.iter().copied().find(|&bound| is_proven(bound)) else {
+            return Ok(Proof { bound: bounds[0], refused: Some(tier) });
+        };
         largest = largest.max(bound);
         let [first, second] = orientations;
         proven.insert(tier.swap(), (second, bound));
