@@ -211,6 +211,22 @@ fn an_f32_solve_is_right_to_its_precision() {
     assert_eq!(succeed_with_json(path, &diff)["same"], true);
 }
 
+#[test]
+fn a_claim_finer_than_the_type_of_the_table_is_proven() {
+    let directory =
+        solved(&["finkel", "--pieces", "2", "--precision", "f32", "--tolerance", "1e-6"]);
+    let path = directory.path();
+    let first = AnyTable::open(&path.join("table.zgt")).unwrap();
+    let claims = first
+        .encoding()
+        .tiers()
+        .into_iter()
+        .map(|tier| first.statistics(tier).certificate.unwrap());
+    let finest = claims.fold(f64::INFINITY, f64::min);
+    assert!(finest < f64::from(f32::EPSILON), "no claim is finer than the type: {finest}");
+    succeed(path, &["table", "verify", "table.zgt", "--certificate"]);
+}
+
 /// Writes `planted.zgt`: `table.zgt` with its claims, and one value of a tier wrong by `error`.
 fn plant(path: &Path, tier: Tier, error: f64) {
     let table = AnyTable::open(&path.join("table.zgt")).unwrap();
