@@ -42,7 +42,8 @@ impl<T: Value> Operation for Gather<'_, '_, T> {
             let Offers { complete, plain, again, .. } = offers;
             let source = |i: usize| {
                 let (place, route) = complete[i];
-                (route.plain.map_or(all, |list| routes.list(list)), sources.at(place))
+                let list = route.plain.expect("a complete offer is of rows");
+                (routes.list(list), sources.at(place))
             };
             match complete.len() {
                 0 => rows::fill(scratch, all, T::NONE),

@@ -6,7 +6,6 @@ use ziggurat_encoding::Shard;
 
 use crate::{
     context::Context,
-    lists::RowList,
     slab::{Place, Placed, Slab, arrays},
     sweep::for_each_pair_of_slabs,
 };
@@ -75,18 +74,8 @@ impl Reads {
                 tidy(places, GAP);
             }
         };
-        for (roll, offers) in slab.offers.iter().enumerate() {
-            let [whole, _] = routes.whole(slab.budgets, roll).map(RowList::source_reach);
-            for &(place, route) in &offers.complete {
-                let all = if route.plain.is_none() { whole } else { 0 };
-                read(place, routes.plain_source_reach(route).max(all));
-            }
-            for &(place, route) in &offers.plain {
-                read(place, routes.plain_source_reach(route));
-            }
-            for &(place, route) in &offers.again {
-                read(place, routes.again_source_reach(route));
-            }
+        for offers in &slab.offers {
+            offers.reads(routes).for_each(|(place, len, _)| read(place, len));
         }
     }
 }

@@ -9,7 +9,7 @@ use ziggurat_game::PathPosition;
 use crate::{
     context::Context,
     occupancy::Occupancy,
-    routes::Route,
+    routes::{Route, Routes},
     rules::{BlockMove, End},
     value::Value,
 };
@@ -66,6 +66,16 @@ pub struct Offers<'t> {
     pub again: Vec<(Place, &'t Route)>,
     /// Moves that win.
     pub wins: Vec<&'t Route>,
+}
+
+impl Offers<'_> {
+    /// What is read for the roll: where, how many values from there on, and whether the mover rolls again.
+    pub fn reads(&self, routes: &Routes) -> impl Iterator<Item = (Place, usize, bool)> {
+        let plain = self.complete.iter().chain(&self.plain);
+        let plain = plain.map(|&(place, route)| (place, routes.plain_source_reach(route), false));
+        let again = self.again.iter();
+        plain.chain(again.map(|&(place, route)| (place, routes.again_source_reach(route), true)))
+    }
 }
 
 /// A slab as a mover sees it.

@@ -162,17 +162,14 @@ impl<T: Value> Ends<'_, T> {
     /// read where the turn passes.
     fn is_settled(&self, slab: &Slab<'_>, plain: End) -> bool {
         let routes = &self.step.context.tables.routes;
-        let is_one = |&(place, route): &(Place, &Route)| {
-            !self.has_grown(plain, place, routes.plain_source_reach(route))
-        };
-        let is_one_again = |&(place, route): &(Place, &Route)| {
-            !self.has_grown(plain.other(), place, routes.again_source_reach(route))
-        };
         let len = routes.own(slab.budgets).source_reach();
         !self.has_grown(plain, slab.own, len)
-            && slab.offers.iter().all(|Offers { complete, plain, again, .. }| {
-                complete.iter().chain(plain).all(is_one) && again.iter().all(is_one_again)
-            })
+            && slab.offers.iter().flat_map(|offers| offers.reads(routes)).all(
+                |(place, len, rolls_again)| {
+                    let end = if rolls_again { plain.other() } else { plain };
+                    !self.has_grown(end, place, len)
+                },
+            )
     }
 
     /// The largest distance of a slab, of which none has grown.
