@@ -7,8 +7,8 @@ use crate::{
     context::Context,
     lists::TurnedBlock,
     routes::Route,
-    rows,
-    slab::{Offers, Place, Slab, Sources},
+    rows::{self, Offered},
+    slab::{Offering, Offers, Place, Slab},
     turn,
     value::Value,
     vector::{Instructions, Operation},
@@ -16,11 +16,11 @@ use crate::{
 
 /// Sets the best of a slab in scratch memory to the best of what other slabs offer for each roll,
 /// [`Value::NONE`] where they offer nothing.
-pub struct Gather<'a, 'c, T: Value> {
+pub struct Gather<'a, 'c, T: Value, S> {
     /// The rules.
     pub context: &'a Context<'c, T>,
     /// What is offered.
-    pub sources: &'a Sources<'a, T>,
+    pub sources: &'a S,
     /// The slab.
     pub slab: &'a Slab<'c>,
     /// The slab whose turn is next.
@@ -31,11 +31,12 @@ pub struct Gather<'a, 'c, T: Value> {
     pub turned: &'a mut [T::Group],
 }
 
-impl<T: Value> Operation for Gather<'_, '_, T> {
+impl<T: Value, S: Offering<T>> Operation for Gather<'_, '_, T, S> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { context, sources, slab, next, scratch, turned } = self;
         let routes = &context.tables.routes;
+        let mut rooms = [const { Vec::new() }; 3];
         for (roll, offers) in slab.offers.iter().enumerate() {
             ask_again(instructions, context, sources, slab, roll);
             let [all, columns] = routes.whole(slab.budgets, roll);
@@ -43,14 +44,18 @@ impl<T: Value> Operation for Gather<'_, '_, T> {
             let source = |i: usize| {
                 let (place, route) = complete[i];
                 let list = route.plain.expect("a complete offer is of rows");
-                (routes.list(list), sources.at(place))
+                (routes.list(list), sources.offered(place, false))
             };
             match complete.len() {
                 0 => rows::fill(scratch, all, T::NONE),
-                1 => rows::set::<T, I, 1>(instructions, scratch, [source(0)]),
-                2 => rows::set::<T, I, 2>(instructions, scratch, [source(0), source(1)]),
-                3 => rows::set::<T, I, 3>(instructions, scratch, [source(0), source(1), source(2)]),
-                _ => rows::set::<T, I, 4>(
+                1 => rows::set::<T, I, _, 1>(instructions, scratch, [source(0)]),
+                2 => rows::set::<T, I, _, 2>(instructions, scratch, [source(0), source(1)]),
+                3 => rows::set::<T, I, _, 3>(
+                    instructions,
+                    scratch,
+                    [source(0), source(1), source(2)],
+                ),
+                _ => rows::set::<T, I, _, 4>(
                     instructions,
                     scratch,
                     [source(0), source(1), source(2), source(3)],
@@ -63,26 +68,17 @@ impl<T: Value> Operation for Gather<'_, '_, T> {
             rows::fill(scratch, columns, T::NONE);
             for (place, route) in plain {
                 if let Some(list) = route.plain {
-                    rows::raise::<T, I>(
-                        instructions,
-                        scratch,
-                        routes.list(list),
-                        sources.at(*place),
-                    );
+                    let source = sources.offered(*place, false);
+                    rows::raise::<T, I>(instructions, scratch, routes.list(list), source);
                 }
             }
             for (place, route) in complete.iter().chain(plain) {
+                let source = sources.offered(*place, false);
                 if let Some(list) = route.columns {
-                    rows::raise::<T, I>(
-                        instructions,
-                        scratch,
-                        routes.list(list),
-                        sources.at(*place),
-                    );
+                    rows::raise::<T, I>(instructions, scratch, routes.list(list), source);
                 }
                 if let Some(list) = route.picked {
-                    let list = routes.values(list);
-                    rows::raise_values::<T, false>(scratch, list, sources.at(*place));
+                    rows::raise_values::<T, false>(scratch, routes.values(list), source);
                 }
             }
             match next {
@@ -93,8 +89,8 @@ impl<T: Value> Operation for Gather<'_, '_, T> {
             }
             for (place, route) in again {
                 if let Some(list) = route.single {
-                    let list = routes.values(list);
-                    rows::raise_values::<T, true>(scratch, list, sources.at(*place));
+                    let source = sources.offered(*place, true);
+                    rows::raise_values::<T, true>(scratch, routes.values(list), source);
                 }
             }
             for (i, (place, route)) in again.iter().enumerate() {
@@ -103,34 +99,21 @@ impl<T: Value> Operation for Gather<'_, '_, T> {
                 if again[..i].iter().any(|other| same(&other)) {
                     continue; // taken together with the first of the same blocks
                 }
-                let mut others =
-                    again[i + 1..].iter().filter(same).map(|(place, _)| sources.at(*place));
+                let mut others = again[i + 1..]
+                    .iter()
+                    .filter(same)
+                    .map(|(place, _)| sources.offered(*place, true));
                 let blocks = routes.blocks(list);
-                let first = sources.at(*place);
+                let first = sources.offered(*place, true);
+                let (scratch, turned) = (&mut *scratch, &mut *turned);
+                let mut raise =
+                    RaiseTurned { instructions, blocks, scratch, turned, rooms: &mut rooms };
                 match (others.next(), others.next()) {
-                    (None, _) => {
-                        raise_turned::<T, I, 1>(instructions, blocks, [first], scratch, turned)
-                    }
-                    (Some(second), None) => {
-                        raise_turned::<T, I, 2>(
-                            instructions,
-                            blocks,
-                            [first, second],
-                            scratch,
-                            turned,
-                        );
-                    }
+                    (None, _) => raise.least_of([first]),
+                    (Some(second), None) => raise.least_of([first, second]),
                     (Some(second), Some(third)) => {
-                        raise_turned::<T, I, 3>(
-                            instructions,
-                            blocks,
-                            [first, second, third],
-                            scratch,
-                            turned,
-                        );
-                        for other in others {
-                            raise_turned::<T, I, 1>(instructions, blocks, [other], scratch, turned);
-                        }
+                        raise.least_of([first, second, third]);
+                        others.for_each(|other| raise.least_of([other]));
                     }
                 }
             }
@@ -158,17 +141,17 @@ pub fn take_wins<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>, scratch: &
 pub fn ask<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
+    sources: &impl Offering<T>,
     slab: &Slab<'_>,
     roll: usize,
 ) {
     let Some(Offers { complete, plain, .. }) = slab.offers.get(roll) else { return };
     let routes = &context.tables.routes;
     for (place, route) in complete.iter().chain(plain) {
-        let source = sources.at(*place);
+        let source = sources.offered(*place, false);
         for list in [route.plain, route.columns].into_iter().flatten() {
             match routes.dense(slab.budgets) {
-                Some(_) => rows::ask_all(instructions, source, routes.list(list).source_reach()),
+                Some(_) => rows::ask_all(instructions, source, 0..routes.list(list).source_reach()),
                 None => rows::ask(instructions, routes.list(list), source),
             }
         }
@@ -183,39 +166,62 @@ pub fn ask<T: Value, I: Instructions>(
 fn ask_again<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
+    sources: &impl Offering<T>,
     slab: &Slab<'_>,
     roll: usize,
 ) {
     let routes = &context.tables.routes;
     for (place, route) in &slab.offers[roll].again {
-        let source = sources.at(*place);
+        let source = sources.offered(*place, true);
         if let Some(list) = route.single {
             rows::ask_values(instructions, routes.values(list), source);
         }
         for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {
             if block.block.stride <= rows::LONG_ROW {
                 let len = block.source_rows * block.block.columns;
-                rows::ask_all(instructions, &source[block.from..], len);
+                rows::ask_all(instructions, source, block.from..block.from + len);
             }
         }
     }
 }
 
-/// Takes what blocks offer in which the mover rolls again: the least of the opponent's chances in
-/// the sources, turned.
-#[inline(always)]
-fn raise_turned<T: Value, I: Instructions, const SOURCES: usize>(
+/// Takes what blocks offer in which the mover rolls again.
+struct RaiseTurned<'a, T: Value, I> {
     instructions: I,
-    blocks: &[TurnedBlock],
-    sources: [&[T]; SOURCES],
-    scratch: &mut [T::Group],
-    turned: &mut [T::Group],
-) {
-    for block in blocks {
-        let (scratch, turned) = (&mut *scratch, &mut *turned);
-        instructions.call(TakeTurned { block, is_first: false, sources, scratch, turned });
+    blocks: &'a [TurnedBlock],
+    /// The slab in scratch memory.
+    scratch: &'a mut [T::Group],
+    /// Room for a turned block.
+    turned: &'a mut [T::Group],
+    /// Room for blocks of sources.
+    rooms: &'a mut [Vec<T>; 3],
+}
+
+impl<T: Value, I: Instructions> RaiseTurned<'_, T, I> {
+    /// Takes the least of the opponent's chances in the sources, turned.
+    #[inline(always)]
+    fn least_of<const SOURCES: usize>(&mut self, sources: [impl Offered<T>; SOURCES]) {
+        for block in self.blocks {
+            let mut rooms = self.rooms.iter_mut();
+            let sources = sources
+                .each_ref()
+                .map(|source| block_of(source, block, rooms.next().expect("there are three")));
+            let (scratch, turned) = (&mut *self.scratch, &mut *self.turned);
+            self.instructions.call(TakeTurned { block, is_first: false, sources, scratch, turned });
+        }
     }
+}
+
+/// The values of a block to be turned; they may be made in `room`.
+#[inline(always)]
+pub fn block_of<'r, T: Value>(
+    source: &'r impl Offered<T>,
+    block: &TurnedBlock,
+    room: &'r mut Vec<T>,
+) -> &'r [T] {
+    let (from, source_rows, columns) = (block.from, block.source_rows, block.block.columns);
+    let reach = turn::reach(source_rows, (source_rows, columns));
+    source.from(from, source_rows * columns, reach, room)
 }
 
 /// Takes what a block offers in which the mover rolls again: the least of the opponent's chances in
@@ -225,7 +231,7 @@ pub struct TakeTurned<'a, T: Value, const SOURCES: usize> {
     pub block: &'a TurnedBlock,
     /// Whether it is the first that offers something, so that all rows are set.
     pub is_first: bool,
-    /// The slabs that are read.
+    /// What is read, from where the block begins.
     pub sources: [&'a [T]; SOURCES],
     /// The slab in scratch memory.
     pub scratch: &'a mut [T::Group],
@@ -237,8 +243,7 @@ impl<T: Value, const SOURCES: usize> Operation for TakeTurned<'_, T, SOURCES> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { block, is_first, sources, scratch, turned } = self;
-        let TurnedBlock { to, block, from, source_rows, pairs } = block;
-        let sources = sources.map(|source| &source[*from..]);
+        let TurnedBlock { to, block, source_rows, pairs, .. } = block;
         let best = &mut scratch[*to..];
         if is_first || !pairs.is_empty() {
             let (rows, to) = match pairs.is_empty() {

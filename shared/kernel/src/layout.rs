@@ -105,7 +105,9 @@ impl Block {
 pub struct Layout {
     /// By the inner squares; `None` where they have more pieces than the outer squares leave. One block
     /// if the slab is dense.
-    pub blocks: Vec<Option<Block>>,
+    pub by_inner: Vec<Option<Block>>,
+    /// Those that there are, ascending.
+    pub blocks: Vec<Block>,
     /// The inner squares that fit, those with the pieces furthest along first.
     pub fitting: Vec<u16>,
     /// Groups of scratch memory.
@@ -126,7 +128,7 @@ impl Layout {
         let (shared, private) = (encoding.shared(), encoding.private());
         let mut groups = 0;
         let inner = shared.inner_pieces().iter().zip(shared.inner_offsets(budgets));
-        let blocks: Vec<Option<Block>> = inner
+        let by_inner: Vec<Option<Block>> = inner
             .map(|(&(a, b), &start)| {
                 let rows = private.count(budgets.0.checked_sub(a)?);
                 let columns = private.count(budgets.1.checked_sub(b)?);
@@ -135,10 +137,11 @@ impl Layout {
                 Some(block)
             })
             .collect();
-        let fits = |x: &u16| blocks[*x as usize].is_some();
-        let mut fitting: Vec<u16> = (0..blocks.len() as u16).filter(fits).collect();
+        let fits = |x: &u16| by_inner[*x as usize].is_some();
+        let mut fitting: Vec<u16> = (0..by_inner.len() as u16).filter(fits).collect();
         fitting.sort_unstable_by_key(|&x| Reverse(shared.inner_advance()[x as usize]));
-        Self { blocks, fitting, groups }
+        let blocks = by_inner.iter().copied().flatten().collect();
+        Self { by_inner, blocks, fitting, groups }
     }
 
     /// The layout of a dense slab.
@@ -155,18 +158,13 @@ impl Layout {
             at: 0,
             rolls,
         };
-        Self { blocks: vec![Some(block)], fitting: vec![0], groups: block.end() }
-    }
-
-    /// The blocks, ascending.
-    #[inline(always)]
-    pub fn blocks(&self) -> impl Iterator<Item = &Block> {
-        self.blocks.iter().flatten()
+        let (by_inner, blocks) = (vec![Some(block)], vec![block]);
+        Self { by_inner, blocks, fitting: vec![0], groups: block.end() }
     }
 
     /// The block of an inner value that fits.
     #[inline(always)]
     pub fn block(&self, x: u16) -> &Block {
-        self.blocks[x as usize].as_ref().expect("the inner squares fit the slab")
+        self.by_inner[x as usize].as_ref().expect("the inner squares fit the slab")
     }
 }

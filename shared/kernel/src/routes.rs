@@ -237,7 +237,7 @@ fn rows_of(
     to: impl Fn(&Block) -> usize,
 ) -> RowList {
     let mut rows = Vec::new();
-    for block in layout.blocks().filter(|block| wanted(block)) {
+    for block in layout.blocks.iter().filter(|block| wanted(block)) {
         let (lines, len) = block.lines();
         for line in 0..lines {
             let row = RowMove::new(to(block) + line * block.stride, block.start + line * len);
@@ -326,12 +326,12 @@ impl Builder<'_> {
     /// Adds the moves within slabs with these pieces left that lead to other blocks.
     fn add_within(&self, routes: &mut Routes, budgets: Budgets) {
         let layout = routes.layout(budgets);
-        let mut of_block = vec![(Vec::new(), Vec::new()); layout.blocks.len()];
+        let mut of_block = vec![(Vec::new(), Vec::new()); layout.by_inner.len()];
         let mut rolls_again_within = false;
         for (roll, moves) in self.rules.rolls.iter().enumerate() {
             for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
                 for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
-                    let (block, Some(source)) = (layout.block(x), &layout.blocks[after as usize])
+                    let (block, Some(source)) = (layout.block(x), &layout.by_inner[after as usize])
                     else {
                         continue; // needs a piece that there is not
                     };
@@ -362,7 +362,7 @@ impl Builder<'_> {
             }
         }
         let mut within = Within::default();
-        for (block, (rows, values)) in layout.blocks.iter().zip(of_block) {
+        for (block, (rows, values)) in layout.by_inner.iter().zip(of_block) {
             within.push(block.as_ref(), rows, values);
         }
         routes.rolls_again_within |= rolls_again_within;
@@ -403,7 +403,7 @@ impl Builder<'_> {
         let (mut picked, mut single) = (Vec::new(), Vec::new());
         let mut route = Route::default();
         for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
-            let (block, Some(source)) = (layout.block(x), &plain.blocks[after as usize]) else {
+            let (block, Some(source)) = (layout.block(x), &plain.by_inner[after as usize]) else {
                 continue; // needs a piece that there is not
             };
             let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;

@@ -8,11 +8,67 @@
 //! Each function checks once that everything it will touch is there, and then runs without checks.
 #![expect(unsafe_code)]
 
+use std::ops::Range;
+
 use crate::{
     lists::{RowList, RowMove, ValueList, line_values},
     value::{Group, LANES, Value},
     vector::{Instructions, Vector},
 };
+
+/// Values that others offer: as they are stored, or made of what is stored when they are needed.
+pub trait Offered<T: Value>: Copy {
+    /// Whether so many values may be asked for, in whole groups.
+    fn has(&self, reach: usize) -> bool;
+
+    /// The group of values from a place on.
+    ///
+    /// # Safety
+    /// It must be within what the values [have](Offered::has).
+    unsafe fn group<I: Instructions>(&self, at: usize) -> T::Vector<I>;
+
+    /// The value at a place.
+    ///
+    /// # Safety
+    /// It must be within what the values [have](Offered::has).
+    unsafe fn value(&self, at: usize) -> T;
+
+    /// Asks for the memory of what is at a place, which need not be there.
+    fn ask<I: Instructions>(&self, instructions: I, at: usize);
+
+    /// The values from a place on, of which `len` are looked at, and as many are readable as there are in memory or, of
+    /// values that are made in `room`, at least `reach`.
+    fn from<'r>(&'r self, at: usize, len: usize, reach: usize, room: &'r mut Vec<T>) -> &'r [T];
+}
+
+impl<T: Value> Offered<T> for &[T] {
+    #[inline(always)]
+    fn has(&self, reach: usize) -> bool {
+        self.len() >= reach
+    }
+
+    #[inline(always)]
+    unsafe fn group<I: Instructions>(&self, at: usize) -> T::Vector<I> {
+        // SAFETY: the caller promises it.
+        unsafe { T::Vector::<I>::read(self.as_ptr().add(at)) }
+    }
+
+    #[inline(always)]
+    unsafe fn value(&self, at: usize) -> T {
+        // SAFETY: the caller promises it.
+        unsafe { *self.get_unchecked(at) }
+    }
+
+    #[inline(always)]
+    fn ask<I: Instructions>(&self, instructions: I, at: usize) {
+        instructions.prefetch(self.as_ptr().wrapping_add(at).cast());
+    }
+
+    #[inline(always)]
+    fn from<'r>(&'r self, at: usize, _: usize, _: usize, _: &'r mut Vec<T>) -> &'r [T] {
+        &self[at..]
+    }
+}
 
 /// Calls a function of a constant number of groups per row, 0 standing for any other.
 macro_rules! with_constant_stride {
@@ -27,18 +83,22 @@ macro_rules! with_constant_stride {
 
 /// Asks for the memory of so many values of a source.
 #[inline(always)]
-pub fn ask_all<T: Value, I: Instructions>(instructions: I, source: &[T], len: usize) {
-    for at in (0..len).step_by(line_values::<T>()) {
-        instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+pub fn ask_all<T: Value, I: Instructions>(
+    instructions: I,
+    source: impl Offered<T>,
+    places: Range<usize>,
+) {
+    for at in places.step_by(line_values::<T>()) {
+        source.ask(instructions, at);
     }
 }
 
 /// Asks for the memory of a source's rows, unless they are long: long rows are asked for while others
 /// are taken, so that the cache holds them until then.
 #[inline(always)]
-pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: &[T]) {
+pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: impl Offered<T>) {
     for &at in list.lines::<T>() {
-        instructions.prefetch(source.as_ptr().wrapping_add(at as usize).cast());
+        source.ask(instructions, at as usize);
     }
 }
 
@@ -51,7 +111,7 @@ fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
     instructions: I,
     stride: usize,
     (rows, i): (&[RowMove], usize),
-    source: &[T],
+    source: impl Offered<T>,
 ) {
     if STRIDE == 0
         && let Some(row) = rows.get(i + ROWS_AHEAD)
@@ -62,18 +122,26 @@ fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
 
 /// Asks for the memory of a row.
 #[inline(always)]
-fn ask_row<T: Value, I: Instructions>(instructions: I, stride: usize, row: RowMove, source: &[T]) {
+fn ask_row<T: Value, I: Instructions>(
+    instructions: I,
+    stride: usize,
+    row: RowMove,
+    source: impl Offered<T>,
+) {
     for g in 0..stride {
-        let at = row.from as usize + g * LANES;
-        instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+        source.ask(instructions, row.from as usize + g * LANES);
     }
 }
 
 /// Asks for the memory of a source's single values.
 #[inline(always)]
-pub fn ask_values<T: Value, I: Instructions>(instructions: I, list: &ValueList, source: &[T]) {
+pub fn ask_values<T: Value, I: Instructions>(
+    instructions: I,
+    list: &ValueList,
+    source: impl Offered<T>,
+) {
     for &at in list.lines::<T>() {
-        instructions.prefetch(source.as_ptr().wrapping_add(at as usize).cast());
+        source.ask(instructions, at as usize);
     }
 }
 
@@ -93,26 +161,26 @@ pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
 
 /// Sets the rows of lists that all have the same ones to the largest of their sources' rows.
 #[inline(always)]
-pub fn set<T: Value, I: Instructions, const N: usize>(
+pub fn set<T: Value, I: Instructions, S: Offered<T>, const N: usize>(
     instructions: I,
     slab: &mut [T::Group],
-    sources: [(&RowList, &[T]); N],
+    sources: [(&RowList, S); N],
 ) {
-    assert!(sources.iter().all(|(list, source)| source.len() >= list.source_reach()));
+    assert!(sources.iter().all(|(list, source)| source.has(list.source_reach())));
     assert!(slab.len() >= sources[0].0.reach());
     for (stride, rows) in RowList::runs_together(sources.map(|(list, _)| list)) {
         let sources = sources.map(|(_, source)| source);
-        with_constant_stride!(stride, set_rows::<_, N>(instructions, slab, stride, rows, sources));
+        let of_stride = (stride, rows);
+        with_constant_stride!(stride, set_rows::<_, S, N>(instructions, slab, of_stride, sources));
     }
 }
 
 #[inline(always)]
-fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
+fn set_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>, const N: usize>(
     instructions: I,
     slab: &mut [T::Group],
-    stride: usize,
-    rows: [&[RowMove]; N],
-    sources: [&[T]; N],
+    (stride, rows): (usize, [&[RowMove]; N]),
+    sources: [S; N],
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
@@ -122,15 +190,14 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, const N: usize>(
         for k in 0..N {
             ask_ahead::<T, I, STRIDE>(instructions, stride, (rows[k], i), sources[k]);
         }
-        let from: [*const T; N] =
-            std::array::from_fn(|k| sources[k].as_ptr().wrapping_add(rows[k][i].from as usize));
+        let from: [usize; N] = std::array::from_fn(|k| rows[k][i].from as usize);
         for g in 0..stride {
             // SAFETY: what the lists reach, which `set` has checked, is beyond all their rows, and
             // their `to` rows are those of the first.
             unsafe {
-                let mut top = T::Vector::<I>::read(from[0].add(g * LANES));
-                for from in &from[1..] {
-                    top = top.larger(T::Vector::<I>::read(from.add(g * LANES)));
+                let mut top = sources[0].group::<I>(from[0] + g * LANES);
+                for k in 1..N {
+                    top = top.larger(sources[k].group::<I>(from[k] + g * LANES));
                 }
                 top.write(to.add(to_row + g).cast());
             }
@@ -144,11 +211,11 @@ pub fn raise<T: Value, I: Instructions>(
     instructions: I,
     slab: &mut [T::Group],
     list: &RowList,
-    source: &[T],
+    source: impl Offered<T>,
 ) {
-    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
+    assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     for (stride, rows) in list.runs() {
-        with_constant_stride!(stride, raise_rows::<_>(instructions, slab, stride, rows, source));
+        with_constant_stride!(stride, raise_rows::<_, _>(instructions, slab, stride, rows, source));
     }
 }
 
@@ -158,11 +225,10 @@ pub fn ask_some<T: Value, I: Instructions>(
     instructions: I,
     rows: &[RowMove],
     which: &[u16],
-    source: &[T],
+    source: impl Offered<T>,
 ) {
     for &number in which {
-        let at = rows[number as usize].from as usize;
-        instructions.prefetch(source.as_ptr().wrapping_add(at).cast());
+        source.ask(instructions, rows[number as usize].from as usize);
     }
 }
 
@@ -187,24 +253,30 @@ pub fn take_some<T: Value, I: Instructions, const RAISED: bool>(
     slab: &mut [T::Group],
     (list, run): (&RowList, usize),
     which: &[u16],
-    source: &[T],
+    source: impl Offered<T>,
 ) {
-    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
+    assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     let (stride, rows) = list.run(run);
     let rows = (rows, which);
     with_constant_stride!(
         stride,
-        take_some_rows::<_, RAISED>(instructions, slab, stride, rows, source)
+        take_some_rows::<_, RAISED, _>(instructions, slab, stride, rows, source)
     );
 }
 
 #[inline(always)]
-fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISED: bool>(
+fn take_some_rows<
+    T: Value,
+    I: Instructions,
+    const STRIDE: usize,
+    const RAISED: bool,
+    S: Offered<T>,
+>(
     instructions: I,
     slab: &mut [T::Group],
     stride: usize,
     (rows, which): (&[RowMove], &[u16]),
-    source: &[T],
+    source: S,
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
@@ -218,8 +290,7 @@ fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISED: 
         for g in 0..stride {
             // SAFETY: what the list reaches, which `take_some` has checked, is beyond all its rows.
             unsafe {
-                let offered =
-                    T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * LANES));
+                let offered = source.group::<I>(row.from as usize + g * LANES);
                 let to = to.add(row.to as usize + g);
                 if RAISED { raise_group::<T, I>(to, offered) } else { offered.write(to.cast()) }
             }
@@ -228,12 +299,12 @@ fn take_some_rows<T: Value, I: Instructions, const STRIDE: usize, const RAISED: 
 }
 
 #[inline(always)]
-fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
+fn raise_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>>(
     instructions: I,
     slab: &mut [T::Group],
     stride: usize,
     rows: &[RowMove],
-    source: &[T],
+    source: S,
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
@@ -242,8 +313,7 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize>(
         for g in 0..stride {
             // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
             unsafe {
-                let offered =
-                    T::Vector::<I>::read(source.as_ptr().add(row.from as usize + g * LANES));
+                let offered = source.group::<I>(row.from as usize + g * LANES);
                 raise_group::<T, I>(to.add(row.to as usize + g), offered);
             }
         }
@@ -286,6 +356,13 @@ pub fn write_group<T: Value, I: Instructions>(vector: T::Vector<I>, group: &mut 
     unsafe { vector.write(std::ptr::from_mut(group).cast()) }
 }
 
+/// The values of groups, one after the other, to be read.
+#[inline(always)]
+pub fn values_in<T: Value>(groups: &[T::Group]) -> &[T] {
+    // SAFETY: a group is an array of `LANES` values and nothing else.
+    unsafe { std::slice::from_raw_parts(groups.as_ptr().cast(), groups.len() * LANES) }
+}
+
 /// The values of groups, one after the other.
 #[inline(always)]
 pub fn values_of<T: Value>(groups: &mut [T::Group]) -> &mut [T] {
@@ -307,7 +384,7 @@ pub fn fill_values<T: Value>(slab: &mut [T::Group], list: &ValueList, value: T) 
 pub fn raise_values<T: Value, const COMPLEMENTED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
-    source: &[T],
+    source: impl Offered<T>,
 ) {
     raise_each::<T, COMPLEMENTED>(slab, list, list.values().iter(), source);
 }
@@ -318,7 +395,7 @@ pub fn raise_some_values<T: Value, const COMPLEMENTED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     which: &[u16],
-    source: &[T],
+    source: impl Offered<T>,
 ) {
     let values = which.iter().map(|&number| &list.values()[number as usize]);
     raise_each::<T, COMPLEMENTED>(slab, list, values, source);
@@ -330,14 +407,14 @@ fn raise_each<'a, T: Value, const COMPLEMENTED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     values: impl Iterator<Item = &'a RowMove>,
-    source: &[T],
+    source: impl Offered<T>,
 ) {
     let slab = values_of::<T>(slab);
-    assert!(slab.len() >= list.reach() && source.len() >= list.source_reach());
+    assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     for row in values {
         // SAFETY: what the list reaches, checked above, is beyond all its values.
         unsafe {
-            let offered = *source.get_unchecked(row.from as usize);
+            let offered = source.value(row.from as usize);
             let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
             let to = slab.get_unchecked_mut(row.to as usize);
             *to = to.larger(offered);

@@ -1,5 +1,7 @@
 //! The working memory of one thread.
 
+use std::sync::{Mutex, PoisonError};
+
 use ziggurat_encoding::Encoding;
 
 use crate::{
@@ -35,5 +37,27 @@ impl<T: Value> Scratch<T> {
         let side = groups(encoding.private().count(pieces) as usize);
         let slab = Layout::new(encoding, (pieces, pieces), rolls).groups;
         (2 * slab, side * LANES * side)
+    }
+}
+
+/// Working memory that no thread uses at the moment.
+#[derive(Debug)]
+pub struct Pool<W>(Mutex<Vec<W>>);
+
+impl<W> Default for Pool<W> {
+    fn default() -> Self {
+        Self(Mutex::default())
+    }
+}
+
+impl<W> Pool<W> {
+    /// Works with some of it, which is made if there is none.
+    pub fn with<R>(&self, make: impl FnOnce() -> W, work: impl FnOnce(&mut W) -> R) -> R {
+        let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let kept = free().pop();
+        let mut memory = kept.unwrap_or_else(make);
+        let result = work(&mut memory);
+        free().push(memory);
+        result
     }
 }

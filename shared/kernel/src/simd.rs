@@ -170,10 +170,27 @@ mod tests {
         }
     }
 
+    #[expect(unsafe_code)]
+    fn compare_conversions<I: Instructions>() {
+        let values: [f32; LANES] = std::array::from_fn(|i| (i as f32 + 1.0) / 97.0);
+        let numbers: [u16; LANES] = [0, 1, 2, 32_767, 32_768, 32_769, 65_534, 65_535];
+        // SAFETY: the arrays are groups.
+        let converted = unsafe {
+            [I::widened(values.as_ptr()), I::numbers(numbers.as_ptr(), 0x7fff)].map(|vector| {
+                let mut out = [0.0; LANES];
+                vector.write(out.as_mut_ptr());
+                out
+            })
+        };
+        let expected = [0.0, 1.0, 2.0, 32_767.0, 0.0, 1.0, 32_766.0, 32_767.0];
+        assert_eq!(converted, [values.map(f64::from), expected]);
+    }
+
     impl Operation for Compare {
         fn run<I: Instructions>(self, _: I) {
             compare::<f64, I>();
             compare::<f32, I>();
+            compare_conversions::<I>();
         }
     }
 

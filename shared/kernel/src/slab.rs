@@ -10,6 +10,7 @@ use crate::{
     context::Context,
     occupancy::Occupancy,
     routes::{Route, Routes},
+    rows::Offered,
     rules::{BlockMove, End},
     value::Value,
 };
@@ -45,6 +46,29 @@ impl<'a, T> Sources<'a, T> {
     #[inline(always)]
     pub fn at(&self, place: Place) -> &'a [T] {
         &self.arrays[place.array][place.start..]
+    }
+}
+
+/// Where what is offered is found.
+pub trait Offering<T: Value> {
+    /// What is found there.
+    type Values<'s>: Offered<T>
+    where
+        Self: 's;
+
+    /// What is offered from a place on, and whether the mover rolls again.
+    fn offered(&self, place: Place, rolls_again: bool) -> Self::Values<'_>;
+}
+
+impl<T: Value> Offering<T> for Sources<'_, T> {
+    type Values<'s>
+        = &'s [T]
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn offered(&self, place: Place, _: bool) -> &[T] {
+        self.at(place)
     }
 }
 

@@ -25,6 +25,7 @@ use crate::{
     kept::{Kept, Tiers},
     memory::{Memory, MemoryError},
     scratch::Scratch,
+    shortlist::Shortlists,
     simd::Simd,
     step::{StepState, both, first_of_step, parts_of, read_by},
     sweep::order_bytes,
@@ -289,7 +290,8 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
                 Precision::F32 => StepState::<f32>::bytes(encoding, &shards),
                 Precision::F64 => StepState::<f64>::bytes(encoding, &shards),
             };
-            let proving = positions * size + Distances::bytes(encoding, &shards);
+            let proving =
+                positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
             working += sweeping.max(if settings.certified { proving } else { 0 });
             ordering = order_bytes(encoding, tier, &shards).max(ordering);
             steps.push(Step { tier, positions, shards: shards.len() });

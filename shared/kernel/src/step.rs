@@ -25,7 +25,7 @@ use crate::{
     halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
     memory::{self, Memory, MemoryError},
-    scratch::Scratch,
+    scratch::{Pool, Scratch},
     shortlist::{Record, Shortlist, Shortlists, Use, Visit},
     simd::Simd,
     slab::{Place, Placed, Slab, arrays},
@@ -52,8 +52,7 @@ pub struct StepState<T: Value> {
     waves: Vec<Wave>,
     /// How many shards, the first ones, are the tail.
     tail: usize,
-    /// Working memory that no thread uses at the moment.
-    scratch: Mutex<Vec<Scratch<T>>>,
+    scratch: Pool<Scratch<T>>,
     simd: Simd,
     /// What the sweeps of the shards need to look at.
     pub shortlists: Shortlists,
@@ -138,9 +137,17 @@ impl<T: Value> StepState<T> {
             // Where memory is scarce there is none for them.
             shortlists: Shortlists::new(if memory.is_limited() { 0 } else { shards.len() }),
             shards,
-            scratch: Mutex::default(),
+            scratch: Pool::default(),
             simd,
         })
+    }
+
+    /// The same with shortlists of earlier sweeps; if these have none, it will write down its own.
+    pub fn with_shortlists(mut self, shortlists: Shortlists) -> Self {
+        if !shortlists.is_empty() {
+            self.shortlists = shortlists;
+        }
+        self
     }
 
     /// The most bytes a state takes.
@@ -199,11 +206,10 @@ impl<T: Value> StepState<T> {
         };
         let parts: Vec<LiveShard<'_, T>> = own_of_wave.iter().map(part).collect();
         largest_first(parts, |part| part.shard.len()).for_each(|shard| {
-            let free = || scratch.lock().unwrap_or_else(PoisonError::into_inner);
-            let kept = free().pop();
-            let mut working = kept.unwrap_or_else(|| Scratch::new(context.encoding));
-            shard.sweep(context, published, &mut working, lists, simd);
-            free().push(working);
+            scratch.with(
+                || Scratch::new(context.encoding),
+                |scratch| shard.sweep(context, published, scratch, lists, simd),
+            );
         });
         let Self { shards, published, live, differences, units, .. } = self;
         let mut end = 0;

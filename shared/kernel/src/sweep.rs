@@ -12,7 +12,8 @@ use crate::{
     block::{self, SlabView, SweepBlocks, View},
     context::Context,
     gather::{Gather, ask},
-    memory, rows,
+    memory,
+    rows::{self, Offered},
     scratch::Scratch,
     shortlist::{Reader, Take},
     slab::{Place, Placed, Slab, Sources, arrays},
@@ -99,7 +100,8 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             ask(instructions, context, &sources, &slabs[0], 0);
         }
         for (slab, start) in different() {
-            load::<T, I>(instructions, context, &sources, slab, &mut scratch[start..]);
+            let own = sources.at(slab.own);
+            load::<T, I>(instructions, context, own, slab.budgets, &mut scratch[start..]);
         }
         let pairs = || views(context, slabs, starts);
         if routes.rolls_again_within {
@@ -129,7 +131,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         });
         for (slab, start) in different() {
             let Place { array, start: stored } = slab.own;
-            for block in routes.layout(slab.budgets).blocks() {
+            for block in &routes.layout(slab.budgets).blocks {
                 let values = &mut live[array - arrays::LIVE][stored + block.start..];
                 let own = &scratch[start + block.own()..];
                 rows::store::<T, I>(own, block.stride, block.lines(), values);
@@ -143,15 +145,15 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
 pub fn load<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    sources: &Sources<'_, T>,
-    slab: &Slab<'_>,
+    own: impl Offered<T>,
+    budgets: Budgets,
     scratch: &mut [T::Group],
 ) {
     let routes = &context.tables.routes;
-    for block in routes.layout(slab.budgets).blocks() {
+    for block in &routes.layout(budgets).blocks {
         scratch[block.at..][..block.stride].fill(T::Group::splat(T::NONE));
     }
-    rows::set::<T, I, 1>(instructions, scratch, [(routes.own(slab.budgets), sources.at(slab.own))]);
+    rows::set::<T, I, _, 1>(instructions, scratch, [(routes.own(budgets), own)]);
 }
 
 /// The pairs of blocks of two slabs, which start at places of scratch memory, those with the pieces furthest along

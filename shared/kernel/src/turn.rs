@@ -49,6 +49,12 @@ pub fn raise<T: Value, I: Instructions, const SOURCES: usize>(
     turn::<T, I, SOURCES, true>(instructions, sources, source_stride, to, size);
 }
 
+/// How many values of a source [`set`] and [`raise`] need to turn whole squares.
+#[inline(always)]
+pub fn reach(source_stride: usize, (rows, columns): (usize, usize)) -> usize {
+    (groups(columns) * LANES - 1) * source_stride + groups(rows) * LANES
+}
+
 #[inline(always)]
 fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     instructions: I,
@@ -64,7 +70,7 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     let (square_rows, stride) = strides;
     assert!(rows > 0 && columns > 0 && rows <= source_stride);
     assert!(to.len() >= square_rows * LANES * stride);
-    let needed = (stride * LANES - 1) * source_stride + square_rows * LANES;
+    let needed = reach(source_stride, (rows, columns));
     if sources.iter().any(|source| source.len() < needed) {
         for source in sources {
             turn_one_by_one::<T, RAISE>(source, source_stride, to, (rows, columns));

@@ -1,4 +1,5 @@
 //! The floating-point types values are computed in, and groups of them.
+#![expect(unsafe_code)]
 
 use std::fmt::Debug;
 
@@ -24,6 +25,11 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     /// A group in a register.
     type Vector<I: Instructions>: Vector<Self>;
 
+    /// The values at an address as 64-bit ones.
+    ///
+    /// # Safety
+    /// A group must be readable there.
+    unsafe fn widened<I: Instructions>(at: *const Self) -> I::F64;
     /// Values as [`Data`].
     fn data(values: &mut [Self]) -> Data<'_>;
     /// The nearest value to a number.
@@ -61,7 +67,7 @@ pub trait Group<T>: Copy + Debug + Send + Sync {
 }
 
 macro_rules! value {
-    ($float:ty, $align:literal, $group:ident, $vector:ident, $data:ident) => {
+    ($float:ty, $align:literal, $group:ident, $vector:ident, $data:ident, $widened:expr) => {
         impl Value for $float {
             const NONE: Self = <$float>::NEG_INFINITY;
             const ONE: Self = 1.0;
@@ -69,6 +75,11 @@ macro_rules! value {
             type Group = $group;
             type Vector<I: Instructions> = I::$vector;
 
+            #[inline(always)]
+            unsafe fn widened<I: Instructions>(at: *const Self) -> I::F64 {
+                // SAFETY: the caller promises it.
+                unsafe { $widened(at) }
+            }
             fn data(values: &mut [Self]) -> Data<'_> {
                 Data::$data(values)
             }
@@ -131,8 +142,8 @@ macro_rules! value {
     };
 }
 
-value!(f32, 32, GroupF32, F32, F32);
-value!(f64, 64, GroupF64, F64, F64);
+value!(f32, 32, GroupF32, F32, F32, I::widened);
+value!(f64, 64, GroupF64, F64, F64, I::F64::read);
 
 /// How many groups a row of `len` values takes.
 #[inline(always)]

@@ -12,6 +12,7 @@ use crate::{
     course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, JournalError, Part},
     memory::{Memory, MemoryError},
+    shortlist::Shortlists,
     simd::Simd,
     solve::{AsTierValues, Precision, TierStatistics},
     step::{StepState, both, fill, fill_halo, parts_of, read_by},
@@ -110,8 +111,8 @@ enum Stage<T: Value> {
     Rough(StepState<f32>, HashMap<Tier, Array<f32>>),
     /// They are swept.
     Fine(StepState<T>),
-    /// They are proven.
-    Proof(Vec<Array<T>>, Distances),
+    /// They are proven, with the shortlists of their sweeps.
+    Proof(Vec<Array<T>>, Distances, Shortlists),
     /// They are on their way from one stage to another.
     Between,
 }
@@ -169,7 +170,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             Stage::Rough(state, ground.rough_finals()?)
         } else if place.distances {
             let distances = Distances::new(memory, ground.encoding, ground.tier, &cut, team)?;
-            Stage::Proof(ground.room()?, distances)
+            Stage::Proof(ground.room()?, distances, Shortlists::default())
         } else {
             Stage::Fine(ground.state(ground.room()?, &cut.shards)?)
         };
@@ -179,7 +180,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             match &mut work.stage {
                 Stage::Rough(state, _) => state.fill_halo(place.row, team)?,
                 Stage::Fine(state) => state.fill_halo(place.row, team)?,
-                Stage::Proof(values, distances) => {
+                Stage::Proof(values, distances, _) => {
                     fill_halo(values, team)?;
                     distances.fill_halo(team)?;
                 }
@@ -200,10 +201,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         *values_are_saved &= matches!(order, Order::Measure | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, finest } => {
-                if let Stage::Proof(values, _) = stage {
-                    let values = std::mem::take(values);
+                if let Stage::Proof(values, _, shortlists) = stage {
+                    let (values, shortlists) = (std::mem::take(values), std::mem::take(shortlists));
                     *stage = Stage::Between; // gives back the memory of the proof
-                    *stage = Stage::Fine(new_state(values)?);
+                    *stage = Stage::Fine(new_state(values)?.with_shortlists(shortlists));
                 }
                 Outcome::Swept(match stage {
                     Stage::Rough(state, finals) => {
@@ -237,21 +238,20 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 let rough = state.into_values().into_iter();
                 let values = rough.map(|values| values.converted(memory));
                 let values = values.collect::<Result<_, _>>()?;
-                let mut state = new_state(values)?;
-                state.shortlists = shortlists;
-                *stage = Stage::Fine(state);
+                *stage = Stage::Fine(new_state(values)?.with_shortlists(shortlists));
                 Outcome::Done
             }
             Order::Prove(proof) => {
                 *stage = match std::mem::replace(stage, Stage::Between) {
-                    Stage::Fine(state) => {
+                    Stage::Fine(mut state) => {
+                        let shortlists = std::mem::take(&mut state.shortlists);
                         let values = state.into_values(); // gives back the memory of sweeps
                         let distances = Distances::new(memory, encoding, tier, cut, team)?;
-                        Stage::Proof(values, distances)
+                        Stage::Proof(values, distances, shortlists)
                     }
                     other => other,
                 };
-                let Stage::Proof(values, distances) = stage else {
+                let Stage::Proof(values, distances, shortlists) = stage else {
                     return Err(SolveError::Order);
                 };
                 if proof.sweeps() == 0 {
@@ -264,7 +264,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 };
                 let step =
                     Unproven::new(encoding, ground.tables, tier, cut, &values, finals, proof);
-                Outcome::Proved(step.sweep(distances, simd, team)?)
+                Outcome::Proved(step.sweep(distances, shortlists, simd, team)?)
             }
         })
     }
@@ -295,7 +295,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         let mut parts = match stage {
             Stage::Rough(state, _) => state.parts(row),
             Stage::Fine(state) => state.parts(row),
-            Stage::Proof(values, all) => {
+            Stage::Proof(values, all, _) => {
                 let mut parts = parts_of(Column::Values, values, &cut.shards, T::data);
                 if distances {
                     parts.extend(all.parts(&cut.shards));
@@ -334,7 +334,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     pub fn into_values(self) -> Option<Vec<Array<T>>> {
         match self.stage {
             Stage::Fine(state) => Some(state.into_values()),
-            Stage::Proof(values, _) => Some(values),
+            Stage::Proof(values, ..) => Some(values),
             Stage::Rough(..) | Stage::Between => None,
         }
     }

@@ -19,6 +19,7 @@
 //! has is *settled*: what it was computed from has only shrunk since, so it would come out no larger, and the
 //! next sweep passes over it. (A shard that reads another as it was before the wave sees what grew there in the wave the next time.)
 
+mod end;
 mod slab;
 mod step;
 
@@ -28,7 +29,8 @@ use ziggurat_encoding::{Encoding, Tier};
 pub use step::{Cut, Distances, Unproven};
 
 use crate::{
-    SolveError, context::Tables, memory::Memory, simd::Simd, solve::thread_pool, step::read_by,
+    SolveError, context::Tables, memory::Memory, shortlist::Shortlists, simd::Simd,
+    solve::thread_pool, step::read_by,
 };
 
 /// A proof that no stored value of a step is further from the true one than `bound`.
@@ -251,7 +253,7 @@ impl<'a> Certifier<'a> {
                     distances.reset(&proof, &cut.shards, None);
                 }
                 step.look_at(&proof);
-                let growth = step.sweep(&mut distances, Simd::best(), None);
+                let growth = step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None);
                 match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
                     Verdict::Proven(certificate) => return Some(certificate),

@@ -1,25 +1,25 @@
-//! The interval sweep of a pair of slabs: what it reads is decoded, swept as values are, and encoded.
-
-use std::ops::Range;
+//! The interval sweep of a pair of slabs: ends are made of values and distances as they are read, swept as values are, and
+//! written as distances.
 
 use ziggurat_encoding::Shard;
 
 use super::{
     FAR, GROWN, Growth,
+    end::{Apart, End, EndOf},
     step::{ShardDistances, Unproven},
 };
 use crate::{
     array::Array,
     block::{self, SweepBlocks},
-    context::Tables,
     gather::Gather,
     layout::Block,
-    routes::Route,
+    rows,
     scratch::Scratch,
+    shortlist::{Reader, Take},
     simd::Simd,
-    slab::{Offers, Place, Placed, Slab, Sources, arrays},
+    slab::{Offering, Place, Placed, Slab, arrays},
     sweep::{groups_of, load, views},
-    value::{Group, LANES, Value},
+    value::Value,
     vector::{Instructions, Operation},
 };
 
@@ -28,34 +28,6 @@ const SOME: usize = 256;
 
 /// Added to a small number, this leaves an integer in the lowest bits: 2^52.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
-
-/// An end of the intervals.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum End {
-    Lower,
-    Upper,
-}
-
-impl End {
-    fn other(self) -> Self {
-        match self {
-            Self::Lower => Self::Upper,
-            Self::Upper => Self::Lower,
-        }
-    }
-
-    fn index(self) -> usize {
-        self as usize
-    }
-
-    /// What to multiply a distance by.
-    fn sign(self) -> f64 {
-        match self {
-            Self::Lower => -1.0,
-            Self::Upper => 1.0,
-        }
-    }
-}
 
 /// Which values of the step are the shard's own. All places count from the start of the tier.
 pub struct Own<'a> {
@@ -105,26 +77,19 @@ impl<T: Value> Ends<'_, T> {
         }
     }
 
-    /// Writes an end of `to.len()` values from a place on.
+    /// An end of all values from a place on.
     #[inline(always)]
-    fn decode(&self, end: End, place: Place, to: &mut [f64]) {
-        let Self { step, .. } = self;
-        let Place { array, start } = place;
-        let len = to.len();
+    fn end_of(&self, end: End, place: Place) -> EndOf<'_, T> {
+        let (step, Place { array, start }) = (self.step, place);
+        let len = self.available(place);
         if array >= arrays::FINAL {
             let read = step.finals[array - arrays::FINAL].expect("the move does not win");
-            let distance = end.sign() * read.bound;
-            for (to, &value) in to.iter_mut().zip(&read.values[start..start + len]) {
-                *to = (value.to_f64() + distance).clamp(0.0, 1.0);
-            }
-            return;
+            let values = &read.values[start..start + len];
+            return EndOf::new(values, Apart::By(end.sign() * read.bound));
         }
         let (orientation, distances) = self.distances(end, place, len);
-        let unit = end.sign() * step.unit;
         let values = &step.values[orientation][start..start + len];
-        for ((to, &value), &distance) in to.iter_mut().zip(values).zip(distances) {
-            *to = (value.to_f64() + unit * f64::from(distance & !GROWN)).clamp(0.0, 1.0);
-        }
+        EndOf::new(values, Apart::Each(distances, end.sign() * step.unit))
     }
 
     /// The distances of `len` values of the step from a place on, and their orientation.
@@ -176,7 +141,7 @@ impl<T: Value> Ends<'_, T> {
     fn largest(&self, slab: &Slab<'_>, end: End) -> Growth {
         let layout = self.step.context.tables.routes.layout(slab.budgets);
         let of_block = |block: &Block| block.start + block.rows * block.columns;
-        let len = layout.blocks().map(of_block).max().unwrap_or(0);
+        let len = layout.blocks.iter().map(of_block).max().unwrap_or(0);
         let (_, distances) = self.distances(end, slab.own, len);
         let largest = self.simd.compute(
             #[inline(always)]
@@ -219,11 +184,10 @@ impl<T: Value> Ends<'_, T> {
         let (mut largest, mut grown) = (0, 0);
         let (lines, len) = block.lines();
         for line in 0..lines {
-            let row = &from[line * block.stride..][..block.stride];
+            let ends = rows::values_in::<f64>(&from[line * block.stride..][..block.stride]);
             let range = line * len..(line + 1) * len;
-            let ends = row.iter().flat_map(|group| group.lanes());
-            for ((&end, &value), to) in ends.zip(&values[range.clone()]).zip(&mut distances[range])
-            {
+            let (values, distances) = (&values[range.clone()], &mut distances[range]);
+            for ((&end, &value), to) in ends.iter().zip(values).zip(distances) {
                 let distance = sign * (end - value.to_f64()) * multiples;
                 let distance = (distance.ceil() * multiple).clamp(0.0, f64::from(FAR));
                 // The sum has its unit in the lowest bit. (A cast does not vectorise.)
@@ -238,86 +202,24 @@ impl<T: Value> Ends<'_, T> {
     }
 }
 
-/// A slab with everything it is offered, as ends of intervals.
-#[derive(Default)]
-pub struct Decoded<'t> {
-    slab: Slab<'t>,
-    values: Room,
+/// What a slab is offered, as ends of intervals.
+struct OfferedEnds<'a, 'e, T> {
+    ends: &'a Ends<'e, T>,
+    /// The end that is read where the turn passes; where the mover rolls again it is the other one.
+    plain: End,
 }
 
-/// Room for decoded values, which keeps what was there before until it is written to.
-#[derive(Default)]
-struct Room {
-    values: Vec<f64>,
-    used: usize,
-}
+impl<T: Value> Offering<f64> for OfferedEnds<'_, '_, T> {
+    type Values<'s>
+        = EndOf<'s, T>
+    where
+        Self: 's;
 
-impl Room {
-    /// Takes room for so many values.
-    fn take(&mut self, len: usize) -> Range<usize> {
-        let start = self.used;
-        self.used += len;
-        if self.values.len() < self.used {
-            self.values.resize(self.used, 0.5);
-        }
-        start..self.used
+    #[inline(always)]
+    fn offered(&self, place: Place, rolls_again: bool) -> EndOf<'_, T> {
+        let end = if rolls_again { self.plain.other() } else { self.plain };
+        self.ends.end_of(end, place)
     }
-}
-
-impl<'t> Decoded<'t> {
-    /// The decoded values, as the places of the decoded slab mean them.
-    fn sources(&self) -> Sources<'_, f64> {
-        Sources { arrays: [&self.values.values, &[], &[], &[], &[], &[]] }
-    }
-
-    /// Decodes an end of a slab's own values.
-    fn decode_own<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, end: End) {
-        let len = ends.step.context.tables.routes.own(slab.budgets).source_reach();
-        self.values.used = 0;
-        self.slab.budgets = slab.budgets;
-        self.slab.own = add(ends, &mut self.values, end, slab.own, len);
-    }
-
-    /// Decodes what a slab is offered: `plain` is the end that is read where the turn passes; where
-    /// the mover rolls again it is the other one.
-    fn decode_offers<T: Value>(&mut self, ends: &Ends<'_, T>, slab: &Slab<'t>, plain: End) {
-        let routes = &ends.step.context.tables.routes;
-        let Self { slab: decoded, values } = self;
-        values.used = 0;
-        let mut add = |end, place, len| add(ends, values, end, place, len);
-        decoded.budgets = slab.budgets;
-        decoded.offers.resize_with(slab.offers.len(), Offers::default);
-        for (from, to) in slab.offers.iter().zip(&mut decoded.offers) {
-            let mut plainly = |&(place, route): &(Place, &'t Route)| {
-                let len = routes.plain_source_reach(route);
-                (add(plain, place, len), route)
-            };
-            to.complete.clear();
-            to.complete.extend(from.complete.iter().map(&mut plainly));
-            to.plain.clear();
-            to.plain.extend(from.plain.iter().map(&mut plainly));
-            to.again.clear();
-            to.again.extend(from.again.iter().map(|&(place, route)| {
-                (add(plain.other(), place, routes.again_source_reach(route)), route)
-            }));
-            to.wins.clone_from(&from.wins);
-        }
-        // Blocks are turned in whole squares.
-        let side = Tables::side(ends.step.context.encoding);
-        values.take((side + 1) * LANES);
-    }
-}
-
-/// Adds an end of `len` values from a place on, or as many as there are, and says where it is.
-fn add<T: Value>(ends: &Ends<'_, T>, room: &mut Room, end: End, place: Place, len: usize) -> Place {
-    let start = room.take(len).start;
-    let len = len.min(ends.available(place));
-    let values = &mut room.values[start..start + len];
-    ends.simd.compute(
-        #[inline(always)]
-        || ends.decode(end, place, values),
-    );
-    Place { array: 0, start }
 }
 
 /// The sweep of a pair of slabs, or of a slab that is its own swap.
@@ -328,10 +230,10 @@ pub struct SweepSlab<'a, 'e, 't, T> {
     pub slabs: &'a [Slab<'t>; 2],
     /// Whether the two are one.
     pub is_own_swap: bool,
+    /// Their shortlist, if there is one that holds.
+    pub shortlist: Option<&'a [u16]>,
     /// The working memory.
     pub scratch: &'a mut Scratch<f64>,
-    /// Room for ends.
-    pub decoded: &'a mut Decoded<'t>,
     /// What sweeps did so far, to be added to.
     pub growth: &'a mut Growth,
 }
@@ -339,7 +241,7 @@ pub struct SweepSlab<'a, 'e, 't, T> {
 impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { ends, slabs, is_own_swap, scratch, decoded, growth } = self;
+        let Self { ends, slabs, is_own_swap, shortlist, scratch, growth } = self;
         let step = ends.step;
         let context = &step.context;
         let routes = &context.tables.routes;
@@ -357,14 +259,8 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                 continue;
             }
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
-                decoded.decode_own(ends, slab, plain);
-                load::<f64, I>(
-                    instructions,
-                    context,
-                    &decoded.sources(),
-                    &decoded.slab,
-                    &mut scratch[start..],
-                );
+                let own = ends.end_of(plain, slab.own);
+                load::<f64, I>(instructions, context, own, slab.budgets, &mut scratch[start..]);
             }
             if routes.rolls_again_within {
                 for (view, swapped) in views(context, slabs, starts) {
@@ -372,11 +268,15 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                     block::value_from_stored::<f64, I>(scratch, &swapped, &view);
                 }
             }
+            let mut shortlist = shortlist.map(Reader::new);
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
-                decoded.decode_offers(ends, slab, plain);
-                let (sources, slab, next) = (&decoded.sources(), &decoded.slab, None);
-                let scratch = &mut scratch[start..];
-                instructions.call(Gather { context, sources, slab, next, scratch, turned });
+                let (sources, scratch) = (&OfferedEnds { ends, plain }, &mut scratch[start..]);
+                if let Some(reader) = &mut shortlist {
+                    instructions.call(Take { context, sources, slab, reader, scratch, turned });
+                } else {
+                    let next = None;
+                    instructions.call(Gather { context, sources, slab, next, scratch, turned });
+                }
             }
             let shift = first.sign() * step.margin;
             instructions.call(SweepBlocks::<f64, true> {
@@ -385,10 +285,10 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                 slabs,
                 starts,
                 shift,
-                shortlist: None,
+                shortlist,
             });
             for ((slab, start), end) in slabs.iter().zip(starts).zip(plain) {
-                for block in routes.layout(slab.budgets).blocks() {
+                for block in &routes.layout(slab.budgets).blocks {
                     let own = &scratch[start + block.own()..];
                     *growth = growth.and(ends.encode(end, own, slab.own, block));
                 }

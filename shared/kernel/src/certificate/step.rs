@@ -1,13 +1,17 @@
 //! Interval sweeps of a step: both ends of all intervals, wave by wave.
 
-use std::{collections::HashMap, ops::Range};
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Mutex, PoisonError},
+};
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use super::{
-    Certified, Growth, Proof,
-    slab::{Decoded, Ends, Own, SweepSlab},
+    Certified, FAR, Growth, Proof,
+    slab::{Ends, Own, SweepSlab},
 };
 use crate::{
     array::Array,
@@ -16,7 +20,8 @@ use crate::{
     journal::{Column, Data, Part},
     memory::{self, Memory, MemoryError},
     rules::Rules,
-    scratch::Scratch,
+    scratch::{Pool, Scratch},
+    shortlist::{Shortlist, Shortlists, Use, Visit},
     simd::Simd,
     step::{both, fill, parts_of, ranges, split_off},
     sweep::for_each_pair_of_slabs,
@@ -169,16 +174,23 @@ impl<'s, T: Value> Unproven<'s, T> {
         self.skips = proof.sweeps > 0;
     }
 
-    /// Computes both ends of all intervals, or of those of a team's member.
+    /// Computes both ends of all intervals, or of those of a team's member. What shortlists leave out cannot be best,
+    /// so they change nothing; they are looked at if they hold.
     ///
     /// # Errors
     /// If other members cannot be reached.
     pub fn sweep(
         &self,
         distances: &mut Distances,
+        shortlists: &Shortlists,
         simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<Growth, ExchangeError> {
+        let lists = match shortlists.hold_for_intervals(f64::from(FAR) * self.unit) {
+            true => Use::Take,
+            false => Use::None,
+        };
+        let working = Pool::default();
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
         let Cut { shards, waves } = self.cut;
@@ -186,13 +198,17 @@ impl<'s, T: Value> Unproven<'s, T> {
         let mut growth = Growth::default();
         for wave in waves {
             let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
-            let own: Vec<&Shard> = wave.iter().copied().filter(own).map(|i| &shards[i]).collect();
-            let memory = || (Scratch::new(encoding), Decoded::default());
+            let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
+            let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
             let others = &*all;
-            let parts = own.iter().copied().zip(own_distances(live, &own)).collect();
-            growth = largest_first(parts, |(shard, _): &(&Shard, _)| shard.len())
-                .map_init(memory, |memory, (shard, live)| {
-                    self.sweep_shard(shard, live, others, memory, simd)
+            let lists = own_of_wave.iter().map(|&i| (shortlists.of(i), lists));
+            let parts = own.iter().copied().zip(lists).zip(own_distances(live, &own)).collect();
+            growth = largest_first(parts, |((shard, _), _): &((&Shard, _), _)| shard.len())
+                .map(|((shard, lists), live)| {
+                    working.with(
+                        || Scratch::new(encoding),
+                        |scratch| self.sweep_shard(shard, live, others, lists, scratch, simd),
+                    )
                 })
                 .reduce(Growth::default, Growth::and)
                 .and(growth);
@@ -234,9 +250,12 @@ impl<'s, T: Value> Unproven<'s, T> {
         shard: &Shard,
         mut live: ShardDistances<'_>,
         others: &[Vec<Array<u16>>; 2],
-        (scratch, decoded): &mut (Scratch<f64>, Decoded<'s>),
+        (shortlist, lists): (Option<&Mutex<Shortlist>>, Use),
+        scratch: &mut Scratch<f64>,
         simd: Simd,
     ) -> Growth {
+        let shortlist = shortlist.map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Visit::begin(shortlist.as_deref(), lists, shard);
         let last = self.values.len() - 1;
         for (live, others) in live.iter_mut().zip(others) {
             for (live, (orientation, range)) in
@@ -248,8 +267,8 @@ impl<'s, T: Value> Unproven<'s, T> {
         let mut growth = Growth::default();
         let mut ends = Ends { step: self, shard, live, others, simd };
         for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
-            let (ends, growth) = (&mut ends, &mut growth);
-            simd.run(SweepSlab { ends, slabs, is_own_swap, scratch, decoded, growth });
+            let (ends, growth, shortlist) = (&mut ends, &mut growth, lists.take());
+            simd.run(SweepSlab { ends, slabs, is_own_swap, shortlist, scratch, growth });
         });
         growth
     }
@@ -312,10 +331,13 @@ mod tests {
 
     use ziggurat_game::{Overrides, Ruleset};
 
-    use super::{super::GROWN, *};
+    use super::{
+        super::{GROWN, Verdict},
+        *,
+    };
     use crate::{
         solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
-        step::read_by,
+        step::{StepState, read_by},
     };
 
     /// All tiers of a game, as near to their limits as supersteps get.
@@ -358,7 +380,7 @@ mod tests {
             Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
         distances.reset(&proof, &cut.shards, None);
         let sweep = |step: &Unproven<'_, f64>, distances: &mut Distances| {
-            step.sweep(distances, Simd::best(), None).unwrap()
+            step.sweep(distances, &Shortlists::default(), Simd::best(), None).unwrap()
         };
         loop {
             step.look_at(&proof);
@@ -389,6 +411,70 @@ mod tests {
             assert!(!sweep(&step, &mut distances).grew, "{game} {tier}: {orientation} {offset}");
         }
         proof.sweeps()
+    }
+
+    /// Proves a step of a game, which reads the true values, with the shortlists of its supersteps and without, and
+    /// compares all distances after each interval sweep.
+    fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
+        let pieces = Some(tier.just_moved.max(tier.to_move));
+        let overrides = Overrides { pieces, ..Overrides::default() };
+        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let tables = Tables::new(&encoding);
+        let memory = Memory::anonymous();
+        let array = |values: &[f64]| {
+            let mut array = memory.filled(T::default(), values.len()).unwrap();
+            array.iter_mut().zip(values).for_each(|(to, &value)| *to = T::from_f64(value));
+            array
+        };
+        let read: HashMap<Tier, Array<T>> =
+            solved(&encoding).into_iter().map(|(tier, values)| (tier, array(&values))).collect();
+        let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
+        let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+        let halves = both(tier).map(|tier| array(&vec![0.5; encoding.tier_len(tier) as usize]));
+        let simd = Simd::best();
+        let (shards, halves) = (cut.shards.clone(), halves.collect());
+        let mut state = StepState::new(&memory, &encoding, halves, shards, simd, None).unwrap();
+        while state.superstep(&context, (0, -100), None).unwrap() > residual {}
+        let shortlists = std::mem::take(&mut state.shortlists);
+        assert!(shortlists.words() > 0, "{game} {tier}");
+
+        let values = state.into_values();
+        let values: Vec<&[T]> = values.iter().map(|values| values.values()).collect();
+        let finals = |tier| Certified { values: read[&tier].values(), bound: bound / 2.0 };
+        let is_first = read_by(tier).next().is_none();
+        let proof = || Proof::new(bound, if is_first { 0.0 } else { bound / 2.0 }).unwrap();
+        assert!(shortlists.hold_for_intervals(f64::from(FAR) * proof().unit), "{game} {tier}");
+        let room = || Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
+        let (mut with, mut without, mut proof) = (room(), room(), proof());
+        for distances in [&mut with, &mut without] {
+            distances.reset(&proof, &cut.shards, None);
+        }
+        let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+        loop {
+            step.look_at(&proof);
+            let growth = step.sweep(&mut with, &shortlists, simd, None).unwrap();
+            let same = step.sweep(&mut without, &Shortlists::default(), simd, None).unwrap();
+            assert!(growth == same && all(&with) == all(&without), "{game} {tier}");
+            match proof.after(growth) {
+                Verdict::Sweep => {}
+                Verdict::Proven(_) => break,
+                Verdict::Refused => panic!("{game} {tier} is not proven"),
+            }
+        }
+    }
+
+    #[test]
+    fn shortlists_change_no_distance() {
+        for (game, tier) in [
+            ("blitz", Tier::new(3, 2)),
+            ("finkel", Tier::new(3, 3)),
+            ("masters", Tier::new(2, 2)),
+            ("double-short", Tier::new(2, 1)),
+        ] {
+            compare_with_shortlists::<f64>(game, tier, 1e-12, 1e-9);
+            compare_with_shortlists::<f32>(game, tier, 1e-6, 2e-5);
+        }
     }
 
     #[test]

@@ -19,11 +19,11 @@ pub use shortlists::{Shortlist, Shortlists, Use, Visit};
 
 use crate::{
     context::Context,
-    gather::{TakeTurned, take_wins},
+    gather::{TakeTurned, block_of, take_wins},
     lists::{RowList, TurnedBlock, ValueList},
     routes::{Route, Routes},
     rows,
-    slab::{Offers, Place, Slab, Sources},
+    slab::{Offering, Offers, Place, Slab},
     value::Value,
     vector::{Instructions, Operation},
 };
@@ -137,11 +137,11 @@ impl<'a> Reader<'a> {
 
 /// Sets the best of a slab in scratch memory as [`Gather`](crate::gather::Gather) does, but for what cannot be best in
 /// the end.
-pub struct Take<'a, 'c, 'l, T: Value> {
+pub struct Take<'a, 'c, 'l, T: Value, S> {
     /// The rules.
     pub context: &'a Context<'c, T>,
     /// What is offered.
-    pub sources: &'a Sources<'a, T>,
+    pub sources: &'a S,
     /// The slab.
     pub slab: &'a Slab<'c>,
     /// The shortlist, at the runs of the slab.
@@ -152,39 +152,41 @@ pub struct Take<'a, 'c, 'l, T: Value> {
     pub turned: &'a mut [T::Group],
 }
 
-impl<T: Value> Operation for Take<'_, '_, '_, T> {
+impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { context, sources, slab, reader, scratch, turned } = self;
         let routes = &context.tables.routes;
+        let mut room = Vec::new();
         let mut head = reader.head();
         while head.kind != Kind::End {
             let which = reader.next(head.len);
             let next = reader.head();
-            ask(instructions, routes, sources, slab, (next, reader.rest));
-            let source = source(sources, slab, head);
+            ask::<T, I>(instructions, routes, sources, slab, (next, reader.rest));
+            let source = offered(sources, slab, head);
             let rows = list(routes, slab, head).map(|list| (list, head.run));
             let values = values(routes, slab, head);
-            match (head.kind, rows, values) {
-                (Kind::FillRows | Kind::FillColumns, Some(rows), _) => {
+            match (head.kind, rows, values, source) {
+                (Kind::FillRows | Kind::FillColumns, Some(rows), ..) => {
                     rows::fill_some::<T>(scratch, rows, which, T::NONE);
                 }
-                (Kind::SetRows | Kind::SetColumns, Some(rows), _) => {
+                (Kind::SetRows | Kind::SetColumns, Some(rows), _, Some(source)) => {
                     rows::take_some::<T, I, false>(instructions, scratch, rows, which, source);
                 }
-                (Kind::RaiseRows | Kind::RaiseColumns, Some(rows), _) => {
+                (Kind::RaiseRows | Kind::RaiseColumns, Some(rows), _, Some(source)) => {
                     rows::take_some::<T, I, true>(instructions, scratch, rows, which, source);
                 }
-                (Kind::Picked, _, Some(values)) => {
+                (Kind::Picked, _, Some(values), Some(source)) => {
                     rows::raise_some_values::<T, false>(scratch, values, which, source);
                 }
-                (Kind::Single, _, Some(values)) => {
+                (Kind::Single, _, Some(values), Some(source)) => {
                     rows::raise_some_values::<T, true>(scratch, values, which, source);
                 }
-                (Kind::SetTurned | Kind::RaiseTurned, ..) => {
+                (Kind::SetTurned | Kind::RaiseTurned, _, _, Some(source)) => {
                     let is_first = head.kind == Kind::SetTurned;
                     for block in blocks(routes, slab, head, which) {
-                        let (sources, scratch, turned) = ([source], &mut *scratch, &mut *turned);
+                        let sources = [block_of(&source, block, &mut room)];
+                        let (scratch, turned) = (&mut *scratch, &mut *turned);
                         instructions.call(TakeTurned { block, is_first, sources, scratch, turned });
                     }
                 }
@@ -201,14 +203,16 @@ impl<T: Value> Operation for Take<'_, '_, '_, T> {
 fn ask<T: Value, I: Instructions>(
     instructions: I,
     routes: &Routes,
-    sources: &Sources<'_, T>,
+    sources: &impl Offering<T>,
     slab: &Slab<'_>,
     (head, rest): (Head, &[u16]),
 ) {
     let Some(list) = list(routes, slab, head) else { return };
     let (stride, rows) = list.run(head.run);
-    if stride <= rows::LONG_ROW {
-        rows::ask_some(instructions, rows, &rest[..head.len], source(sources, slab, head));
+    if stride <= rows::LONG_ROW
+        && let Some(source) = offered(sources, slab, head)
+    {
+        rows::ask_some(instructions, rows, &rest[..head.len], source);
     }
 }
 
@@ -231,10 +235,15 @@ fn offer<'s, 't>(slab: &'s Slab<'t>, head: Head) -> Option<&'s (Place, &'t Route
     })
 }
 
-/// What a run reads.
+/// What a run reads, if it reads anything.
 #[inline(always)]
-fn source<'a, T>(sources: &Sources<'a, T>, slab: &Slab<'_>, head: Head) -> &'a [T] {
-    offer(slab, head).map_or(&[], |&(place, _)| sources.at(place))
+fn offered<'s, T: Value, S: Offering<T>>(
+    sources: &'s S,
+    slab: &Slab<'_>,
+    head: Head,
+) -> Option<S::Values<'s>> {
+    let rolls_again = matches!(head.kind, Kind::Single | Kind::SetTurned | Kind::RaiseTurned);
+    offer(slab, head).map(|&(place, _)| sources.offered(place, rolls_again))
 }
 
 /// The list that the rows of a run are of.

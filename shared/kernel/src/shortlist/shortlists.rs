@@ -58,6 +58,11 @@ impl Shortlists {
         Self { of_shards, ..Self::default() }
     }
 
+    /// Whether there is room for none.
+    pub fn is_empty(&self) -> bool {
+        self.of_shards.is_empty()
+    }
+
     /// The most bytes that they take.
     pub fn bytes(shards: &[Shard]) -> u64 {
         shards.iter().map(|shard| MOST_BYTES * shard.len()).sum()
@@ -69,9 +74,17 @@ impl Shortlists {
         self.expected.is_some_and(|expected| most(expected) <= self.margin)
     }
 
+    /// Whether what is written down holds for an interval sweep whose ends are at most so far from the values. Values that
+    /// were computed in `f32` have rounding errors that ends have not.
+    pub fn hold_for_intervals(&self, distance: f64) -> bool {
+        let most =
+            |expected| 2.0 * (self.drift + RESERVE * expected + distance + RESERVE * ROUNDING);
+        self.expected.is_some_and(|expected| most(expected) <= self.margin)
+    }
+
     /// What the next superstep does.
     pub fn next(&mut self) -> Use {
-        let Some(expected) = self.expected.filter(|_| !self.of_shards.is_empty()) else {
+        let Some(expected) = self.expected.filter(|_| !self.is_empty()) else {
             return Use::None;
         };
         if self.hold() {
@@ -196,6 +209,8 @@ mod tests {
         }
         shortlists.widened();
         assert_eq!(shortlists.next(), Use::Take);
+        // The margin is 3.2e-3, and values have drifted by 3e-4 since.
+        assert!(shortlists.hold_for_intervals(1.2e-3) && !shortlists.hold_for_intervals(1.4e-3));
         // An extrapolation that leads far away.
         shortlists.extrapolated(2e-3);
         assert_eq!(shortlists.next(), Use::None);
@@ -208,6 +223,7 @@ mod tests {
         let mut shortlists = Shortlists::new(0);
         shortlists.swept(1e-6);
         assert_eq!(shortlists.next(), Use::None);
+        assert!(!shortlists.hold_for_intervals(0.0));
     }
 
     #[test]

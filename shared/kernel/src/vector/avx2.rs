@@ -31,6 +31,26 @@ impl Instructions for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn widened(at: *const f32) -> Avx2F64 {
+        // SAFETY: the processor has AVX2, and the caller promises that the values are readable.
+        unsafe {
+            Avx2F64([_mm256_cvtps_pd(_mm_loadu_ps(at)), _mm256_cvtps_pd(_mm_loadu_ps(at.add(4)))])
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn numbers(at: *const u16, mask: u16) -> Avx2F64 {
+        // SAFETY: the processor has AVX2, and the caller promises that the numbers are readable.
+        unsafe {
+            let numbers = _mm_and_si128(_mm_loadu_si128(at.cast()), _mm_set1_epi16(mask as i16));
+            let numbers = _mm256_cvtepu16_epi32(numbers);
+            let (first, last) =
+                (_mm256_castsi256_si128(numbers), _mm256_extracti128_si256::<1>(numbers));
+            Avx2F64([_mm256_cvtepi32_pd(first), _mm256_cvtepi32_pd(last)])
+        }
+    }
+
+    #[inline(always)]
     fn call<F: Operation>(self, operation: F) {
         #[inline(never)]
         #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt,popcnt")]
@@ -72,9 +92,10 @@ macro_rules! lanes {
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
-            for (i, register) in self.0.into_iter().enumerate() {
+            // Not by the array's own iterator, which the compiler keeps in memory.
+            for i in 0..self.0.len() {
                 // SAFETY: the caller promises that the values are writable.
-                unsafe { $store(at.add($count * i), register) };
+                unsafe { $store(at.add($count * i), self.0[i]) };
             }
         }
         #[inline(always)]

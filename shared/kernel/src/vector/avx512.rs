@@ -30,6 +30,21 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn widened(at: *const f32) -> Avx512F64 {
+        // SAFETY: the processor has AVX-512, and the caller promises that the values are readable.
+        Avx512F64(unsafe { _mm512_cvtps_pd(_mm256_loadu_ps(at)) })
+    }
+
+    #[inline(always)]
+    unsafe fn numbers(at: *const u16, mask: u16) -> Avx512F64 {
+        // SAFETY: the processor has AVX-512, and the caller promises that the numbers are readable.
+        Avx512F64(unsafe {
+            let numbers = _mm_and_si128(_mm_loadu_si128(at.cast()), _mm_set1_epi16(mask as i16));
+            _mm512_cvtepi32_pd(_mm256_cvtepu16_epi32(numbers))
+        })
+    }
+
+    #[inline(always)]
     fn call<F: Operation>(self, operation: F) {
         #[inline(never)]
         #[target_feature(

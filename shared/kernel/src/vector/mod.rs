@@ -32,6 +32,32 @@ pub trait Instructions: Copy {
     /// Asks for the line of memory at an address, which need not be readable.
     fn prefetch(self, at: *const u8);
 
+    /// The 32-bit values at an address as 64-bit ones.
+    ///
+    /// # Safety
+    /// A group must be readable there.
+    #[inline(always)]
+    unsafe fn widened(at: *const f32) -> Self::F64 {
+        // SAFETY: the caller promises it; and the array is a group.
+        unsafe {
+            let values = at.cast::<[f32; LANES]>().read_unaligned().map(f64::from);
+            Self::F64::read(values.as_ptr())
+        }
+    }
+
+    /// The whole numbers at an address as values, without the bits that are not in the mask.
+    ///
+    /// # Safety
+    /// As many numbers as a group has values must be readable there.
+    #[inline(always)]
+    unsafe fn numbers(at: *const u16, mask: u16) -> Self::F64 {
+        // SAFETY: the caller promises it; and the array is a group.
+        unsafe {
+            let numbers = at.cast::<[u16; LANES]>().read_unaligned();
+            Self::F64::read(numbers.map(|number| f64::from(number & mask)).as_ptr())
+        }
+    }
+
     /// Runs an operation as a function of its own, which is compiled once for all who call it, and not as a part of
     /// each: the compiler takes far longer for large functions than for small ones.
     fn call<F: Operation>(self, operation: F);

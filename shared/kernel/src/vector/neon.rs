@@ -64,9 +64,10 @@ macro_rules! lanes {
         }
         #[inline(always)]
         unsafe fn write(self, at: *mut $float) {
-            for (i, register) in self.0.into_iter().enumerate() {
+            // Not by the array's own iterator, which the compiler keeps in memory.
+            for i in 0..self.0.len() {
                 // SAFETY: the caller promises that the values are writable.
-                unsafe { $store(at.add($count * i), register) };
+                unsafe { $store(at.add($count * i), self.0[i]) };
             }
         }
         #[inline(always)]
