@@ -15,6 +15,10 @@ pub type Wave = Vec<usize>;
 /// The most waves of a superstep. More barriers gain little and leave less to do at a time.
 const MOST_WAVES: u64 = 8;
 
+/// The same where players come by a square twice: there are more moves from one shard to another on the way, and more
+/// waves save far more supersteps.
+const MOST_WAVES_OF_LAPS: u64 = 16;
+
 /// The shards a wave of a superstep has on average, at the least.
 const WAVE_SHARDS: u64 = 4;
 
@@ -41,9 +45,16 @@ fn positions(shards: &[Shard]) -> u64 {
     shards.iter().map(Shard::len).sum()
 }
 
+fn most_waves(encoding: &Encoding) -> u64 {
+    match encoding.geometry().visits_squares_again() {
+        true => MOST_WAVES_OF_LAPS,
+        false => MOST_WAVES,
+    }
+}
+
 /// The waves of a superstep in order, with about as many positions each.
 pub fn waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Wave> {
-    let count = (shards.len() as u64 / WAVE_SHARDS).clamp(1, MOST_WAVES);
+    let count = (shards.len() as u64 / WAVE_SHARDS).clamp(1, most_waves(encoding));
     let total = positions(shards);
     let mut order = in_order(encoding, shards).into_iter();
     let mut swept = 0;
@@ -127,7 +138,10 @@ mod tests {
                     let most = waves.iter().map(|wave| wave.iter().map(of_shard).max());
                     assert!(least.zip(most.skip(1)).all(|(before, after)| before >= after));
                 }
-                assert!(waves(&encoding, &shards).len() as u64 <= MOST_WAVES);
+                let least_shards = (most_waves(&encoding) * WAVE_SHARDS) as usize;
+                let count = waves(&encoding, &shards).len() as u64;
+                assert!(count <= most_waves(&encoding));
+                assert_eq!(count == most_waves(&encoding), shards.len() >= least_shards);
             }
         }
     }
