@@ -15,8 +15,8 @@ pub type Wave = Vec<usize>;
 /// The most waves of a superstep. More barriers gain little and leave less to do at a time.
 const MOST_WAVES: u64 = 8;
 
-/// The same where players come by a square twice: there are more moves from one shard to another on the way, and more
-/// waves save far more supersteps.
+/// The same where players come by a square twice: more waves save far more supersteps there, as measured
+/// (docs/ARCHITECTURE.md, "In which order").
 const MOST_WAVES_OF_LAPS: u64 = 16;
 
 /// The shards a wave of a superstep has on average, at the least.
@@ -45,6 +45,7 @@ fn positions(shards: &[Shard]) -> u64 {
     shards.iter().map(Shard::len).sum()
 }
 
+/// The most waves of a superstep of a ruleset.
 fn most_waves(encoding: &Encoding) -> u64 {
     match encoding.geometry().visits_squares_again() {
         true => MOST_WAVES_OF_LAPS,
