@@ -78,9 +78,9 @@ impl Needs {
         let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
         let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);
         let hundredths = stored_hundredths(settings.precision);
-        // The step under way is there twice for a moment, with its differences.
+        // The step under way is there twice for a moment, with its vectors of changes.
         let stored =
-            u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 400);
+            u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 600);
         let ruleset = encoding.ruleset();
         Self {
             what: format!("solving {}", game(ruleset)),

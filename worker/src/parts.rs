@@ -14,7 +14,7 @@ pub fn key(job: u64, step: Tier, column: Column, shard: u32, range: u8) -> Shard
         Column::Units => 1,
         Column::Lower => 2,
         Column::Upper => 3,
-        Column::Difference(i) => 4 + i,
+        Column::Vector(i) => 4 + i,
     };
     ShardKey { job, tier: (step.just_moved, step.to_move), orientation: range, shard, column }
 }

@@ -148,8 +148,8 @@ impl Machine {
         let has_store =
             |member: &Member| self.sessions[&member.session].registration.checkpoint_store;
         let stored = attempt.members.iter().all(has_store);
-        let (differences, distances) = (attempt.course.row() as u32, attempt.course.distances());
-        let task = Task::Save { epoch, differences, distances };
+        let (vectors, distances) = (attempt.course.vectors() as u32, attempt.course.distances());
+        let task = Task::Save { epoch, vectors, distances };
         self.give(step, Doing::Saving { epoch, stored }, task);
     }
 

@@ -191,7 +191,7 @@ impl Machine {
             shares: runs.clone(),
             checkpoint: self.checkpoint(step).map(|checkpoint| self.place(checkpoint)),
             precision: course.precision(),
-            differences: course.row() as u32,
+            vectors: course.vectors() as u32,
             distances: course.distances(),
             reads: reads.collect(),
         });

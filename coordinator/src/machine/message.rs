@@ -247,8 +247,8 @@ pub enum Task {
     Save {
         /// The number of the checkpoint.
         epoch: u32,
-        /// Rows of changes to write.
-        differences: u32,
+        /// How many vectors of changes to write.
+        vectors: u32,
         /// Whether distances are written.
         distances: bool,
     },
@@ -269,8 +269,8 @@ pub struct Assignment {
     pub checkpoint: Option<Place>,
     /// The type of the values at the beginning.
     pub precision: Precision,
-    /// Rows of changes to read from the checkpoint.
-    pub differences: u32,
+    /// How many vectors of changes to read from the checkpoint.
+    pub vectors: u32,
     /// Whether to read distances from it.
     pub distances: bool,
     /// The solved steps that the step reads, and what is proven of them.

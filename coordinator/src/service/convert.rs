@@ -51,8 +51,8 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
 fn task(task: &Task) -> wire::Task {
     match task {
         Task::Carry(order) => order.clone().into(),
-        &Task::Save { epoch, differences, distances } => {
-            wire::Task::Save { epoch, differences: differences as usize, distances }
+        &Task::Save { epoch, vectors, distances } => {
+            wire::Task::Save { epoch, vectors: vectors as usize, distances }
         }
     }
 }
@@ -73,7 +73,7 @@ fn assign(assignment: &Assignment, member: u32, spec: Option<proto::JobSpec>) ->
         shares: runs(&assignment.shares),
         checkpoint: assignment.checkpoint.as_ref().map(checkpoint),
         precision: proto::Precision::from(assignment.precision).into(),
-        differences: assignment.differences,
+        vectors: assignment.vectors,
         distances: assignment.distances,
         reads: assignment.reads.iter().map(read).collect(),
     }

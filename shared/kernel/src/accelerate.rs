@@ -1,23 +1,32 @@
 //! Extrapolation: where a row of supersteps is heading, without making them.
 //!
 //! Close to the solution a superstep multiplies the error by a matrix, so the differences
-//! `d[i] = x[i+1] - x[i]` of successive values are all made of the same few slow modes. If weights
-//! with sum 1 make `sum w[i] d[i]` small, then `sum w[i] x[i+1]` is nearly a fixed point: *reduced-rank
-//! extrapolation* (Mesina 1977, Eddy 1979). After every [`DIFFERENCES`] supersteps, a *row*, the
-//! weights that make that sum smallest are found from the differences' inner products, and the
-//! values are replaced by
+//! `d[i] = g[i] - x[i]` between values x and what a superstep makes of them, g, are all made of the same
+//! slow modes. If weights with sum 1 make `sum w[i] d[i]` small, then `sum w[i] g[i]` is nearly a fixed point:
+//! *reduced-rank extrapolation* (Mesina 1977, Eddy 1979). After every [`DIFFERENCES`] supersteps, a *row*,
+//! the weights that make that sum smallest are found from the differences' inner products.
+//!
+//! A row by itself has forgotten what the one before has found out: it finds the same few modes again, and takes away
+//! a part of them again. Restarted Krylov methods stall like this, and what helps is to remember where the last
+//! rows have led to (Baker, Jessup and Manteuffel 2005). So there is one more *point*, the one before the last superstep of the
+//! row before, with the difference that there was, and its *lead*: how far the values have come from
+//! there to the start of the row. With x[0] for the start, d[i] the differences of the row, q the last of them, e and l the
+//! difference and the lead of the earlier point, and v its weight,
 //!
 //! ```text
-//! x' = sum w[i] x[i+1] = x[q] - sum over i > 0 of (w[0] + ... + w[i-1]) d[i]
+//! x' = sum w[i] g[i] + v (x[0] - l + e)
+//!    = g[q] - sum over i of (v + w[0] + ... + w[i-1]) d[i] + v e - v l
 //! ```
 //!
 //! A shard does not publish what a sweep has made of its values, but the values before, each changed by a
-//! whole number of units: at most 127 of them, a byte. The unit is a power of two, the same for a *piece* of
-//! at most [`PIECE`] values, and so large that the largest change of the piece is at most 127 units; where
+//! number of units that is a square (or minus one): that of a byte. So small changes are told as well as large ones, to a
+//! few parts in a hundred. The unit is a power of two, the same for a *piece* of
+//! at most [`PIECE`] values, and so large that no change of the piece is beyond the square of 127; where
 //! little changes it is larger, since what is far below the last residual need not be told yet. What is left
 //! over is not lost: the next sweep finds it again, as part of the change that it makes. So the differences
 //! are known exactly, in a byte for each value, to whoever knows what was published: who reads a shard's
-//! values can extrapolate them without being told. The inner products of a piece are integers; the pieces of
+//! values can extrapolate them without being told. The unit of leads follows from the units of what they are made
+//! of. The inner products of a piece are sums over every sixteenth value, added up in order; the pieces of
 //! a range of a shard are added in order, then the ranges: the result does not depend on who computes which.
 
 use std::ops::RangeInclusive;
@@ -27,53 +36,74 @@ use crate::{memory::look, simd::Simd, value::Value};
 /// The supersteps between two extrapolations.
 pub const DIFFERENCES: usize = 4;
 
-/// The most values a piece has: what is rounded together. The sum of so many products of bytes
-/// fits 32 bits.
+/// The points that an extrapolation looks at: an earlier one, then those of the row.
+pub const POINTS: usize = 1 + DIFFERENCES;
+
+/// The vectors of bytes that are remembered: the lead of the earlier point, then the differences of all points.
+pub const VECTORS: usize = 1 + POINTS;
+
+/// The places of vectors: of the lead, of the earlier point's difference, and of that of the last superstep of a row.
+const LEAD: usize = 0;
+const EARLIER: usize = 1;
+const LAST: usize = VECTORS - 1;
+
+/// The most values a piece has: what is rounded together.
 pub const PIECE: usize = 8 << 10;
 
-/// The most units a value is changed by.
-const MOST_UNITS: f32 = 127.0;
+/// A value is changed by the square of at most this, in units.
+const MOST_ROOT: f32 = 127.0;
 
 /// The largest change of a piece is this power of two times the unit, or up to twice that.
-const BITS: i32 = 6;
+const BITS: i32 = 13;
 
 /// The finest units there are, by exponent: `f32` has them all.
 pub const FINEST_UNITS: RangeInclusive<i32> = -126..=-1;
 
-/// Numbers halfway between two integers are rounded to the larger one, by making all a little larger: 1 + 2^-20.
-const AWAY_FROM_ZERO: f64 = 1.0 + 1.0 / 1_048_576.0;
-
 /// Added to a small `f32`, this leaves its nearest integer in the lowest bits: 1.5 * 2^23.
 const ROUND: f32 = 12_582_912.0;
 
+/// So many values are computed at a time.
+const LANES: usize = 16;
+
 /// Part of the squares of the weights is made small too, so that they are never arbitrary.
 const REGULARISATION: f64 = 1e-9;
+
+/// Where the difference of a superstep is among the [`VECTORS`], by the superstep's place in its row.
+pub const fn vector_of(row: usize) -> usize {
+    EARLIER + 1 + row
+}
 
 /// A piece of the values of a step, and what its last supersteps changed.
 pub struct Piece<'a, T> {
     /// The values as of the last barrier.
     pub published: &'a mut [T],
-    /// The changes of the last supersteps, by superstep, in units.
-    pub differences: [&'a mut [i8]; DIFFERENCES],
-    /// What a unit of them is worth.
-    pub units: &'a mut [f32; DIFFERENCES],
+    /// The bytes of the vectors.
+    pub vectors: [&'a mut [i8]; VECTORS],
+    /// What a unit of each is worth.
+    pub units: &'a mut Units,
 }
+
+/// What a unit of each of the vectors is worth.
+pub type Units = [f32; VECTORS];
+
+/// Those of vectors of zeros: the finest there are.
+pub const NO_UNITS: Units = [f32::MIN_POSITIVE; VECTORS];
 
 impl<T: Value> Piece<'_, T> {
     /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps
-    /// the changes as a row of the differences, and returns the largest difference there was.
+    /// the changes as those of a row's superstep, and returns the largest difference there was.
     pub fn publish(&mut self, live: &[T], (row, finest): (usize, i32), simd: Simd) -> f64 {
         look();
-        let Self { published, differences, units } = self;
+        let Self { published, vectors, units } = self;
         let residual = simd.compute(
             #[inline(always)]
             || largest_difference(live, published),
         );
-        let unit = unit((exponent_of(residual) - BITS).max(finest));
-        units[row] = unit;
+        let unit = unit_for(residual, finest);
+        units[vector_of(row)] = unit;
         simd.compute(
             #[inline(always)]
-            || change_towards(live, published, differences[row], unit),
+            || change_towards(live, published, vectors[vector_of(row)], unit),
         );
         residual
     }
@@ -81,26 +111,24 @@ impl<T: Value> Piece<'_, T> {
     /// The inner products of the differences.
     pub fn products(&self, simd: Simd) -> Products {
         look();
-        let mut products = Products::default();
-        for (i, row) in products.iter_mut().enumerate() {
-            for (j, product) in row.iter_mut().enumerate().take(i + 1) {
-                let [one, other] = [&*self.differences[i], &*self.differences[j]];
-                let sum = simd.compute(
-                    #[inline(always)]
-                    || inner_product(one, other),
-                );
-                *product = f64::from(sum) * f64::from(self.units[i]) * f64::from(self.units[j]);
+        let differences = std::array::from_fn(|point| &*self.vectors[EARLIER + point]);
+        let mut products = simd.compute(
+            #[inline(always)]
+            || inner_products(&differences),
+        );
+        let units = &self.units[EARLIER..];
+        for (row, one) in products.iter_mut().zip(units) {
+            for (product, other) in row.iter_mut().zip(units) {
+                *product *= f64::from(*one) * f64::from(*other);
             }
         }
         products
     }
+}
 
-    /// Adds multiples of the differences to the values.
-    pub fn add(&mut self, multiples: &Multiples, simd: Simd) {
-        look();
-        let differences = self.differences.each_ref().map(|changes| &**changes);
-        add_multiples(self.published, differences, self.units, multiples, simd);
-    }
+/// The unit for a piece whose largest change this is.
+fn unit_for(largest: f64, finest: i32) -> f32 {
+    unit((exponent_of(largest) - BITS).max(finest))
 }
 
 /// The largest difference between values; several at a time, since each maximum waits for the one before it.
@@ -121,20 +149,69 @@ fn largest_difference<T: Value>(new: &[T], old: &[T]) -> f64 {
     largest.into_iter().fold(T::default(), T::larger).to_f64()
 }
 
-/// Changes values towards new ones by whole units, and says by how many.
+/// How many units a byte stands for: its square, with its sign.
+#[inline(always)]
+fn units_of(byte: i8) -> f32 {
+    f32::from(byte) * f32::from(byte).abs()
+}
+
+/// The byte that stands for nearly so many units.
+#[inline(always)]
+fn byte_for(units: f32) -> i8 {
+    let root = units.abs().sqrt().min(MOST_ROOT).copysign(units);
+    (root + ROUND).to_bits() as i8
+}
+
+/// Changes values towards new ones, and says by what.
 #[inline(always)]
 fn change_towards<T: Value>(new: &[T], old: &mut [T], changes: &mut [i8], unit: f32) {
-    let per_unit = AWAY_FROM_ZERO / f64::from(unit);
+    let per_unit = 1.0 / f64::from(unit);
     for ((&new, old), difference) in new.iter().zip(old).zip(changes) {
-        let change = ((new.to_f64() - old.to_f64()) * per_unit) as f32;
-        *difference = (change.clamp(-MOST_UNITS, MOST_UNITS) + ROUND).to_bits() as i8;
+        *difference = byte_for(((new.to_f64() - old.to_f64()) * per_unit) as f32);
         *old = changed(*old, *difference, unit);
     }
 }
 
+/// Inner products of what bytes stand for; the lower triangle.
 #[inline(always)]
-fn inner_product(one: &[i8], other: &[i8]) -> i32 {
-    one.iter().zip(other).map(|(&a, &b)| i32::from(a) * i32::from(b)).sum()
+fn inner_products(differences: &[&[i8]; POINTS]) -> Products {
+    let mut sums = [[[0.0_f32; LANES]; POINTS]; POINTS];
+    let mut units = [[0.0_f32; LANES]; POINTS];
+    for start in (0..differences[0].len()).step_by(LANES) {
+        for (units, bytes) in units.iter_mut().zip(differences) {
+            read_lanes(bytes, start, units);
+        }
+        for i in 0..POINTS {
+            for j in 0..=i {
+                for lane in 0..LANES {
+                    sums[i][j][lane] += units[i][lane] * units[j][lane];
+                }
+            }
+        }
+    }
+    let mut products = Products::default();
+    for (product, sums) in products.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
+        for &sum in sums {
+            *product += f64::from(sum);
+        }
+    }
+    products
+}
+
+/// How many units the bytes from one on stand for; 0 beyond the last byte.
+#[inline(always)]
+fn read_lanes(bytes: &[i8], start: usize, units: &mut [f32; LANES]) {
+    let rest = &bytes[start..];
+    if let Some(lanes) = rest.first_chunk::<LANES>() {
+        for (units, &byte) in units.iter_mut().zip(lanes) {
+            *units = units_of(byte);
+        }
+    } else {
+        *units = [0.0; LANES];
+        for (units, &byte) in units.iter_mut().zip(rest) {
+            *units = units_of(byte);
+        }
+    }
 }
 
 /// The largest power of two that is no larger than a positive number, by its exponent; -1023 for what is
@@ -150,17 +227,16 @@ pub fn unit(exponent: i32) -> f32 {
 
 /// The most that a value is changed by at once, in units of this size.
 pub fn most(unit: f32) -> f64 {
-    f64::from(MOST_UNITS * unit)
+    f64::from(MOST_ROOT * MOST_ROOT * unit)
 }
 
-/// A value that is changed by so many units. It remains a chance.
+/// A value that is changed by what a byte stands for. It remains a chance.
 #[inline(always)]
-pub fn changed<T: Value>(value: T, units: i8, unit: f32) -> T {
-    let moved = value.to_f64() + f64::from(units) * f64::from(unit);
-    T::from_f64(moved.clamp(0.0, 1.0))
+pub fn changed<T: Value>(value: T, byte: i8, unit: f32) -> T {
+    moved(value, units_of(byte) * unit)
 }
 
-/// Changes values by so many units each.
+/// Changes values by what bytes stand for.
 pub fn change<T: Value>(values: &mut [T], changes: &[i8], unit: f32, simd: Simd) {
     simd.compute(
         #[inline(always)]
@@ -172,43 +248,84 @@ pub fn change<T: Value>(values: &mut [T], changes: &[i8], unit: f32, simd: Simd)
     );
 }
 
-/// Adds multiples of differences to values of a piece, which remain chances.
-pub fn add_multiples<T: Value>(
+/// The units of the vectors of a piece after an extrapolation: no lead is longer than all that it is made of.
+pub fn units_after(units: &Units, multiples: &Multiples) -> Units {
+    let step: f64 = units.iter().zip(multiples).map(|(&unit, by)| most(unit) * by.abs()).sum();
+    let mut after = *units;
+    after[LEAD] = unit_for(step + most(units[LAST]), *FINEST_UNITS.start());
+    after[EARLIER] = units[LAST];
+    after
+}
+
+/// Adds multiples of the vectors to the values of a piece, which remain chances, and makes the last point of the row the
+/// earlier one. Its vectors then have other units than before.
+pub fn extrapolate<T: Value>(
     values: &mut [T],
-    differences: [&[i8]; DIFFERENCES],
-    units: &[f32; DIFFERENCES],
+    mut vectors: [&mut [i8]; VECTORS],
+    [before, after]: [&Units; 2],
     multiples: &Multiples,
     simd: Simd,
 ) {
-    let factor = |i: usize| (multiples[i] * f64::from(units[i])) as f32;
-    let factors: [f32; DIFFERENCES] = std::array::from_fn(factor);
+    let factor = |i: usize| (multiples[i] * f64::from(before[i])) as f32;
+    let factors: Units = std::array::from_fn(factor);
     simd.compute(
         #[inline(always)]
-        || add_products(values, differences, factors),
+        || add_multiples(values, &mut vectors, &factors, [before[LAST], after[LEAD]]),
     );
 }
 
 #[inline(always)]
-fn add_products<T: Value>(
+fn add_multiples<T: Value>(
     values: &mut [T],
-    [a, b, c, d]: [&[i8]; DIFFERENCES],
-    factors: [f32; DIFFERENCES],
+    vectors: &mut [&mut [i8]; VECTORS],
+    factors: &Units,
+    [last_unit, lead_unit]: [f32; 2],
 ) {
-    let changes = a.iter().zip(b).zip(c).zip(d);
-    for (value, (((&a, &b), &c), &d)) in values.iter_mut().zip(changes) {
-        let change = factors[0] * f32::from(a)
-            + factors[1] * f32::from(b)
-            + factors[2] * f32::from(c)
-            + factors[3] * f32::from(d);
-        *value = T::from_f64((value.to_f64() + f64::from(change)).clamp(0.0, 1.0));
+    let mut units = [[0.0_f32; LANES]; VECTORS];
+    let per_unit = 1.0 / lead_unit;
+    let len = values.len();
+    for start in (0..len).step_by(LANES) {
+        let end = len.min(start + LANES);
+        for (units, bytes) in units.iter_mut().zip(vectors.iter()) {
+            read_lanes(bytes, start, units);
+        }
+        let mut steps = [0.0_f32; LANES];
+        for (units, factor) in units.iter().zip(factors) {
+            for (step, unit) in steps.iter_mut().zip(units) {
+                *step += factor * unit;
+            }
+        }
+        // The last superstep of the row led to where the extrapolation began.
+        let mut leads = [0_i8; LANES];
+        for lane in 0..LANES {
+            leads[lane] = byte_for((steps[lane] + last_unit * units[LAST][lane]) * per_unit);
+        }
+        if let Some(values) = values[start..end].as_mut_array::<LANES>() {
+            for lane in 0..LANES {
+                values[lane] = moved(values[lane], steps[lane]);
+            }
+        } else {
+            for (value, &step) in values[start..end].iter_mut().zip(&steps) {
+                *value = moved(*value, step);
+            }
+        }
+        vectors[LEAD][start..end].copy_from_slice(&leads[..end - start]);
     }
+    let [_, earlier, .., last] = vectors;
+    earlier.copy_from_slice(last);
 }
 
-/// Inner products of the differences; the lower triangle counts.
-pub type Products = [[f64; DIFFERENCES]; DIFFERENCES];
+/// A value that is moved. It remains a chance.
+#[inline(always)]
+fn moved<T: Value>(value: T, by: f32) -> T {
+    T::from_f64((value.to_f64() + f64::from(by)).clamp(0.0, 1.0))
+}
 
-/// What multiple of each difference an extrapolation adds to the values.
-pub type Multiples = [f64; DIFFERENCES];
+/// Inner products of the differences of the points; the lower triangle counts.
+pub type Products = [[f64; POINTS]; POINTS];
+
+/// What multiple of each vector an extrapolation adds to the values.
+pub type Multiples = [f64; VECTORS];
 
 /// Adds inner products.
 pub fn add(total: &mut Products, more: &Products) {
@@ -218,30 +335,38 @@ pub fn add(total: &mut Products, more: &Products) {
 }
 
 /// What leads to where supersteps were heading, from the inner products of all ranges of shards,
-/// each with its place; `None` if that is nowhere.
-pub fn multiples(mut ranges: Vec<(u32, Products)>) -> Option<Multiples> {
+/// each with its place, and whether there is an earlier point; `None` if that is nowhere.
+pub fn multiples(mut ranges: Vec<(u32, Products)>, has_earlier: bool) -> Option<Multiples> {
     ranges.sort_by_key(|&(place, _)| place);
     let mut products = Products::default();
     for (_, part) in &ranges {
         add(&mut products, part);
     }
-    let mut before = 0.0;
-    Some(weights(products)?.map(|weight| {
-        let multiple = -before;
+    let [earlier, row @ ..] = weights(products, has_earlier)?;
+    let mut multiples = Multiples::default();
+    (multiples[LEAD], multiples[EARLIER]) = (-earlier, earlier);
+    let mut before = earlier;
+    for (multiple, weight) in multiples[vector_of(0)..].iter_mut().zip(row) {
+        *multiple = -before;
         before += weight;
-        multiple
-    }))
+    }
+    Some(multiples)
 }
 
-/// The weights with sum 1 that make the weighted sum of the differences smallest; `None` if
-/// nothing changed or the differences say nothing.
-fn weights(mut products: Products) -> Option<[f64; DIFFERENCES]> {
+/// The weights with sum 1 that make the weighted sum of the differences smallest, 0 for an earlier point if there
+/// is none; `None` if nothing changed or the differences say nothing.
+fn weights(mut products: Products, has_earlier: bool) -> Option<[f64; POINTS]> {
+    let mut weights = [1.0; POINTS];
+    if !has_earlier {
+        weights[0] = 0.0;
+        products.iter_mut().for_each(|row| row[0] = 0.0);
+        products[0][0] = 1.0;
+    }
     // The solution of products * w = (1, ..., 1), divided by its sum; by Cholesky's method.
     for (i, row) in products.iter_mut().enumerate() {
         row[i] *= 1.0 + REGULARISATION;
     }
-    let mut weights = [1.0; DIFFERENCES];
-    for i in 0..DIFFERENCES {
+    for i in 0..POINTS {
         for j in 0..=i {
             let known: f64 = (0..j).map(|k| products[i][k] * products[j][k]).sum();
             let rest = products[i][j] - known;
@@ -250,8 +375,8 @@ fn weights(mut products: Products) -> Option<[f64; DIFFERENCES]> {
         let known: f64 = (0..i).map(|k| products[i][k] * weights[k]).sum();
         weights[i] = (weights[i] - known) / products[i][i];
     }
-    for i in (0..DIFFERENCES).rev() {
-        let known: f64 = (i + 1..DIFFERENCES).map(|k| products[k][i] * weights[k]).sum();
+    for i in (0..POINTS).rev() {
+        let known: f64 = (i + 1..POINTS).map(|k| products[k][i] * weights[k]).sum();
         weights[i] = (weights[i] - known) / products[i][i];
     }
     let sum: f64 = weights.iter().sum();
@@ -267,15 +392,82 @@ mod tests {
     fn weights_find_the_limit_of_a_sum_of_as_many_geometric_sequences() {
         let rates = [0.9, -0.5, 0.2];
         let mut products = Products::default();
-        for (i, row) in products.iter_mut().enumerate() {
-            for (j, product) in row.iter_mut().enumerate() {
-                *product = rates.map(|rate: f64| rate.powi((i + j) as i32)).iter().sum();
+        for i in 0..DIFFERENCES {
+            for j in 0..DIFFERENCES {
+                products[1 + i][1 + j] =
+                    rates.map(|rate: f64| rate.powi((i + j) as i32)).iter().sum();
             }
         }
-        let weights = weights(products).unwrap();
+        let [earlier, weights @ ..] = weights(products, false).unwrap();
+        assert_eq!(earlier, 0.0);
         for rate in rates {
             let terms = weights.iter().enumerate().map(|(i, weight)| weight * rate.powi(i as i32));
             assert!(terms.sum::<f64>().abs() < 1e-4, "{rate}: {weights:?}");
+        }
+    }
+
+    /// How far values are from their limit, one half, after so many rows of supersteps, of which each takes a part of the
+    /// distance away.
+    fn extrapolated(rows: usize, may_look_back: bool) -> f64 {
+        let rates = [0.99, 0.97, 0.9, -0.8, 0.6, 0.3];
+        let errors = (0..3000).map(|i| 1e-3 * (0.37 * f64::from(i)).sin());
+        let mut values: Vec<f64> = errors.map(|error| 0.5 + error).collect();
+        let mut bytes = vec![vec![0; values.len()]; VECTORS];
+        let mut units = [0.0; VECTORS];
+        for row in 0..rows {
+            let mut before_last = Vec::new();
+            let mut rest = bytes.iter_mut();
+            let vectors = std::array::from_fn(|_| &mut rest.next().unwrap()[..]);
+            let mut piece = Piece { published: &mut values, vectors, units: &mut units };
+            for superstep in 0..DIFFERENCES {
+                let by_rate = piece.published.iter().zip(rates.iter().cycle());
+                let live: Vec<f64> = by_rate.map(|(x, rate)| 0.5 + rate * (x - 0.5)).collect();
+                before_last = piece.published.to_vec();
+                piece.publish(&live, (superstep, -126), Simd::best());
+            }
+            let products = vec![(0, piece.products(Simd::best()))];
+            let multiples = multiples(products, row > 0 && may_look_back).unwrap();
+            let Piece { published, vectors, units: before } = piece;
+            let after = units_after(before, &multiples);
+            extrapolate(published, vectors, [before, &after], &multiples, Simd::best());
+            units = after;
+            // The lead goes from the values before the last superstep to those after the extrapolation.
+            for ((now, before), &lead) in values.iter().zip(before_last).zip(&bytes[LEAD]) {
+                let led = f64::from(units_of(lead) * units[LEAD]);
+                let fine = f64::from((f32::from(lead).abs() + 2.0) * units[LEAD]);
+                assert!((now - before - led).abs() <= fine, "{now} {before} {led}");
+            }
+            assert_eq!(bytes[EARLIER], bytes[LAST]);
+        }
+        values.iter().map(|x| (x - 0.5).abs()).fold(0.0, f64::max)
+    }
+
+    #[test]
+    fn an_earlier_point_tells_what_a_row_has_forgotten() {
+        assert_eq!(extrapolated(1, true), extrapolated(1, false));
+        let (with, without) = (extrapolated(6, true), extrapolated(6, false));
+        assert!(with < 0.2 * without, "{with:e} {without:e}");
+    }
+
+    #[test]
+    fn bytes_stand_for_squares() {
+        for byte in -127..=127_i8 {
+            assert_eq!(units_of(byte), f32::from(byte.signum()) * f32::from(byte).powi(2));
+            assert_eq!(byte_for(units_of(byte)), byte);
+        }
+        assert_eq!([byte_for(1e9), byte_for(-1e9), byte_for(0.2)], [127, -127, 0]);
+    }
+
+    #[test]
+    fn inner_products_are_those_of_all_bytes() {
+        for len in [1, 15, 16, 100] {
+            let bytes = |seed: i32| (0..len).map(|i| (seed * i * i % 11 - 5) as i8).collect();
+            let all: [Vec<i8>; POINTS] = std::array::from_fn(|point| bytes(point as i32 + 1));
+            let products = inner_products(&all.each_ref().map(|bytes| &bytes[..]));
+            for (i, j) in (0..POINTS).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                let terms = all[i].iter().zip(&all[j]).map(|(&a, &b)| units_of(a) * units_of(b));
+                assert_eq!(products[i][j], terms.map(f64::from).sum::<f64>(), "{len} {i} {j}");
+            }
         }
     }
 
@@ -283,6 +475,7 @@ mod tests {
     fn units_are_powers_of_two() {
         for exponent in FINEST_UNITS {
             assert_eq!(unit(exponent), (exponent as f32).exp2());
+            assert!(unit(exponent) >= NO_UNITS[0]);
             assert_eq!(exponent_of(unit(exponent).into()), exponent);
             assert_eq!(exponent_of(1.99 * f64::from(unit(exponent))), exponent);
         }
@@ -290,19 +483,20 @@ mod tests {
 
     #[test]
     fn no_change_gives_no_weights() {
-        assert_eq!(weights(Products::default()), None);
+        assert_eq!(weights(Products::default(), false), None);
+        assert_eq!(weights(Products::default(), true), None);
     }
 
     fn with_piece<R>(
         published: &mut [f64],
         check: impl FnOnce(&mut Piece<'_, f64>) -> R,
-    ) -> (R, Vec<Vec<i8>>, [f32; DIFFERENCES]) {
-        let mut bytes = vec![vec![0; published.len()]; DIFFERENCES];
+    ) -> (R, Vec<Vec<i8>>, Units) {
+        let mut bytes = vec![vec![0; published.len()]; VECTORS];
         let mut rest = bytes.iter_mut();
-        let mut units = [0.0; DIFFERENCES];
+        let mut units = [0.0; VECTORS];
         let result = check(&mut Piece {
             published,
-            differences: std::array::from_fn(|_| &mut rest.next().unwrap()[..]),
+            vectors: std::array::from_fn(|_| &mut rest.next().unwrap()[..]),
             units: &mut units,
         });
         (result, bytes, units)
@@ -317,11 +511,12 @@ mod tests {
                 with_piece(&mut published, |piece| piece.publish(&exact, (2, -126), Simd::best()));
             let largest = exact.iter().map(|new| (new - 0.5).abs()).fold(0.0, f64::max);
             assert_eq!(residual, largest);
-            let unit = f64::from(units[2]);
-            assert!((64.0..128.0).contains(&(residual / unit)));
-            for ((&new, published), &byte) in exact.iter().zip(published).zip(&bytes[2]) {
-                assert_eq!(published, 0.5 + f64::from(byte) * unit);
-                assert!((new - published).abs() <= unit);
+            let (unit, bytes) = (units[vector_of(2)], &bytes[vector_of(2)]);
+            assert!((8192.0..16384.0).contains(&(residual / f64::from(unit))));
+            for ((&new, published), &byte) in exact.iter().zip(published).zip(bytes) {
+                assert_eq!(published, changed(0.5, byte, unit));
+                let fine = f64::from(f32::from(byte).abs() + 2.0) * f64::from(unit);
+                assert!((new - published).abs() <= fine, "{new} {published} {byte}");
             }
         }
     }
@@ -353,8 +548,8 @@ mod tests {
         let (residual, bytes, units) =
             with_piece(&mut published, |piece| piece.publish(&[0.501; 100], (3, -7), Simd::best()));
         assert!((residual - 0.001).abs() < 1e-15);
-        assert_eq!((published, units[3]), (vec![0.5; 100], 1.0 / 128.0));
-        assert!(bytes[3].iter().all(|&byte| byte == 0));
+        assert_eq!((published, units[vector_of(3)]), (vec![0.5; 100], 1.0 / 128.0));
+        assert!(bytes[vector_of(3)].iter().all(|&byte| byte == 0));
     }
 
     #[test]

@@ -97,10 +97,6 @@ impl Convergence {
             if self.rates.len() > 2 * Self::ROW {
                 self.rates.pop_front();
             }
-        } else if self.since_extrapolation == 0 && residual > self.before_extrapolation {
-            // The extrapolation did harm.
-            self.pause = self.next_pause;
-            self.next_pause *= 2;
         }
         self.since_extrapolation += 1;
         self.residual = residual;
@@ -143,6 +139,11 @@ impl Convergence {
 
     fn end_of_row(&mut self) -> Next {
         self.since_extrapolation = 0;
+        if self.residual > self.before_extrapolation {
+            // The extrapolation did harm, and its row has not made up for it.
+            self.pause = self.next_pause;
+            self.next_pause *= 2;
+        }
         self.before_extrapolation = f64::MAX;
         if self.pause > 0 {
             self.pause -= 1;

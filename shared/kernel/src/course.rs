@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples},
+    accelerate::{
+        DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples, vector_of,
+    },
     certificate::{Certificate, Growth, Proof, Verdict},
     convergence::{Convergence, Next},
     solve::{Precision, Settings, TierStatistics},
@@ -138,7 +140,7 @@ impl Goal {
 
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
 /// each superstep of a row: what the last one leaves over is in the way of the extrapolation.
-const FINEST_BITS: [i32; DIFFERENCES] = [9, 9, 9, 11];
+const FINEST_BITS: [i32; DIFFERENCES] = [16, 16, 16, 18];
 
 /// What stands for the last residual before the first superstep.
 const FIRST_RESIDUAL: f64 = 0.25;
@@ -155,6 +157,8 @@ pub struct Course {
     convergence: Convergence,
     /// The place of the next superstep in its row.
     row: usize,
+    /// Whether the next extrapolation has an earlier point to look at.
+    has_earlier: bool,
     proof: Option<Proof>,
     statistics: TierStatistics,
 }
@@ -175,6 +179,7 @@ impl Course {
             precision: Self::FIRST,
             convergence,
             row: 0,
+            has_earlier: false,
             proof: None,
             statistics: TierStatistics::default(),
         }
@@ -203,8 +208,7 @@ impl Course {
             .clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
     }
 
-    /// Whether this is a place to go on from later, with the values, [`Course::row`] rows of changes and
-    /// [`Course::distances`].
+    /// Whether this is a place to go on from later, with the values, [`Course::vectors`] and [`Course::distances`].
     pub fn can_be_saved(&self) -> bool {
         matches!(self.task, Task::Sweep | Task::Prove)
     }
@@ -214,10 +218,11 @@ impl Course {
         self.precision
     }
 
-    /// How many of the last supersteps are to be remembered for the next extrapolation.
-    pub fn row(&self) -> usize {
+    /// How many of the vectors of changes, the first ones, are to be remembered for the next extrapolation.
+    pub fn vectors(&self) -> usize {
         // Before a proof, they are forgotten.
-        if self.task == Task::Sweep { self.row } else { 0 }
+        let are_needed = self.task == Task::Sweep && (self.row > 0 || self.has_earlier);
+        if are_needed { vector_of(self.row) } else { 0 }
     }
 
     /// Whether the distances of a proof are to be remembered.
@@ -243,9 +248,14 @@ impl Course {
         match (self.task, outcome) {
             (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
             (Task::Measure, Outcome::Measured(products)) => {
-                self.task = multiples(products).map_or(Task::Sweep, Task::Extrapolate);
+                let multiples = multiples(products, self.has_earlier);
+                self.has_earlier = false;
+                self.task = multiples.map_or(Task::Sweep, Task::Extrapolate);
             }
-            (Task::Extrapolate(_), Outcome::Done) => self.task = Task::Sweep,
+            (Task::Extrapolate(_), Outcome::Done) => {
+                self.has_earlier = true;
+                self.task = Task::Sweep;
+            }
             (Task::Widen, Outcome::Done) => {
                 self.precision = Precision::F64;
                 self.sweep_again();
@@ -274,6 +284,9 @@ impl Course {
         self.row = (self.row + 1) % DIFFERENCES;
         let next = self.convergence.after(residual);
         self.statistics.error_estimate = self.convergence.error;
+        if next == Next::Sweep && self.row == 0 {
+            self.has_earlier = false; // the row ends without an extrapolation
+        }
         self.task = match next {
             Next::Sweep => Task::Sweep,
             Next::Extrapolate => Task::Measure,
@@ -288,7 +301,7 @@ impl Course {
 
     fn sweep_again(&mut self) {
         self.convergence = Convergence::new(self.precision, self.goal.error);
-        (self.row, self.task) = (0, Task::Sweep);
+        (self.row, self.has_earlier, self.task) = (0, false, Task::Sweep);
     }
 
     fn prove(&mut self) {

@@ -5,7 +5,7 @@
 //! for each, its *head*, then the data of one after the other. There are three kinds:
 //!
 //! * What values changed by, in units ([`Piece::publish`](crate::accelerate::Piece::publish)): a byte each. A head of n is a
-//!   unit of 2^-n; 0 says that nothing changed, and nothing follows.
+//!   unit of 2^-n; a head of 128 + n says that it is this, but nothing changed, and nothing follows.
 //! * What distances of a proof changed by: as many bytes each as the head says, 0, 1 or 2, all first (lower)
 //!   bytes before all second ones. The distances of both ends change alike, so a strip of lower ends comes
 //!   before one of what the upper ends changed by beyond that.
@@ -35,6 +35,9 @@ use crate::{
 pub const STRIP: usize = 2 << 10;
 
 const _: () = assert!(PIECE.is_multiple_of(STRIP));
+
+/// The bit of the head of changes that says that there are none.
+const NOTHING: u8 = 1 << 7;
 
 /// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
 const ZEROS_AT: u32 = 4;
@@ -70,8 +73,8 @@ impl Content {
     /// How many bytes the data of a strip of so many numbers have by its head, if there can be such a head.
     fn bytes(self, head: u8, len: usize) -> Option<usize> {
         match (self, head) {
-            (Self::Changes | Self::Distances, 0) => Some(0),
             (Self::Changes, 1..=126) => Some(1 + len),
+            (Self::Changes, 129..=254) | (Self::Distances, 0) => Some(0),
             (Self::Distances, 1..=2) => Some(1 + usize::from(head) * len),
             (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes * len),
             _ => None,
@@ -96,10 +99,11 @@ impl Packed {
 
     /// Adds a strip of what values changed by, in units of a power of two.
     pub fn push_changes(&mut self, changes: &[i8], unit: f32) {
+        let head = -exponent_of(unit.into()) as u8;
         if changes.iter().all(|&change| change == 0) {
-            self.heads.push(0);
+            self.heads.push(NOTHING | head);
         } else {
-            self.heads.push(-exponent_of(unit.into()) as u8);
+            self.heads.push(head);
             let mut left = [0; STRIP];
             let left = &mut left[..changes.len()];
             self.data.push(left_of(changes, left));
@@ -218,7 +222,7 @@ pub fn strips<'a>(
         let bytes = content.bytes(head, len).ok_or(WrongPart)?;
         let mut own = data.split_off(..bytes).ok_or(WrongPart)?;
         let (mut predictor, mut zeros) = (None, 0);
-        if head > 0 && !matches!(content, Content::Values(_)) {
+        if bytes > 0 && !matches!(content, Content::Values(_)) {
             let code = own.split_off_first().ok_or(WrongPart)?;
             zeros = code >> ZEROS_AT;
             let code = code & ((1 << ZEROS_AT) - 1);
@@ -231,16 +235,16 @@ pub fn strips<'a>(
 }
 
 impl PackedStrip<'_> {
-    /// What a unit of the changes is worth; `None` if there are none.
-    pub fn unit(&self) -> Option<f32> {
-        (self.head > 0).then(|| unit(-i32::from(self.head)))
+    /// What a unit of the changes is worth.
+    pub fn unit(&self) -> f32 {
+        unit(-i32::from(self.head & !NOTHING))
     }
 
     /// Changes values, and keeps what they changed by.
     pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8], simd: Simd) {
         self.read_changes(changes);
-        if let Some(unit) = self.unit() {
-            change(values, changes, unit, simd);
+        if self.predictor.is_some() {
+            change(values, changes, self.unit(), simd);
         }
     }
 
@@ -373,6 +377,6 @@ mod tests {
         let mut packed = Packed::default();
         packed.push_changes(&[0; 100], 0.5);
         packed.push_distances([&[7; 100]; 2], [&[7; 100]; 2]);
-        assert_eq!(packed.into_part(), [0; 3]);
+        assert_eq!(packed.into_part(), [NOTHING | 1, 0, 0]);
     }
 }

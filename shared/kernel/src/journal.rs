@@ -13,9 +13,10 @@ use crate::{course::Course, solve::TierStatistics};
 pub enum Column {
     /// The values.
     Values,
-    /// What one of the last supersteps changed, in units.
-    Difference(u8),
-    /// What the units are worth: for each piece of the shard a row of four.
+    /// One of the vectors that an extrapolation is made of, in units: what supersteps changed, and what leads from
+    /// earlier points to the start of the row.
+    Vector(u8),
+    /// What the units are worth: for each piece of the shard a row of one for each vector.
     Units,
     /// The distances of the lower ends of the intervals of a proof.
     Lower,

@@ -38,7 +38,7 @@ mod vector;
 mod waves;
 mod work;
 
-pub use accelerate::{FINEST_UNITS, Multiples, Products};
+pub use accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, POINTS, Products, VECTORS};
 pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
 pub use context::Tables;
 pub use course::{Course, Goal, Order, Outcome};

@@ -70,9 +70,9 @@ pub trait Member {
     /// If there is no room for it, the order does not fit, or other members cannot be reached.
     fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError>;
 
-    /// What is to be written down of the member's shards: values, so many rows of changes, and
+    /// What is to be written down of the member's shards: values, so many vectors of changes, and
     /// the distances of a proof if wanted.
-    fn parts(&mut self, row: usize, distances: bool) -> Vec<Part<'_>>;
+    fn parts(&mut self, vectors: usize, distances: bool) -> Vec<Part<'_>>;
 
     /// How many positions of other members' shards this one reads.
     fn halo_positions(&self) -> u64;
@@ -229,8 +229,8 @@ impl<T: AsTierValues> Member for AtWork<'_, T> {
         self.work.carry_out(order)
     }
 
-    fn parts(&mut self, row: usize, distances: bool) -> Vec<Part<'_>> {
-        self.work.parts(row, distances)
+    fn parts(&mut self, vectors: usize, distances: bool) -> Vec<Part<'_>> {
+        self.work.parts(vectors, distances)
     }
 
     fn halo_positions(&self) -> u64 {

@@ -19,12 +19,15 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
-    accelerate::{DIFFERENCES, Multiples, PIECE, Piece, Products, add, add_multiples, most},
+    accelerate::{
+        Multiples, NO_UNITS, PIECE, Piece, Products, Units, VECTORS, add, extrapolate, most,
+        units_after, vector_of,
+    },
     array::Array,
     context::Context,
     halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
-    memory::{self, Memory, MemoryError},
+    memory::{self, Memory, MemoryError, look},
     scratch::{Pool, Scratch},
     shortlist::{Record, Shortlist, Shortlists, Use, Visit},
     simd::Simd,
@@ -42,10 +45,10 @@ pub struct StepState<T: Value> {
     published: Vec<Array<T>>,
     /// Room for the own values of the shards of a wave: range after range, each padded.
     live: Array<T>,
-    /// What the last supersteps changed, as bytes, in the order of the published values.
-    differences: [Array<i8>; DIFFERENCES],
+    /// What the last supersteps changed, and the leads of earlier points, as bytes, in the order of the published values.
+    vectors: [Array<i8>; VECTORS],
     /// For each piece what a unit of them is worth.
-    units: Vec<[f32; DIFFERENCES]>,
+    units: Vec<Units>,
     /// For each range of each shard, its first piece.
     first_pieces: Vec<[usize; 2]>,
     /// The order in which the shards are swept.
@@ -120,7 +123,8 @@ impl<T: Value> StepState<T> {
         let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
         let waves = waves(encoding, &shards);
         let positions = values.iter().map(|values| values.values().len()).sum();
-        let differences = || memory.filled(0, positions);
+        let vectors = (0..VECTORS).map(|_| memory.filled(0, positions));
+        let vectors = vectors.collect::<Result<Vec<_>, _>>()?.try_into();
         let (mut first_pieces, mut pieces) = (vec![[0; 2]; shards.len()], 0);
         for ShardRange { shard, range, values, .. } in in_order(&shards, values.len() - 1) {
             first_pieces[shard][range] = pieces;
@@ -129,8 +133,8 @@ impl<T: Value> StepState<T> {
         Ok(Self {
             published: values,
             live: memory.filled(T::default(), live_len(&waves, &shards, own))?,
-            differences: [differences()?, differences()?, differences()?, differences()?],
-            units: vec![[0.0; DIFFERENCES]; pieces],
+            vectors: vectors.unwrap_or_else(|_| unreachable!("there are as many")),
+            units: vec![NO_UNITS; pieces],
             first_pieces,
             waves,
             tail: tail(&shards),
@@ -155,11 +159,11 @@ impl<T: Value> StepState<T> {
         let positions: u64 = shards.iter().map(Shard::len).sum();
         let live = live_len(&waves(encoding, shards), shards, |_| true) as u64;
         let values = (positions + live + 3 * PADDING as u64) * size_of::<T>() as u64;
-        let differences = positions + PADDING as u64;
-        let piece = size_of::<[f32; DIFFERENCES]>() + size_of::<Piece<'_, T>>();
+        let vector = positions + PADDING as u64;
+        let piece = size_of::<Units>() + size_of::<Piece<'_, T>>();
         let pieces = positions / PIECE as u64 + 2 * shards.len() as u64;
         let shortlists = Shortlists::bytes(shards);
-        values + DIFFERENCES as u64 * differences + pieces * piece as u64 + shortlists
+        values + VECTORS as u64 * vector + pieces * piece as u64 + shortlists
     }
 
     /// Sweeps every shard once, or those of a team's member, wave by wave, publishes what that changes in units
@@ -179,7 +183,8 @@ impl<T: Value> StepState<T> {
         for wave in self.waves.clone() {
             residual = self.sweep(&wave, context, (row, finest), lists, team)?.max(residual);
         }
-        let changed = self.units.iter().map(|units| most(units[row])).fold(residual, f64::max);
+        let changed =
+            self.units.iter().map(|units| most(units[vector_of(row)])).fold(residual, f64::max);
         self.shortlists.swept(changed);
         Ok(residual)
     }
@@ -211,7 +216,7 @@ impl<T: Value> StepState<T> {
                 |scratch| shard.sweep(context, published, scratch, lists, simd),
             );
         });
-        let Self { shards, published, live, differences, units, .. } = self;
+        let Self { shards, published, live, vectors, units, .. } = self;
         let mut end = 0;
         let mut starts = vec![[0; 2]; shards.len()];
         for &i in &own_of_wave {
@@ -225,7 +230,7 @@ impl<T: Value> StepState<T> {
             &live[start..start + len]
         };
         let wanted = |shard: usize| own_of_wave.binary_search(&shard).is_ok();
-        let changes = pieces(shards, published, differences, units, wanted).into_par_iter().map(
+        let changes = pieces(shards, published, vectors, units, wanted).into_par_iter().map(
             |(OwnPlace { shard, range, start, .. }, mut piece)| {
                 let swept = swept(shard, range, start, piece.published.len());
                 piece.publish(swept, (row, finest), simd)
@@ -234,37 +239,35 @@ impl<T: Value> StepState<T> {
         let residual = changes.reduce(|| 0.0, f64::max);
         if let Some(team) = team {
             let barrier = team.barrier(|shard| wave.binary_search(&shard).is_ok());
-            self.exchange(&barrier, row, |packed, values, changes| {
+            self.exchange(&barrier, vector_of(row), |packed, values, changes| {
                 packed.change_values(values, changes, simd);
             })?;
         }
         Ok(residual)
     }
 
-    /// Tells others what a row of the differences has of the own shards, and does with the halo and what they
+    /// Tells others what a vector has of the own shards, and does with the halo and what they
     /// tell of theirs what `apply` says.
     fn exchange<P: Fn(usize) -> bool + Sync>(
         &mut self,
         barrier: &Barrier<'_, P>,
-        row: usize,
+        vector: usize,
         apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
     ) -> Result<(), ExchangeError> {
         let first_pieces = &self.first_pieces;
         let piece = |strip: &Strip| piece_of(first_pieces, strip);
-        let (changes, units) = (&self.differences[row], &self.units);
+        let (changes, units) = (&self.vectors[vector], &self.units);
         let len = self.published[0].values().len();
         barrier.give(|strip, packed| {
-            packed.push_changes(&changes[changes_of(strip, len)], units[piece(strip)][row]);
+            packed.push_changes(&changes[changes_of(strip, len)], units[piece(strip)][vector]);
         })?;
-        let Self { published, differences, units, .. } = self;
+        let Self { published, vectors, units, .. } = self;
         barrier.take(Content::Changes, 1, |strips, packed| {
             for (strip, packed) in strips.iter().zip(packed) {
-                if let Some(unit) = packed.unit() {
-                    units[piece(strip)][row] = unit;
-                }
+                units[piece(strip)][vector] = packed.unit();
             }
             let values = slices(published.iter_mut().map(|all| &mut **all).collect(), strips);
-            let (first, second) = differences[row].split_at_mut(len);
+            let (first, second) = vectors[vector].split_at_mut(len);
             let changes = slices(vec![first, second], strips);
             let places = values.into_par_iter().zip(changes);
             packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
@@ -274,27 +277,27 @@ impl<T: Value> StepState<T> {
     }
 
     /// Takes over what the others have of the halo, of which this one has nothing but 0: the values, and so
-    /// many rows of the differences.
+    /// many of the vectors.
     ///
     /// # Errors
     /// If they cannot be reached.
-    pub fn fill_halo(&mut self, rows: usize, team: &Team<'_>) -> Result<(), ExchangeError> {
+    pub fn fill_halo(&mut self, vectors: usize, team: &Team<'_>) -> Result<(), ExchangeError> {
         fill_halo(&mut self.published, team)?;
-        for row in 0..rows {
+        for vector in 0..vectors {
             let read = |packed: &PackedStrip<'_>, _: &mut [T], changes: &mut [i8]| {
                 packed.read_changes(changes);
             };
-            self.exchange(&team.barrier(|_| true), row, read)?;
+            self.exchange(&team.barrier(|_| true), vector, read)?;
         }
         Ok(())
     }
 
-    /// The inner products of the changes of the last [`DIFFERENCES`] supersteps, a row of them, by range
+    /// The inner products of the differences of the points that an extrapolation looks at, by range
     /// of a shard.
     pub fn measure(&mut self, team: Option<&Team<'_>>) -> Vec<(u32, Products)> {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, differences, units, simd, .. } = self;
-        let pieces = pieces(shards, published, differences, units, own);
+        let Self { shards, published, vectors, units, simd, .. } = self;
+        let pieces = pieces(shards, published, vectors, units, own);
         let of_piece =
             |(place, piece): &(OwnPlace, Piece<'_, T>)| (place.order, piece.products(*simd));
         let mut ranges: Vec<(u32, Products)> = Vec::new();
@@ -307,27 +310,41 @@ impl<T: Value> StepState<T> {
         ranges
     }
 
-    /// Adds multiples of those changes to the values, and to the halo as its owners do to theirs.
+    /// Adds multiples of the vectors to the values, and to the halo as its owners do to theirs.
     pub fn extrapolate(&mut self, multiples: &Multiples, team: Option<&Team<'_>>) {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, differences, units, first_pieces, simd, .. } = self;
-        let changed = |units: &[f32; DIFFERENCES]| {
+        let Self { shards, published, vectors, units, first_pieces, simd, .. } = self;
+        let changed = |units: &Units| {
             units.iter().zip(multiples).map(|(&unit, by)| most(unit) * by.abs()).sum()
         };
         self.shortlists.extrapolated(units.iter().map(changed).fold(0.0, f64::max));
         let simd = *simd;
-        let pieces = pieces(shards, published, differences, units, own);
-        pieces.into_par_iter().for_each(|(_, mut piece)| piece.add(multiples, simd));
+        let before = units.clone();
+        let pieces = pieces(shards, published, vectors, units, own);
+        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, units })| {
+            look();
+            let after = units_after(units, multiples);
+            extrapolate(published, vectors, [units, &after], multiples, simd);
+        });
         let len = published[0].values().len();
         for strips in team.iter().flat_map(|team| team.halo()) {
             let values = slices(published.iter_mut().map(|all| &mut **all).collect(), &strips);
-            strips.into_par_iter().zip(values).for_each(|(strip, values)| {
-                let place = changes_of(strip, len);
-                let changes = differences.each_ref().map(|row| &row[place.clone()]);
-                let units = &units[piece_of(first_pieces, strip)];
-                add_multiples(values, changes, units, multiples, simd);
+            let mut of_strips = vectors.each_mut().map(|all| {
+                let (first, second) = all.split_at_mut(len);
+                slices(vec![first, second], &strips).into_iter()
+            });
+            let vectors: Vec<[&mut [i8]; VECTORS]> = strips
+                .iter()
+                .map(|_| of_strips.each_mut().map(|all| all.next().expect("one for each strip")))
+                .collect();
+            let strips = strips.into_par_iter().zip(values).zip(vectors);
+            strips.for_each(|((strip, values), vectors)| {
+                let units = &before[piece_of(first_pieces, strip)];
+                let after = units_after(units, multiples);
+                extrapolate(values, vectors, [units, &after], multiples, simd);
             });
         }
+        units.iter_mut().for_each(|units| *units = units_after(units, multiples));
     }
 
     /// The values of each orientation, once the step is solved.
@@ -335,27 +352,26 @@ impl<T: Value> StepState<T> {
         self.published
     }
 
-    /// All there is to remember between two supersteps, shard by shard: the values, and the differences
-    /// that the last `row` supersteps made.
-    pub fn parts(&mut self, row: usize) -> Vec<Part<'_>> {
-        let Self { shards, published, differences, units, .. } = self;
+    /// All there is to remember between two supersteps, shard by shard: the values, and so many of the
+    /// vectors.
+    pub fn parts(&mut self, vectors: usize) -> Vec<Part<'_>> {
+        let Self { shards, published, vectors: all, units, .. } = self;
         let last = published.len() - 1;
         let mut parts = parts_of(Column::Values, published, shards, T::data);
-        let [first, second, third, fourth] = differences.each_mut().map(|all| &mut **all);
-        let mut differences = [first, second, third, fourth];
-        let mut units: &mut [[f32; DIFFERENCES]] = units;
+        let mut all = all.each_mut().map(|all| &mut **all);
+        let mut units: &mut [Units] = units;
         for ShardRange { shard, range, values: own, .. } in in_order(shards, last) {
             let mut add = |column, data| {
                 parts.push(Part { column, shard: shard as u32, range: range as u8, data });
             };
-            for (i, differences) in differences.iter_mut().enumerate() {
-                let changes = split_off(differences, own.len());
-                if i < row {
-                    add(Column::Difference(i as u8), Data::I8(changes));
+            for (i, all) in all.iter_mut().enumerate() {
+                let bytes = split_off(all, own.len());
+                if i < vectors {
+                    add(Column::Vector(i as u8), Data::I8(bytes));
                 }
             }
             let units = split_off(&mut units, own.len().div_ceil(PIECE));
-            if row > 0 {
+            if vectors > 0 {
                 add(Column::Units, Data::F32(units.as_flattened_mut()));
             }
         }
@@ -368,7 +384,7 @@ fn piece_of(first_pieces: &[[usize; 2]], strip: &Strip) -> usize {
     first_pieces[strip.shard][strip.range] + strip.start / PIECE
 }
 
-/// Where a row of the differences has those of a strip; the first orientation has `len` values.
+/// Where a vector has what is of a strip; the first orientation has `len` values.
 fn changes_of(strip: &Strip, len: usize) -> Range<usize> {
     let first = strip.orientation * len;
     first + strip.values.start..first + strip.values.end
@@ -387,12 +403,12 @@ struct OwnPlace {
 fn pieces<'a, T: Value>(
     shards: &[Shard],
     published: &'a mut [Array<T>],
-    differences: &'a mut [Array<i8>; DIFFERENCES],
-    units: &'a mut [[f32; DIFFERENCES]],
+    vectors: &'a mut [Array<i8>; VECTORS],
+    units: &'a mut [Units],
     wanted: impl Fn(usize) -> bool,
 ) -> Vec<(OwnPlace, Piece<'a, T>)> {
     let mut rest = published.iter_mut().map(|all| &mut **all).collect::<Vec<_>>();
-    let mut differences = differences.each_mut().map(|all| &mut **all);
+    let mut vectors = vectors.each_mut().map(|all| &mut **all);
     let mut units = units.iter_mut();
     let mut pieces = Vec::new();
     for (order, part) in in_order(shards, rest.len() - 1).into_iter().enumerate() {
@@ -401,7 +417,7 @@ fn pieces<'a, T: Value>(
             let len = PIECE.min(part.values.len() - start);
             let piece = Piece {
                 published: split_off(&mut rest[part.orientation], len),
-                differences: differences.each_mut().map(|all| split_off(all, len)),
+                vectors: vectors.each_mut().map(|all| split_off(all, len)),
                 units: units.next().expect("the shards fit"),
             };
             if wanted(part.shard) {
@@ -593,7 +609,7 @@ mod tests {
     use super::*;
     use crate::{
         Precision,
-        accelerate::multiples,
+        accelerate::{DIFFERENCES, multiples},
         context::Tables,
         convergence::{Convergence, Next},
     };
@@ -637,7 +653,7 @@ mod tests {
             match convergence.after(residual) {
                 Next::Sweep => {}
                 Next::Extrapolate => {
-                    let multiples = multiples(state.measure(None)).expect("values change");
+                    let multiples = multiples(state.measure(None), false).expect("values change");
                     state.extrapolate(&multiples, None);
                 }
                 Next::Done => return superstep + 1,
@@ -709,7 +725,7 @@ mod tests {
                 state.superstep(&context, (row, FINEST), None).unwrap();
                 if row + 1 == DIFFERENCES
                     && superstep < 30
-                    && let Some(multiples) = multiples(state.measure(None))
+                    && let Some(multiples) = multiples(state.measure(None), superstep > row)
                 {
                     state.extrapolate(&multiples, None);
                 }

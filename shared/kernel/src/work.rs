@@ -91,8 +91,8 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
 pub struct Place {
     /// The type of the values.
     pub precision: Precision,
-    /// How many rows of changes there are.
-    pub row: usize,
+    /// How many vectors of changes there are.
+    pub vectors: usize,
     /// Whether there are distances of a proof.
     pub distances: bool,
 }
@@ -100,8 +100,8 @@ pub struct Place {
 impl Place {
     /// Where a course is.
     pub fn of(course: &Course) -> Self {
-        let (precision, row) = (course.precision(), course.row());
-        Self { precision, row, distances: course.distances() }
+        let (precision, vectors) = (course.precision(), course.vectors());
+        Self { precision, vectors, distances: course.distances() }
     }
 }
 
@@ -175,11 +175,11 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             Stage::Fine(ground.state(ground.room()?, &cut.shards)?)
         };
         let mut work = Self { ground, cut, stage, values_are_saved: true };
-        load(work.parts(place.row, place.distances))?;
+        load(work.parts(place.vectors, place.distances))?;
         if let Some(team) = team {
             match &mut work.stage {
-                Stage::Rough(state, _) => state.fill_halo(place.row, team)?,
-                Stage::Fine(state) => state.fill_halo(place.row, team)?,
+                Stage::Rough(state, _) => state.fill_halo(place.vectors, team)?,
+                Stage::Fine(state) => state.fill_halo(place.vectors, team)?,
                 Stage::Proof(values, distances, _) => {
                     fill_halo(values, team)?;
                     distances.fill_halo(team)?;
@@ -276,7 +276,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     pub fn save(&mut self, course: &Course, journal: &dyn Journal) -> Result<(), SolveError> {
         let (tier, kept) = (self.ground.tier, self.kept());
         let found = Found::Begun(Box::new(course.clone()));
-        let mut parts = self.parts(course.row(), course.distances());
+        let mut parts = self.parts(course.vectors(), course.distances());
         parts.retain(|part| !kept.contains(&part.column));
         journal.save(tier, &found, parts, kept)?;
         self.values_are_saved = true;
@@ -288,13 +288,13 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         if self.values_are_saved { &[Column::Values] } else { &[] }
     }
 
-    /// All that is to be remembered of the own shards: values, so many rows of changes, and distances if
+    /// All that is to be remembered of the own shards: values, so many vectors of changes, and distances if
     /// wanted.
-    pub fn parts(&mut self, row: usize, distances: bool) -> Vec<Part<'_>> {
+    pub fn parts(&mut self, vectors: usize, distances: bool) -> Vec<Part<'_>> {
         let Self { ground, cut, stage, .. } = self;
         let mut parts = match stage {
-            Stage::Rough(state, _) => state.parts(row),
-            Stage::Fine(state) => state.parts(row),
+            Stage::Rough(state, _) => state.parts(vectors),
+            Stage::Fine(state) => state.parts(vectors),
             Stage::Proof(values, all, _) => {
                 let mut parts = parts_of(Column::Values, values, &cut.shards, T::data);
                 if distances {

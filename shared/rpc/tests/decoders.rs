@@ -86,7 +86,7 @@ fn messages() -> Vec<Vec<u8>> {
         ..Default::default()
     };
     let open = proto::HaloOpen { protocol: PROTOCOL, job: 1, step, attempt: 1, member: 0 };
-    let column = Some(Column::Difference(2).into());
+    let column = Some(Column::Vector(2).into());
     let fetch = proto::FetchRequest { protocol: PROTOCOL, step, column, ..Default::default() };
 
     let from_worker = |message| proto::FromWorker { message: Some(message) }.encode_to_vec();
@@ -131,8 +131,13 @@ fn statistics() -> TierStatistics {
 }
 
 fn answers() -> Vec<Answer> {
-    let products =
-        [[1.0, 0.0, 0.0, 0.0], [2.0, 3.0, 0.0, 0.0], [4.0, 5.0, 6.0, 0.0], [7.0, 8.0, 9.0, 10.0]];
+    let products = [
+        [1.0, 0.0, 0.0, 0.0, 0.0],
+        [2.0, 3.0, 0.0, 0.0, 0.0],
+        [4.0, 5.0, 6.0, 0.0, 0.0],
+        [7.0, 8.0, 9.0, 10.0, 0.0],
+        [11.0, 12.0, 13.0, 14.0, 15.0],
+    ];
     let kinds = [
         FailureKind::Unreachable { member: 2 },
         FailureKind::Damage { step: Tier::new(2, 2), epoch: 7, worker: Some(1) },
@@ -158,10 +163,10 @@ fn tasks() -> Vec<Task> {
     vec![
         Order::Sweep { row: 3, finest: -100 }.into(),
         Order::Measure.into(),
-        Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9] }.into(),
+        Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9, -1.0, 7.0] }.into(),
         Order::Widen.into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
-        Task::Save { epoch: 8, differences: 3, distances: true },
+        Task::Save { epoch: 8, vectors: 5, distances: true },
     ]
 }
 

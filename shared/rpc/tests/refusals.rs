@@ -40,9 +40,9 @@ fn precisions_and_columns_are_those_there_are() {
     for number in [0, 3, -1] {
         assert!(precision(number).is_err());
     }
-    let difference = |row| proto::Column { column: Some(proto::column::Column::Difference(row)) };
-    assert_eq!(Column::try_from(difference(3)), Ok(Column::Difference(3)));
-    assert!(refusal::<_, Column>(difference(4)).contains("there is no row 4"));
+    let vector = |i| proto::Column { column: Some(proto::column::Column::Vector(i)) };
+    assert_eq!(Column::try_from(vector(5)), Ok(Column::Vector(5)));
+    assert!(refusal::<_, Column>(vector(6)).contains("there is no vector 6"));
     assert!(refusal::<_, Column>(proto::Column { column: None }).contains("is missing"));
 }
 
@@ -80,9 +80,10 @@ fn tasks_are_those_that_can_be_done() {
     for (row, finest) in [(4, -12), (0, -127), (0, 0), (u32::MAX, i32::MIN)] {
         assert!(Task::try_from(sweep(row, finest)).is_err(), "{row}, {finest}");
     }
-    for multiples in [vec![], vec![1.0; 3], vec![1.0; 5], vec![0.0, 0.0, f64::NAN, 0.0]] {
+    let not_finite = vec![0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0];
+    for multiples in [vec![], vec![1.0; 5], vec![1.0; 7], not_finite] {
         let task = order::Task::Extrapolate(proto::Extrapolate { multiples });
-        assert!(refusal::<_, Task>(task).contains("are not four numbers"));
+        assert!(refusal::<_, Task>(task).contains("are not 6 numbers"));
     }
     let right = proto::Prove::from(&Proof::new(1e-12, 0.0).unwrap());
     assert!(Proof::try_from(right).is_ok());
@@ -99,7 +100,7 @@ fn tasks_are_those_that_can_be_done() {
     ] {
         assert!(Proof::try_from(wrong).is_err(), "{wrong:?}");
     }
-    let save = order::Task::Save(proto::Save { epoch: 1, differences: 4, distances: false });
+    let save = order::Task::Save(proto::Save { epoch: 1, vectors: 6, distances: false });
     assert!(Task::try_from(save).is_err());
 }
 
@@ -114,12 +115,12 @@ fn reports_are_numbers() {
         let range = (0..ranges).collect();
         Vec::<(u32, Products)>::try_from(proto::Products { range, products })
     };
-    let two = products(2, vec![1.0; 20]).unwrap();
-    assert_eq!((two.len(), two[1].0, two[1].1[3][3], two[1].1[0][1]), (2, 1, 1.0, 0.0));
-    for wrong in [(1, 9), (2, 10), (0, 10), (1, 20), (1, 0)] {
+    let two = products(2, vec![1.0; 30]).unwrap();
+    assert_eq!((two.len(), two[1].0, two[1].1[4][4], two[1].1[0][1]), (2, 1, 1.0, 0.0));
+    for wrong in [(1, 14), (2, 15), (0, 15), (1, 30), (1, 0)] {
         assert!(products(wrong.0, vec![1.0; wrong.1]).is_err(), "{wrong:?}");
     }
-    assert!(products(1, vec![f64::NAN; 10]).is_err());
+    assert!(products(1, vec![f64::NAN; 15]).is_err());
 }
 
 #[test]

@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part,
-    Place as Position, Settings, SolveError, Tables, plan, shards, take_part,
+    Place as Position, Settings, SolveError, Tables, VECTORS, plan, shards, take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -228,8 +228,8 @@ impl TakesPart {
         if let Some(checkpoint) = assign.checkpoint {
             places.insert(step, (place_of(checkpoint, step).map_err(wrong)?, 0.0));
             let precision = precision(assign.precision).map_err(wrong)?;
-            let row = assign.differences.min(3) as usize;
-            place = Some(Position { precision, row, distances: assign.distances });
+            let vectors = assign.vectors.min(VECTORS as u32 - 1) as usize;
+            place = Some(Position { precision, vectors, distances: assign.distances });
         }
         let saved = Saved {
             worker: self.worker.clone(),
@@ -281,8 +281,8 @@ impl TakesPart {
                     solution = None;
                     member.carry_out(order)?
                 }
-                Task::Save { epoch, differences, distances } => {
-                    self.save(*epoch, member.parts(*differences, *distances))?;
+                Task::Save { epoch, vectors, distances } => {
+                    self.save(*epoch, member.parts(*vectors, *distances))?;
                     metrics.save.observe(started.elapsed().as_secs_f64());
                     solution = Some(*epoch);
                     Outcome::Done

@@ -147,7 +147,7 @@ impl Worker {
             Column::Values => &[8, 4], // which of them, the job knows
             Column::Units => &[4],
             Column::Lower | Column::Upper => &[2],
-            Column::Difference(_) => &[1],
+            Column::Vector(_) => &[1],
         };
         let mut problem = missing();
         for &width in widths {

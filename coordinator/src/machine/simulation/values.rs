@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Order, Outcome};
+use ziggurat_kernel::{Growth, Order, Outcome, Products};
 
 use super::{super::JobPlan, super::begin::reads, chance::scramble};
 
@@ -47,7 +47,7 @@ impl Value {
                 Outcome::Swept(0.2_f64.powi(self.sweeps as i32) * uneven)
             }
             Order::Measure => {
-                let mut products = [[0.0; 4]; 4];
+                let mut products = Products::default();
                 for (i, row) in products.iter_mut().enumerate() {
                     row[i] = 1.0 + (self.history >> (8 * i) & 0xff) as f64;
                 }

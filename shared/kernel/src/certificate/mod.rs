@@ -59,7 +59,7 @@ const LARGEST_BOUND: f64 = 2.0;
 
 /// Some intervals grow before they shrink, so all start with this part of what they may have beyond the
 /// bounds of the tiers that are read.
-const START: f64 = 0.7;
+const START: f64 = 0.6;
 
 /// If some have grown too large, all start anew with less, so that what they grow by fits, and this much of it besides: smaller
 /// intervals grow by a little more. No start is smaller than this part.
@@ -286,8 +286,8 @@ mod tests {
     fn intervals_that_grow_too_large_start_anew_with_less() {
         let proven = |sweeps| Verdict::Proven(Certificate { bound: 1e-6, sweeps });
         assert_eq!(prove(0.0, 2e-7, 1e-6, 0.0), (proven(3), 3));
-        assert_eq!(prove(0.0, 4e-7, 1e-6, 0.0), (proven(6), 6));
-        assert_eq!(prove(-0.4, 7e-7, 1e-6, 0.0), (proven(9), 9));
+        assert_eq!(prove(0.0, 5e-7, 1e-6, 0.0), (proven(6), 6));
+        assert_eq!(prove(-0.4, 7.6e-7, 1e-6, 0.0), (proven(9), 9));
         assert_eq!(prove(0.0, 9e-8, 1e-6, 7e-7), (proven(3), 3));
         assert_eq!(prove(0.0, 1.5e-7, 1e-6, 7e-7), (proven(6), 6));
     }

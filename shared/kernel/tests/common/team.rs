@@ -14,7 +14,7 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JournalError, Kept,
     Member, Memory, Order, Outcome, PART_BYTES, Part, Place, Places, Settings, Sources, Tables,
-    TierStatistics, first_of_step, plan, read_by, shards, take_part,
+    TierStatistics, VECTORS, first_of_step, plan, read_by, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -214,11 +214,9 @@ fn solve_step(
                             report.send((outcome, None)).unwrap();
                         }
                         // Whatever there is is saved.
-                        let all = [(4, true), (3, true), (2, true), (1, true), (0, true)];
                         let mut saved = Saved::new();
-                        for (row, distances) in all {
-                            for Part { column, shard, range, data } in member.parts(row, distances)
-                            {
+                        for vectors in (0..=VECTORS).rev() {
+                            for Part { column, shard, range, data } in member.parts(vectors, true) {
                                 saved.insert((column, shard, range), data.bytes().to_vec());
                             }
                         }

@@ -1,7 +1,7 @@
 //! What members of an attempt report.
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Outcome, Products};
+use ziggurat_kernel::{Growth, Outcome, POINTS, Products};
 
 use super::{WireError, identity, identity_text, magnitude, required};
 use crate::proto::{self, failure, report};
@@ -94,7 +94,7 @@ impl TryFrom<report::Outcome> for Answer {
 }
 
 /// The numbers of a lower triangle.
-const TRIANGLE: usize = 10;
+const TRIANGLE: usize = POINTS * (POINTS + 1) / 2;
 
 impl From<&[(u32, Products)]> for proto::Products {
     fn from(all: &[(u32, Products)]) -> Self {
@@ -127,7 +127,7 @@ impl TryFrom<proto::Products> for Vec<(u32, Products)> {
             let mut products = Products::default();
             let mut rest = triangle.iter().copied();
             for (i, row) in products.iter_mut().enumerate() {
-                row[..=i].fill_with(|| rest.next().expect("1 + 2 + 3 + 4 numbers"));
+                row[..=i].fill_with(|| rest.next().expect("a triangle of numbers"));
             }
             products
         };

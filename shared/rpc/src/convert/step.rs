@@ -1,16 +1,13 @@
 //! Steps, precisions and columns.
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, Precision};
+use ziggurat_kernel::{Column, DIFFERENCES, Precision, VECTORS};
 
 use super::WireError;
 use crate::proto::{self, column};
 
 /// The most pieces of a player.
 const MOST_PIECES: u32 = 15;
-
-/// The changes of so many supersteps are kept.
-const DIFFERENCES: u32 = 4;
 
 impl From<Tier> for proto::Step {
     /// The step of its first tier.
@@ -68,7 +65,7 @@ impl From<Column> for proto::Column {
         let unit = proto::Unit {};
         let column = match column {
             Column::Values => column::Column::Values(unit),
-            Column::Difference(row) => column::Column::Difference(row.into()),
+            Column::Vector(i) => column::Column::Vector(i.into()),
             Column::Units => column::Column::Units(unit),
             Column::Lower => column::Column::Lower(unit),
             Column::Upper => column::Column::Upper(unit),
@@ -83,11 +80,9 @@ impl TryFrom<proto::Column> for Column {
     fn try_from(column: proto::Column) -> Result<Self, WireError> {
         match column.column {
             Some(column::Column::Values(_)) => Ok(Self::Values),
-            Some(column::Column::Difference(row)) if row < DIFFERENCES => {
-                Ok(Self::Difference(row as u8))
-            }
-            Some(column::Column::Difference(row)) => {
-                Err(WireError::new("column.difference", format_args!("there is no row {row}")))
+            Some(column::Column::Vector(i)) if (i as usize) < VECTORS => Ok(Self::Vector(i as u8)),
+            Some(column::Column::Vector(i)) => {
+                Err(WireError::new("column.vector", format_args!("there is no vector {i}")))
             }
             Some(column::Column::Units(_)) => Ok(Self::Units),
             Some(column::Column::Lower(_)) => Ok(Self::Lower),
@@ -99,8 +94,16 @@ impl TryFrom<proto::Column> for Column {
 
 /// The place of a superstep in its row.
 pub(super) fn row(number: u32, field: &'static str) -> Result<usize, WireError> {
-    if number < DIFFERENCES {
-        return Ok(number as usize);
-    }
-    Err(WireError::new(field, format_args!("{number} is not below {DIFFERENCES}")))
+    below(DIFFERENCES, number, field)
+}
+
+/// How many vectors are to be remembered: never that of the last superstep of a row.
+pub(super) fn vectors(number: u32, field: &'static str) -> Result<usize, WireError> {
+    below(VECTORS, number, field)
+}
+
+fn below(end: usize, number: u32, field: &'static str) -> Result<usize, WireError> {
+    let number = number as usize;
+    let problem = || WireError::new(field, format_args!("{number} is not below {end}"));
+    (number < end).then_some(number).ok_or_else(problem)
 }

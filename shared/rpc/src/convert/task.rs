@@ -1,8 +1,11 @@
 //! What members of an attempt are told to do.
 
-use ziggurat_kernel::{FINEST_UNITS, Order, Proof};
+use ziggurat_kernel::{FINEST_UNITS, Multiples, Order, Proof, VECTORS};
 
-use super::{WireError, step::row};
+use super::{
+    WireError,
+    step::{row, vectors},
+};
 use crate::proto::{self, order};
 
 /// Something to do for an attempt.
@@ -14,8 +17,8 @@ pub enum Task {
     Save {
         /// The number of the checkpoint.
         epoch: u32,
-        /// The rows of changes to write beside the values.
-        differences: usize,
+        /// How many vectors of changes to write beside the values.
+        vectors: usize,
         /// Whether to write distances.
         distances: bool,
     },
@@ -39,8 +42,8 @@ impl From<Task> for order::Task {
             }
             Task::Order(Order::Widen) => Self::Widen(proto::Unit {}),
             Task::Order(Order::Prove(proof)) => Self::Prove((&proof).into()),
-            Task::Save { epoch, differences, distances } => {
-                Self::Save(proto::Save { epoch, differences: differences as u32, distances })
+            Task::Save { epoch, vectors, distances } => {
+                Self::Save(proto::Save { epoch, vectors: vectors as u32, distances })
             }
         }
     }
@@ -56,17 +59,17 @@ impl TryFrom<order::Task> for Task {
             }
             order::Task::Measure(_) => Order::Measure.into(),
             order::Task::Extrapolate(proto::Extrapolate { multiples }) => {
-                let four = <[f64; 4]>::try_from(multiples).ok();
-                let finite = four.filter(|four| four.iter().all(|multiple| multiple.is_finite()));
-                let problem = || WireError::new("extrapolate.multiples", "are not four numbers");
-                let multiples = finite.ok_or_else(problem)?;
+                let all = Multiples::try_from(multiples).ok();
+                let finite = all.filter(|all| all.iter().all(|multiple| multiple.is_finite()));
+                let problem = format_args!("are not {VECTORS} numbers");
+                let multiples =
+                    finite.ok_or_else(|| WireError::new("extrapolate.multiples", problem))?;
                 Order::Extrapolate { multiples }.into()
             }
             order::Task::Widen(_) => Order::Widen.into(),
             order::Task::Prove(prove) => Order::Prove(prove.try_into()?).into(),
-            order::Task::Save(proto::Save { epoch, differences, distances }) => {
-                let differences = row(differences, "save.differences")?;
-                Self::Save { epoch, differences, distances }
+            order::Task::Save(proto::Save { epoch, vectors: number, distances }) => {
+                Self::Save { epoch, vectors: vectors(number, "save.vectors")?, distances }
             }
         })
     }
