@@ -140,7 +140,7 @@ impl Goal {
 
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
 /// each superstep of a row: what the last one leaves over is in the way of the extrapolation.
-const FINEST_BITS: [i32; DIFFERENCES] = [16, 16, 16, 18];
+const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
 
 /// What stands for the last residual before the first superstep.
 const FIRST_RESIDUAL: f64 = 0.25;
