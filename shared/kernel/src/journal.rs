@@ -14,7 +14,7 @@ pub enum Column {
     /// The values.
     Values,
     /// One of the vectors that an extrapolation is made of, in units: what supersteps changed, and what leads from
-    /// earlier points to the start of the row.
+    /// the earlier point to the start of the row.
     Vector(u8),
     /// What the units are worth: for each piece of the shard a row of one for each vector.
     Units,

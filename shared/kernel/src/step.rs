@@ -45,7 +45,7 @@ pub struct StepState<T: Value> {
     published: Vec<Array<T>>,
     /// Room for the own values of the shards of a wave: range after range, each padded.
     live: Array<T>,
-    /// What the last supersteps changed, and the leads of earlier points, as bytes, in the order of the published values.
+    /// What the last supersteps changed, and the lead of the earlier point, as bytes, in the order of the published values.
     vectors: [Array<i8>; VECTORS],
     /// For each piece what a unit of them is worth.
     units: Vec<Units>,
@@ -319,7 +319,6 @@ impl<T: Value> StepState<T> {
         };
         self.shortlists.extrapolated(units.iter().map(changed).fold(0.0, f64::max));
         let simd = *simd;
-        let before = units.clone();
         let pieces = pieces(shards, published, vectors, units, own);
         pieces.into_par_iter().for_each(|(_, Piece { published, vectors, units })| {
             look();
@@ -339,7 +338,7 @@ impl<T: Value> StepState<T> {
                 .collect();
             let strips = strips.into_par_iter().zip(values).zip(vectors);
             strips.for_each(|((strip, values), vectors)| {
-                let units = &before[piece_of(first_pieces, strip)];
+                let units = &units[piece_of(first_pieces, strip)];
                 let after = units_after(units, multiples);
                 extrapolate(values, vectors, [units, &after], multiples, simd);
             });
