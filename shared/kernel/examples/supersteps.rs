@@ -1,13 +1,16 @@
 //! How many supersteps solves take: `supersteps finkel:5 blitz:4` solves finkel with 5 pieces and blitz
 //! with 4 to an estimated error of 1e-13, and prints a line for each step and one for the game. An
-//! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it. With `--certified`,
+//! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it. Seconds are those of
+//! supersteps and of interval sweeps. With `--certified`,
 //! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`.
 
 use std::{collections::BTreeMap, time::Instant};
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Cancelled, Precision, Settings, Surroundings, TierStatistics, plan, solve};
+use ziggurat_kernel::{
+    Cancelled, Event, Precision, Settings, Surroundings, TierStatistics, plan, solve,
+};
 
 const TOLERANCE: f64 = 1e-13;
 
@@ -31,19 +34,30 @@ fn print_supersteps(game: &str, encoding: &Encoding, precision: Precision, certi
         settings = Settings { tolerance: TOLERANCE, certified, ..settings };
     }
     let start = Instant::now();
+    let plan = plan(encoding, &settings);
+    // For each step, the seconds of its supersteps and of its interval sweeps.
+    let mut seconds_of = vec![[0.0; 2]; plan.steps.len()];
+    let mut last = start;
     let summary = solve(
         encoding,
         &settings,
         Surroundings::in_memory(&Cancelled::new(false)),
-        &mut |_| {},
+        &mut |event| {
+            let since = last.elapsed().as_secs_f64();
+            match event {
+                Event::Superstep { step, .. } => seconds_of[step][0] += since,
+                Event::Certifying { step, .. } => seconds_of[step][1] += since,
+                _ => {}
+            }
+            last = Instant::now();
+        },
         &mut |_, _, _| Ok(()),
     );
     let seconds = start.elapsed().as_secs_f64();
     let tiers: BTreeMap<Tier, TierStatistics> =
         summary.expect("nobody cancels").tiers.into_iter().collect();
-    let plan = plan(encoding, &settings);
     let (mut sweeps, mut equivalents, mut proofs) = (0.0, 0.0, 0.0);
-    for step in &plan.steps {
+    for (step, [sweeping, proving]) in plan.steps.iter().zip(seconds_of) {
         let TierStatistics { supersteps, supersteps_in_f32, error_estimate, certificate, .. } =
             tiers[&step.tier];
         let supersteps_in_f32 = match precision {
@@ -57,7 +71,8 @@ fn print_supersteps(game: &str, encoding: &Encoding, precision: Precision, certi
         proofs += positions * f64::from(proof);
         println!(
             "{game} {}: {} positions, {supersteps} supersteps ({supersteps_in_f32} in f32), \
-             error about {error_estimate:.0e}, {proof} interval sweeps for {bound:.2e}",
+             error about {error_estimate:.0e}, {proof} interval sweeps for {bound:.2e}, \
+             {sweeping:.1} + {proving:.1} s",
             step.tier, step.positions
         );
     }

@@ -146,7 +146,7 @@ const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
 const FIRST_RESIDUAL: f64 = 0.25;
 
 /// How much smaller the estimated error has to be if a proof failed.
-const TRY_HARDER: f64 = 8.0;
+const TRY_HARDER: f64 = 4.0;
 
 /// Decides what is done for a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

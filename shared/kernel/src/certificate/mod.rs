@@ -66,6 +66,10 @@ const START: f64 = 0.6;
 const SPARE: f64 = 1.125;
 const LEAST_START: f64 = 0.3;
 
+/// Where the largest distance is beyond the bound by more than this part of the room that the start had left for it, and
+/// has not grown in the last sweep, it is not waited for: it would shrink by less.
+const HARDLY: f64 = 1.0 / 16.0;
+
 /// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs
 /// would take more sweeps for it, so their later sweeps do not.
 const COARSE: f64 = 4.0;
@@ -100,9 +104,11 @@ pub struct Proof {
     bound: f64,
     /// What a unit of the distances is worth: a power of two.
     unit: f64,
-    /// The distances at the start, and at the first one, if it has begun anew.
+    /// The distances at the start, and the least that they may be at another one.
     start: u16,
-    first_start: u16,
+    least_start: u16,
+    /// The largest distance after the last sweep.
+    largest: u16,
     /// Sweeps since the start, and before it, from larger ones.
     sweeps: u32,
     sweeps_before: u32,
@@ -127,8 +133,9 @@ impl Proof {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
-        let start = coarse((read + START * (bound - read)) / unit);
-        Some(Self { bound, unit, start, first_start: start, sweeps: 0, sweeps_before: 0 })
+        let [start, least_start] =
+            [START, LEAST_START].map(|part| coarse((read + part * (bound - read)) / unit));
+        Some(Self { bound, unit, start, least_start, largest: 0, sweeps: 0, sweeps_before: 0 })
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
@@ -142,7 +149,8 @@ impl Proof {
             && is_fine_enough
             && f64::from(start) * unit <= bound
             && sweeps < MOST_SWEEPS;
-        fits.then_some(Self { bound, unit, start, first_start: start, sweeps, sweeps_before: 0 })
+        let (least_start, largest, sweeps_before) = (start, 0, 0);
+        fits.then_some(Self { bound, unit, start, least_start, largest, sweeps, sweeps_before })
     }
 
     /// What is to be proven.
@@ -179,24 +187,35 @@ impl Proof {
             return Verdict::Proven(Certificate { bound: self.bound, sweeps });
         }
         // What has not grown is settled, and stays as it is.
-        let goes_on = if grew {
-            largest < FAR && self.sweeps < MOST_SWEEPS
-        } else {
+        let is_settled = !grew || self.is_past_its_peak(largest);
+        self.largest = largest;
+        let goes_on = if is_settled {
             self.start_lower(largest)
+        } else {
+            // No start would leave room for what has grown so far: it will not get better.
+            largest < FAR && self.sweeps < MOST_SWEEPS && self.lower_start(largest).is_some()
         };
         if goes_on { Verdict::Sweep } else { Verdict::Refused }
     }
 
-    /// Begins anew with a start that leaves room for what the largest distance has grown by, if that is not too small.
-    fn start_lower(&mut self, largest: u16) -> bool {
+    /// Whether the largest distance is too large, and does not grow any more: it would hardly shrink.
+    fn is_past_its_peak(&self, largest: u16) -> bool {
         let bound = self.bound / self.unit;
-        let beyond_read = (bound - f64::from(self.first_start)) / (1.0 - START);
-        let growth = f64::from(largest - self.start);
-        let start = coarse(bound - SPARE * growth);
-        if f64::from(start) < bound - (1.0 - LEAST_START) * beyond_read {
-            return false;
-        }
-        self.start = start;
+        let room = bound - f64::from(self.start);
+        f64::from(largest) > bound + room * HARDLY && largest <= self.largest
+    }
+
+    /// A start that leaves room for what the largest distance has grown by, if that is not too small.
+    fn lower_start(&self, largest: u16) -> Option<u16> {
+        let growth = f64::from(largest) - f64::from(self.start);
+        let start = coarse(self.bound / self.unit - SPARE * growth);
+        (start >= self.least_start).then_some(start)
+    }
+
+    /// Begins anew with such a start, if there is one.
+    fn start_lower(&mut self, largest: u16) -> bool {
+        let Some(start) = self.lower_start(largest) else { return false };
+        (self.start, self.largest) = (start, 0);
         self.sweeps_before += std::mem::take(&mut self.sweeps);
         true
     }
@@ -286,17 +305,36 @@ mod tests {
     fn intervals_that_grow_too_large_start_anew_with_less() {
         let proven = |sweeps| Verdict::Proven(Certificate { bound: 1e-6, sweeps });
         assert_eq!(prove(0.0, 2e-7, 1e-6, 0.0), (proven(3), 3));
-        assert_eq!(prove(0.0, 5e-7, 1e-6, 0.0), (proven(6), 6));
-        assert_eq!(prove(-0.4, 7.6e-7, 1e-6, 0.0), (proven(9), 9));
+        // Two sweeps show that the largest is far beyond the bound and grows no more, three if it is hardly beyond.
+        assert_eq!(prove(0.0, 5e-7, 1e-6, 0.0), (proven(5), 5));
+        assert_eq!(prove(0.0, 4.1e-7, 1e-6, 0.0), (proven(6), 6));
+        assert_eq!(prove(-0.4, 7.6e-7, 1e-6, 0.0), (proven(8), 8));
         assert_eq!(prove(0.0, 9e-8, 1e-6, 7e-7), (proven(3), 3));
-        assert_eq!(prove(0.0, 1.5e-7, 1e-6, 7e-7), (proven(6), 6));
+        assert_eq!(prove(0.0, 1.5e-7, 1e-6, 7e-7), (proven(5), 5));
     }
 
     #[test]
-    fn what_cannot_be_proven_is_refused_as_soon_as_nothing_grows() {
-        assert_eq!(prove(0.0, 7e-7, 1e-6, 0.0), (Verdict::Refused, 3));
-        assert_eq!(prove(-0.4, 8.5e-7, 1e-6, 0.0), (Verdict::Refused, 6));
-        assert_eq!(prove(0.0, 2.5e-7, 1e-6, 7e-7), (Verdict::Refused, 3));
+    fn what_cannot_be_proven_is_refused_as_soon_as_that_is_known() {
+        assert_eq!(prove(0.0, 7e-7, 1e-6, 0.0), (Verdict::Refused, 1));
+        assert_eq!(prove(-0.4, 8.5e-7, 1e-6, 0.0), (Verdict::Refused, 3));
+        assert_eq!(prove(0.0, 2.5e-7, 1e-6, 7e-7), (Verdict::Refused, 1));
         assert_eq!(prove(0.0, 1.0, 1e-6, 0.0), (Verdict::Refused, 1));
+    }
+
+    #[test]
+    fn intervals_that_grow_little_by_little_are_refused_once_no_start_has_room_for_it() {
+        let mut proof = Proof::new(1e-6, 0.0).unwrap();
+        let mut largest = proof.start();
+        let step = (1e-7 / proof.unit()) as u16;
+        let mut sweeps = 0;
+        let verdict = loop {
+            (largest, sweeps) = (largest + step, sweeps + 1);
+            match proof.after(Growth { largest, grew: true }) {
+                Verdict::Sweep => assert_eq!(proof.sweeps(), sweeps, "it has begun anew"),
+                verdict => break verdict,
+            }
+        };
+        // 0.6 and seven steps of 0.1: more than the least start, 0.3, has room for.
+        assert_eq!((verdict, sweeps), (Verdict::Refused, 7));
     }
 }

@@ -6,7 +6,7 @@ use ziggurat_encoding::Shard;
 use super::{
     FAR, GROWN, Growth,
     end::{Apart, End, EndOf},
-    step::{ShardDistances, Unproven},
+    step::{CHUNK, ShardDistances, Unproven},
 };
 use crate::{
     array::Array,
@@ -22,9 +22,6 @@ use crate::{
     value::Value,
     vector::{Instructions, Operation},
 };
-
-/// So many distances are looked at before it is asked whether any of them has grown.
-const SOME: usize = 256;
 
 /// Added to a small number, this leaves an integer in the lowest bits: 2^52.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
@@ -63,6 +60,10 @@ pub struct Ends<'a, T> {
     pub live: ShardDistances<'a>,
     /// All distances, as they were before this wave.
     pub others: &'a [Vec<Array<u16>>; 2],
+    /// By end and orientation, which [`CHUNK`]s of them may have grown.
+    pub may_have_grown: &'a [Vec<Vec<bool>>; 2],
+    /// The same for the distances of the shard, by end and range.
+    pub grown: [[Vec<bool>; 2]; 2],
     /// The instructions to use.
     pub simd: Simd,
 }
@@ -113,6 +114,11 @@ impl<T: Value> Ends<'_, T> {
             return false;
         }
         let len = len.min(self.available(place));
+        let Place { array, start } = place;
+        let (grown, first) = match array.checked_sub(arrays::LIVE) {
+            Some(slot) => (&self.grown[end.index()][slot], self.own_range(slot).1 / CHUNK),
+            None => (&self.may_have_grown[end.index()][array - arrays::PUBLISHED], 0),
+        };
         let (_, distances) = self.distances(end, place, len);
         let any_of = |some: &[u16]| {
             self.simd.compute(
@@ -120,7 +126,11 @@ impl<T: Value> Ends<'_, T> {
                 || some.iter().fold(0, |all, distance| all | distance),
             )
         };
-        distances.chunks(SOME).any(|some| any_of(some) & GROWN != 0)
+        let end = start + len;
+        (start / CHUNK..end.div_ceil(CHUNK)).filter(|chunk| grown[chunk - first]).any(|chunk| {
+            let some = (chunk * CHUNK).max(start) - start..(chunk * CHUNK + CHUNK).min(end) - start;
+            any_of(&distances[some]) & GROWN != 0
+        })
     }
 
     /// Whether nothing has grown of what a slab is computed from, its own distances among it: `plain` is the end that is
@@ -197,6 +207,12 @@ impl<T: Value> Ends<'_, T> {
                 grown |= has_grown;
                 *to = distance | has_grown;
             }
+        }
+        if grown != 0 {
+            let place = slab.start + block.start;
+            let chunks = place / CHUNK..(place + lines * len).div_ceil(CHUNK);
+            let first = first / CHUNK;
+            self.grown[end.index()][slot][chunks.start - first..chunks.end - first].fill(true);
         }
         Growth { largest, grew: grown != 0 }
     }

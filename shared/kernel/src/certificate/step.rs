@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use super::{
-    Certified, FAR, Growth, Proof,
+    Certified, FAR, GROWN, Growth, Proof,
     slab::{Ends, Own, SweepSlab},
 };
 use crate::{
@@ -36,7 +36,12 @@ pub struct Distances {
     all: [Vec<Array<u16>>; 2],
     /// Room for those of a wave, by end.
     live: [Array<u16>; 2],
+    /// By end and orientation, for every [`CHUNK`] of them, whether any may have grown.
+    may_have_grown: [Vec<Vec<bool>>; 2],
 }
+
+/// So many distances are known to have grown or not to have grown together.
+pub(super) const CHUNK: usize = 64;
 
 /// The distances of a shard, by end and range.
 pub type ShardDistances<'a> = [[&'a mut [u16]; 2]; 2];
@@ -59,7 +64,10 @@ impl Distances {
             both(tier).map(room).collect::<Result<Vec<_>, _>>()
         };
         let live = || memory.filled(0, cut.live_len(own) as usize);
-        Ok(Self { all: [all()?, all()?], live: [live()?, live()?] })
+        // Nothing is known of distances before they have been swept.
+        let chunks = |tier| vec![true; (encoding.tier_len(tier) as usize).div_ceil(CHUNK)];
+        let may_have_grown = [(); 2].map(|()| both(tier).map(chunks).collect());
+        Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown })
     }
 
     /// Sets all to what they are before the first interval sweep of a proof.
@@ -86,7 +94,8 @@ impl Distances {
     pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
         let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
-        4 * (positions + live + 3 * PADDING as u64)
+        let chunks = positions / CHUNK as u64 + 2;
+        4 * (positions + live + 3 * PADDING as u64) + 2 * chunks
     }
 
     /// All of them, shard by shard.
@@ -194,13 +203,13 @@ impl<'s, T: Value> Unproven<'s, T> {
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
         let Cut { shards, waves } = self.cut;
-        let Distances { all, live } = distances;
+        let Distances { all, live, may_have_grown } = distances;
         let mut growth = Growth::default();
         for wave in waves {
             let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
             let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
             let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
-            let others = &*all;
+            let others = (&*all, &*may_have_grown);
             let lists = own_of_wave.iter().map(|&i| (shortlists.of(i), lists));
             let parts = own.iter().copied().zip(lists).zip(own_distances(live, &own)).collect();
             growth = largest_first(parts, |((shard, _), _): &((&Shard, _), _)| shard.len())
@@ -229,11 +238,15 @@ impl<'s, T: Value> Unproven<'s, T> {
                 })?;
             }
             for (shard, swept) in own.iter().zip(swept) {
-                for (distances, swept) in all.iter_mut().zip(swept) {
+                for ((distances, grown), swept) in
+                    all.iter_mut().zip(&mut *may_have_grown).zip(swept)
+                {
                     for ((orientation, range), swept) in
                         ranges(shard, last).into_iter().flatten().zip(swept)
                     {
-                        memory::copy(&mut distances[orientation][range], swept);
+                        let distances = &mut distances[orientation];
+                        memory::copy(&mut distances[range.clone()], swept);
+                        look_for_growth(distances.values(), &mut grown[orientation], range);
                     }
                 }
             }
@@ -249,7 +262,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         &self,
         shard: &Shard,
         mut live: ShardDistances<'_>,
-        others: &[Vec<Array<u16>>; 2],
+        (others, may_have_grown): (&[Vec<Array<u16>>; 2], &[Vec<Vec<bool>>; 2]),
         (shortlist, lists): (Option<&Mutex<Shortlist>>, Use),
         scratch: &mut Scratch<f64>,
         simd: Simd,
@@ -265,13 +278,31 @@ impl<'s, T: Value> Unproven<'s, T> {
             }
         }
         let mut growth = Growth::default();
-        let mut ends = Ends { step: self, shard, live, others, simd };
+        let grown = may_have_grown.each_ref().map(|of_end| {
+            let own = ranges(shard, last).into_iter();
+            let of_range = |(orientation, range): (usize, Range<usize>)| {
+                of_end[orientation][range.start / CHUNK..range.end.div_ceil(CHUNK)].to_vec()
+            };
+            let mut own = own.map(|range| range.map_or_else(Vec::new, of_range));
+            [own.next(), own.next()].map(Option::unwrap_or_default)
+        });
+        let mut ends = Ends { step: self, shard, live, others, may_have_grown, grown, simd };
         for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
             let (ends, growth, shortlist) = (&mut ends, &mut growth, lists.take());
             simd.run(SweepSlab { ends, slabs, is_own_swap, shortlist, scratch, growth });
         });
         growth
     }
+}
+
+/// Finds out in which chunks of a range distances have grown.
+fn look_for_growth(distances: &[u16], grown: &mut [bool], range: Range<usize>) {
+    let first = range.start / CHUNK;
+    let chunks = distances[first * CHUNK..].par_chunks(CHUNK);
+    let grown = &mut grown[first..range.end.div_ceil(CHUNK)];
+    grown.par_iter_mut().zip(chunks).with_min_len(1 << 12).for_each(|(grown, chunk)| {
+        *grown = chunk.iter().fold(0, |all, distance| all | distance) & GROWN != 0;
+    });
 }
 
 /// Hears from the others what changed of the halo, and changes it.
@@ -331,10 +362,7 @@ mod tests {
 
     use ziggurat_game::{Overrides, Ruleset};
 
-    use super::{
-        super::{GROWN, Verdict},
-        *,
-    };
+    use super::{super::Verdict, *};
     use crate::{
         solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
         step::{StepState, read_by},

@@ -22,11 +22,14 @@ use crate::{
     gather::{TakeTurned, block_of, take_wins},
     lists::{RowList, TurnedBlock, ValueList},
     routes::{Route, Routes},
-    rows,
+    rows::{self, Offered},
     slab::{Offering, Offers, Place, Slab},
     value::Value,
     vector::{Instructions, Operation},
 };
+
+/// While a run is taken, the memory of the run so many further down the shortlist is asked for.
+const RUNS_AHEAD: usize = 2;
 
 /// What a run does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -158,11 +161,17 @@ impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
         let Self { context, sources, slab, reader, scratch, turned } = self;
         let routes = &context.tables.routes;
         let mut room = Vec::new();
-        let mut head = reader.head();
-        while head.kind != Kind::End {
+        let mut ahead = Reader { rest: reader.rest };
+        for _ in 0..RUNS_AHEAD {
+            ask_next(instructions, context, sources, slab, &mut ahead);
+        }
+        loop {
+            let head = reader.head();
+            if head.kind == Kind::End {
+                break;
+            }
             let which = reader.next(head.len);
-            let next = reader.head();
-            ask::<T, I>(instructions, routes, sources, slab, (next, reader.rest));
+            ask_next(instructions, context, sources, slab, &mut ahead);
             let source = offered(sources, slab, head);
             let rows = list(routes, slab, head).map(|list| (list, head.run));
             let values = values(routes, slab, head);
@@ -192,9 +201,25 @@ impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
                 }
                 (kind, ..) => unreachable!("a run of {kind:?} is of a list that there is"),
             }
-            head = next;
         }
         take_wins(context, slab, scratch);
+    }
+}
+
+/// Asks for the memory of the next run, if it is of the slab.
+#[inline(always)]
+fn ask_next<T: Value, I: Instructions>(
+    instructions: I,
+    context: &Context<'_, T>,
+    sources: &impl Offering<T>,
+    slab: &Slab<'_>,
+    ahead: &mut Reader<'_>,
+) {
+    let head = Reader { rest: ahead.rest }.head();
+    if head.kind != Kind::End {
+        ahead.head();
+        let which = ahead.next(head.len);
+        ask::<T, I>(instructions, &context.tables.routes, sources, slab, (head, which));
     }
 }
 
@@ -205,14 +230,31 @@ fn ask<T: Value, I: Instructions>(
     routes: &Routes,
     sources: &impl Offering<T>,
     slab: &Slab<'_>,
-    (head, rest): (Head, &[u16]),
+    (head, which): (Head, &[u16]),
 ) {
-    let Some(list) = list(routes, slab, head) else { return };
-    let (stride, rows) = list.run(head.run);
-    if stride <= rows::LONG_ROW
-        && let Some(source) = offered(sources, slab, head)
-    {
-        rows::ask_some(instructions, rows, &rest[..head.len], source);
+    let Some(source) = offered(sources, slab, head) else { return };
+    match head.kind {
+        Kind::SetTurned | Kind::RaiseTurned => {
+            for block in blocks(routes, slab, head, which) {
+                if block.block.stride <= rows::LONG_ROW {
+                    let len = block.source_rows * block.block.columns;
+                    rows::ask_all(instructions, source, block.from..block.from + len);
+                }
+            }
+        }
+        Kind::Picked | Kind::Single => {
+            let Some(values) = values(routes, slab, head) else { return };
+            for &number in which {
+                source.ask(instructions, values.values()[number as usize].from as usize);
+            }
+        }
+        _ => {
+            let Some(list) = list(routes, slab, head) else { return };
+            let (stride, rows) = list.run(head.run);
+            if stride <= rows::LONG_ROW {
+                rows::ask_some(instructions, rows, which, source);
+            }
+        }
     }
 }
 
