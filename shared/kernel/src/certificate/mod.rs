@@ -192,8 +192,9 @@ impl Proof {
         let goes_on = if is_settled {
             self.start_lower(largest)
         } else {
-            // No start would leave room for what has grown so far: it will not get better.
-            largest < FAR && self.sweeps < MOST_SWEEPS && self.lower_start(largest).is_some()
+            // If no start leaves room for what has grown so far, it will not get better.
+            let has_hope = fits || self.lower_start(largest).is_some();
+            largest < FAR && self.sweeps < MOST_SWEEPS && has_hope
         };
         if goes_on { Verdict::Sweep } else { Verdict::Refused }
     }
