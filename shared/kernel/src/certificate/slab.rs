@@ -6,7 +6,7 @@ use ziggurat_encoding::Shard;
 use super::{
     FAR, GROWN, Growth,
     end::{Apart, End, EndOf},
-    step::{CHUNK, ShardDistances, Unproven},
+    step::{CHUNK, MayHaveGrown, ShardDistances, Unproven},
 };
 use crate::{
     array::Array,
@@ -60,8 +60,8 @@ pub struct Ends<'a, T> {
     pub live: ShardDistances<'a>,
     /// All distances, as they were before this wave.
     pub others: &'a [Vec<Array<u16>>; 2],
-    /// By end and orientation, which [`CHUNK`]s of them may have grown.
-    pub may_have_grown: &'a [Vec<Vec<bool>>; 2],
+    /// What is known of their growth.
+    pub may_have_grown: &'a MayHaveGrown,
     /// The same for the distances of the shard, by end and range.
     pub grown: [[Vec<bool>; 2]; 2],
     /// The instructions to use.

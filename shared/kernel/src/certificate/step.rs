@@ -36,9 +36,11 @@ pub struct Distances {
     all: [Vec<Array<u16>>; 2],
     /// Room for those of a wave, by end.
     live: [Array<u16>; 2],
-    /// By end and orientation, for every [`CHUNK`] of them, whether any may have grown.
-    may_have_grown: [Vec<Vec<bool>>; 2],
+    may_have_grown: MayHaveGrown,
 }
+
+/// By end and orientation, for every [`CHUNK`] of distances, whether any may have grown.
+pub(super) type MayHaveGrown = [Vec<Vec<bool>>; 2];
 
 /// So many distances are known to have grown or not to have grown together.
 pub(super) const CHUNK: usize = 64;
@@ -262,7 +264,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         &self,
         shard: &Shard,
         mut live: ShardDistances<'_>,
-        (others, may_have_grown): (&[Vec<Array<u16>>; 2], &[Vec<Vec<bool>>; 2]),
+        (others, may_have_grown): (&[Vec<Array<u16>>; 2], &MayHaveGrown),
         (shortlist, lists): (Option<&Mutex<Shortlist>>, Use),
         scratch: &mut Scratch<f64>,
         simd: Simd,
