@@ -63,7 +63,7 @@ pub struct Ends<'a, T> {
     /// What is known of their growth.
     pub may_have_grown: &'a MayHaveGrown,
     /// The same for the distances of the shard, by end and range.
-    pub grown: [[Vec<bool>; 2]; 2],
+    pub grown: [[Vec<u8>; 2]; 2],
     /// The instructions to use.
     pub simd: Simd,
 }
@@ -116,8 +116,8 @@ impl<T: Value> Ends<'_, T> {
         let len = len.min(self.available(place));
         let Place { array, start } = place;
         let (grown, first) = match array.checked_sub(arrays::LIVE) {
-            Some(slot) => (&self.grown[end.index()][slot], self.own_range(slot).1 / CHUNK),
-            None => (&self.may_have_grown[end.index()][array - arrays::PUBLISHED], 0),
+            Some(slot) => (&self.grown[end.index()][slot][..], self.own_range(slot).1 / CHUNK),
+            None => (&self.may_have_grown[end.index()][array - arrays::PUBLISHED][..], 0),
         };
         let (_, distances) = self.distances(end, place, len);
         let any_of = |some: &[u16]| {
@@ -127,7 +127,7 @@ impl<T: Value> Ends<'_, T> {
             )
         };
         let end = start + len;
-        (start / CHUNK..end.div_ceil(CHUNK)).filter(|chunk| grown[chunk - first]).any(|chunk| {
+        (start / CHUNK..end.div_ceil(CHUNK)).filter(|chunk| grown[chunk - first] > 0).any(|chunk| {
             let some = (chunk * CHUNK).max(start) - start..(chunk * CHUNK + CHUNK).min(end) - start;
             any_of(&distances[some]) & GROWN != 0
         })
@@ -212,7 +212,7 @@ impl<T: Value> Ends<'_, T> {
             let place = slab.start + block.start;
             let chunks = place / CHUNK..(place + lines * len).div_ceil(CHUNK);
             let first = first / CHUNK;
-            self.grown[end.index()][slot][chunks.start - first..chunks.end - first].fill(true);
+            self.grown[end.index()][slot][chunks.start - first..chunks.end - first].fill(1);
         }
         Growth { largest, grew: grown != 0 }
     }

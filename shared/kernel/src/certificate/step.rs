@@ -39,8 +39,8 @@ pub struct Distances {
     may_have_grown: MayHaveGrown,
 }
 
-/// By end and orientation, for every [`CHUNK`] of distances, whether any may have grown.
-pub(super) type MayHaveGrown = [Vec<Vec<bool>>; 2];
+/// By end and orientation, for every [`CHUNK`] of distances, 1 if any may have grown, else 0.
+pub(super) type MayHaveGrown = [Vec<Array<u8>>; 2];
 
 /// So many distances are known to have grown or not to have grown together.
 pub(super) const CHUNK: usize = 64;
@@ -67,8 +67,11 @@ impl Distances {
         };
         let live = || memory.filled(0, cut.live_len(own) as usize);
         // Nothing is known of distances before they have been swept.
-        let chunks = |tier| vec![true; (encoding.tier_len(tier) as usize).div_ceil(CHUNK)];
-        let may_have_grown = [(); 2].map(|()| both(tier).map(chunks).collect());
+        let chunks = || {
+            let chunks = |tier| (encoding.tier_len(tier) as usize).div_ceil(CHUNK);
+            both(tier).map(|tier| memory.filled(1, chunks(tier))).collect::<Result<Vec<_>, _>>()
+        };
+        let may_have_grown = [chunks()?, chunks()?];
         Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown })
     }
 
@@ -96,7 +99,7 @@ impl Distances {
     pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
         let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
-        let chunks = positions / CHUNK as u64 + 2;
+        let chunks = (positions + live) / CHUNK as u64 + 3 * PADDING as u64;
         4 * (positions + live + 3 * PADDING as u64) + 2 * chunks
     }
 
@@ -248,7 +251,7 @@ impl<'s, T: Value> Unproven<'s, T> {
                     {
                         let distances = &mut distances[orientation];
                         memory::copy(&mut distances[range.clone()], swept);
-                        look_for_growth(distances.values(), &mut grown[orientation], range);
+                        look_for_growth(distances, &mut grown[orientation], range);
                     }
                 }
             }
@@ -298,12 +301,12 @@ impl<'s, T: Value> Unproven<'s, T> {
 }
 
 /// Finds out in which chunks of a range distances have grown.
-fn look_for_growth(distances: &[u16], grown: &mut [bool], range: Range<usize>) {
+fn look_for_growth(distances: &Array<u16>, grown: &mut [u8], range: Range<usize>) {
     let first = range.start / CHUNK;
-    let chunks = distances[first * CHUNK..].par_chunks(CHUNK);
+    let chunks = distances.values()[first * CHUNK..].par_chunks(CHUNK);
     let grown = &mut grown[first..range.end.div_ceil(CHUNK)];
     grown.par_iter_mut().zip(chunks).with_min_len(1 << 12).for_each(|(grown, chunk)| {
-        *grown = chunk.iter().fold(0, |all, distance| all | distance) & GROWN != 0;
+        *grown = u8::from(chunk.iter().fold(0, |all, distance| all | distance) & GROWN != 0);
     });
 }
 
@@ -435,7 +438,7 @@ mod tests {
             let offset = place - orientation * end[0].values().len();
             let planted = &mut end[orientation][offset];
             *planted = (*planted + 3_000) | GROWN;
-            distances.may_have_grown[i % 2][orientation][offset / CHUNK] = true;
+            distances.may_have_grown[i % 2][orientation][offset / CHUNK] = 1;
             step.skips = true;
             while sweep(&step, &mut distances).grew {}
             step.skips = false;
