@@ -104,9 +104,9 @@ pub struct Proof {
     bound: f64,
     /// What a unit of the distances is worth: a power of two.
     unit: f64,
-    /// The distances at the start, and the least that they may be at another one.
+    /// The distances at the start, and at the first one, if it has begun anew.
     start: u16,
-    least_start: u16,
+    first_start: u16,
     /// The largest distance after the last sweep.
     largest: u16,
     /// Sweeps since the start, and before it, from larger ones.
@@ -133,9 +133,9 @@ impl Proof {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
-        let [start, least_start] =
-            [START, LEAST_START].map(|part| coarse((read + part * (bound - read)) / unit));
-        Some(Self { bound, unit, start, least_start, largest: 0, sweeps: 0, sweeps_before: 0 })
+        let start = coarse((read + START * (bound - read)) / unit);
+        let (first_start, largest, sweeps, sweeps_before) = (start, 0, 0, 0);
+        Some(Self { bound, unit, start, first_start, largest, sweeps, sweeps_before })
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
@@ -149,8 +149,8 @@ impl Proof {
             && is_fine_enough
             && f64::from(start) * unit <= bound
             && sweeps < MOST_SWEEPS;
-        let (least_start, largest, sweeps_before) = (start, 0, 0);
-        fits.then_some(Self { bound, unit, start, least_start, largest, sweeps, sweeps_before })
+        let (first_start, largest, sweeps_before) = (start, 0, 0);
+        fits.then_some(Self { bound, unit, start, first_start, largest, sweeps, sweeps_before })
     }
 
     /// What is to be proven.
@@ -208,9 +208,11 @@ impl Proof {
 
     /// A start that leaves room for what the largest distance has grown by, if that is not too small.
     fn lower_start(&self, largest: u16) -> Option<u16> {
+        let bound = self.bound / self.unit;
+        let beyond_read = (bound - f64::from(self.first_start)) / (1.0 - START);
         let growth = f64::from(largest) - f64::from(self.start);
-        let start = coarse(self.bound / self.unit - SPARE * growth);
-        (start >= self.least_start).then_some(start)
+        let start = coarse(bound - SPARE * growth);
+        (f64::from(start) >= bound - (1.0 - LEAST_START) * beyond_read).then_some(start)
     }
 
     /// Begins anew with such a start, if there is one.
