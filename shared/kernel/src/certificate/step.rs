@@ -300,12 +300,15 @@ impl<'s, T: Value> Unproven<'s, T> {
     }
 }
 
-/// Finds out in which chunks of a range distances have grown.
+/// Finds out in which chunks of a range distances have grown. Of those at its ends, which others may change as well, that is
+/// never known.
 fn look_for_growth(distances: &Array<u16>, grown: &mut [u8], range: Range<usize>) {
-    let first = range.start / CHUNK;
-    let chunks = distances.values()[first * CHUNK..].par_chunks(CHUNK);
-    let grown = &mut grown[first..range.end.div_ceil(CHUNK)];
-    grown.par_iter_mut().zip(chunks).with_min_len(1 << 12).for_each(|(grown, chunk)| {
+    let whole = range.start.div_ceil(CHUNK)..range.end / CHUNK;
+    if whole.is_empty() {
+        return;
+    }
+    let chunks = distances.values()[whole.start * CHUNK..whole.end * CHUNK].par_chunks(CHUNK);
+    grown[whole].par_iter_mut().zip(chunks).with_min_len(1 << 12).for_each(|(grown, chunk)| {
         *grown = u8::from(chunk.iter().fold(0, |all, distance| all | distance) & GROWN != 0);
     });
 }
