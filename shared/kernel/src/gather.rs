@@ -177,11 +177,21 @@ fn ask_again<T: Value, I: Instructions>(
             rows::ask_values(instructions, routes.values(list), source);
         }
         for block in route.turned.map_or(&[][..], |list| routes.blocks(list)) {
-            if block.block.stride <= rows::LONG_ROW {
-                let len = block.source_rows * block.block.columns;
-                rows::ask_all(instructions, source, block.from..block.from + len);
-            }
+            ask_block(instructions, block, source);
         }
+    }
+}
+
+/// Asks for the memory of a block to be turned, unless its rows are long.
+#[inline(always)]
+pub fn ask_block<T: Value, I: Instructions>(
+    instructions: I,
+    block: &TurnedBlock,
+    source: impl Offered<T>,
+) {
+    if block.block.stride <= rows::LONG_ROW {
+        let len = block.source_rows * block.block.columns;
+        rows::ask_all(instructions, source, block.from..block.from + len);
     }
 }
 

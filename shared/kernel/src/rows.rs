@@ -219,7 +219,7 @@ pub fn raise<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of some short rows of a run.
+/// Asks for the memory of some short rows of a run, or of some single values of a list.
 #[inline(always)]
 pub fn ask_some<T: Value, I: Instructions>(
     instructions: I,

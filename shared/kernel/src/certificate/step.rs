@@ -502,6 +502,27 @@ mod tests {
     }
 
     #[test]
+    fn what_others_may_change_as_well_is_never_known_not_to_have_grown() {
+        let array = |distance| Memory::anonymous().filled(distance, 5 * CHUNK).unwrap();
+        for (range, known) in [
+            (0..5 * CHUNK, 0..5),
+            (1..5 * CHUNK - 1, 1..4),
+            (CHUNK..2 * CHUNK, 1..2),
+            (CHUNK + 1..3 * CHUNK - 1, 0..0),
+            (4 * CHUNK + 1..5 * CHUNK - 1, 0..0),
+        ] {
+            for grew in [0, GROWN] {
+                let mut grown = [2; 5];
+                look_for_growth(&array(7 | grew), &mut grown, range.clone());
+                for (chunk, grown) in grown.into_iter().enumerate() {
+                    let expected = if known.contains(&chunk) { u8::from(grew != 0) } else { 2 };
+                    assert_eq!(grown, expected, "{range:?} {chunk}");
+                }
+            }
+        }
+    }
+
+    #[test]
     fn shortlists_change_no_distance() {
         for (game, tier) in [
             ("blitz", Tier::new(3, 2)),

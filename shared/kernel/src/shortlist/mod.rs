@@ -19,10 +19,10 @@ pub use shortlists::{Shortlist, Shortlists, Use, Visit};
 
 use crate::{
     context::Context,
-    gather::{TakeTurned, block_of, take_wins},
+    gather::{TakeTurned, ask_block, block_of, take_wins},
     lists::{RowList, TurnedBlock, ValueList},
     routes::{Route, Routes},
-    rows::{self, Offered},
+    rows,
     slab::{Offering, Offers, Place, Slab},
     value::Value,
     vector::{Instructions, Operation},
@@ -236,17 +236,12 @@ fn ask<T: Value, I: Instructions>(
     match head.kind {
         Kind::SetTurned | Kind::RaiseTurned => {
             for block in blocks(routes, slab, head, which) {
-                if block.block.stride <= rows::LONG_ROW {
-                    let len = block.source_rows * block.block.columns;
-                    rows::ask_all(instructions, source, block.from..block.from + len);
-                }
+                ask_block(instructions, block, source);
             }
         }
         Kind::Picked | Kind::Single => {
             let Some(values) = values(routes, slab, head) else { return };
-            for &number in which {
-                source.ask(instructions, values.values()[number as usize].from as usize);
-            }
+            rows::ask_some(instructions, values.values(), which, source);
         }
         _ => {
             let Some(list) = list(routes, slab, head) else { return };
