@@ -343,20 +343,34 @@ fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<Shar
         .collect()
 }
 
-/// A bound on the sum of all rounding errors of an end, in f64. All numbers are between 0 and 1. There
-/// are those of an end that is read, of its complement, of the complement that is computed, and of
-/// adding the margin (4 times 2^-54); of chances and products, no larger than the chance; and of the sums,
-/// no larger than the sum of the chances so far.
+/// A bound on the sum of all rounding errors of an end, in f64: a multiple of 2^-53, for what is said of adding it.
+/// All numbers are between 0 and 1, so that an error is at most 2^-54, or 2^-55 if the result is below 1/2. There are errors of
+///
+/// * an end that is read, and of its complement: 1.5 times 2^-54, since 1 - x is exact from 1/2 on;
+/// * chances and products, no larger than the chance;
+/// * the sums, no larger than the sum of the chances so far;
+/// * adding the margin, and of the complement that is computed. From 1/2 on all sums are multiples of 2^-53, so both
+///   are exact. Where the sum of all is below 1/2 they are 1.5 times 2^-54, and all sums before are below 1/2 as well.
 fn rounding_margin(rules: &Rules) -> f64 {
-    let chances: Vec<f64> = rules.rolls.iter().map(|roll| roll.chance).collect();
-    let (mut once, mut sum) = (4.0 * rounding(1.0), 0.0);
-    for &chance in [rules.zero].iter().chain(&chances).filter(|&&chance| chance > 0.0) {
-        once += if (chance * 1024.0).fract() == 0.0 { 0.0 } else { rounding(chance) };
-        once += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance) };
-        once += if sum == 0.0 { 0.0 } else { rounding((sum + chance).min(1.0)) };
+    let chances = [rules.zero].into_iter().chain(rules.rolls.iter().map(|roll| roll.chance));
+    let chances: Vec<f64> = chances.filter(|&chance| chance > 0.0).collect();
+    let is_exact = |chance: f64| (chance * 1024.0).fract() == 0.0;
+    // Sums of chances that are rounded may be beyond 1 by a little.
+    let all_exact = chances.iter().all(|&chance| is_exact(chance));
+    let beyond = if all_exact { 1.0 } else { 1.0 + 16.0 * f64::EPSILON };
+    let mut before = 1.5 * rounding(1.0);
+    let (mut sums, mut sums_below_half, mut sum) = (0.0, 1.5 * rounding(1.0), 0.0);
+    for chance in chances {
+        before += if is_exact(chance) { 0.0 } else { rounding(chance) };
+        before += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance) };
+        if sum > 0.0 {
+            sums += rounding((sum + chance) * beyond);
+            sums_below_half += rounding((sum + chance).min(0.5));
+        }
         sum += chance;
     }
-    1.001 * once
+    let grid = f64::EPSILON / 2.0;
+    (1.001 * (before + f64::max(sums, sums_below_half)) / grid).ceil() * grid
 }
 
 /// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
@@ -375,6 +389,54 @@ mod tests {
         solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
         step::{StepState, read_by},
     };
+
+    #[test]
+    fn what_is_computed_lies_outside_whatever_is_rounded() {
+        // Exact numbers are multiples of 2^-80.
+        let exact = |value: f64| (value * 80f64.exp2()) as i128;
+        let mut seed = 1_u64;
+        let mut random = move || {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            (seed >> 11) as f64 * 0.5f64.powi(53)
+        };
+        for game in ["finkel", "masters", "double-short", "murray"] {
+            let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
+            let rules = Tables::new(&encoding).rules;
+            let chances = rules.rolls.iter().map(|roll| roll.chance);
+            let chances: Vec<f64> = [rules.zero].into_iter().chain(chances).collect();
+            let margin = rounding_margin(&rules);
+            assert_eq!(margin % (f64::EPSILON / 2.0), 0.0);
+            // How far beyond the exact chance an end was, as a part of the margin, at least.
+            let mut least = f64::MAX;
+            for _ in 0..200_000 {
+                let near = [0.5, 0.5, 0.25, random()][(random() * 4.0) as usize];
+                let width = 0.5f64.powi((random() * 53.0) as i32);
+                for sign in [1.0, -1.0] {
+                    let (mut sum, mut sum_exact) = (0.0, 0);
+                    for &chance in &chances {
+                        let value = (near + width * (random() - 0.5)).clamp(0.0625, 0.9375);
+                        let distance = (random() * 4096.0).floor() * 0.5f64.powi(55);
+                        let (end, end_exact) = if random() < 0.5 {
+                            (value + sign * distance, exact(value) + exact(sign * distance))
+                        } else {
+                            let end = 1.0 - (value - sign * distance);
+                            (end, exact(1.0) - (exact(value) - exact(sign * distance)))
+                        };
+                        sum += chance * end;
+                        sum_exact += (chance * 1024.0) as i128 * (end_exact >> 10);
+                    }
+                    let end = sum + sign * margin;
+                    let complement = 1.0 - end;
+                    for beyond in
+                        [exact(end) - sum_exact, exact(1.0) - exact(complement) - sum_exact]
+                    {
+                        least = least.min(sign * beyond as f64 / exact(margin) as f64);
+                    }
+                }
+            }
+            assert!((0.0..0.5).contains(&least), "{game}: {least}");
+        }
+    }
 
     /// All tiers of a game, as near to their limits as supersteps get.
     fn solved(encoding: &Encoding) -> HashMap<Tier, Vec<f64>> {
