@@ -382,6 +382,7 @@ fn rounding(largest: f64) -> f64 {
 mod tests {
     use std::collections::HashMap;
 
+    use proptest::{prelude::*, test_runner::TestRunner};
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::{super::Verdict, *};
@@ -390,48 +391,49 @@ mod tests {
         step::{StepState, read_by},
     };
 
+    /// A number, of which there are exact multiples of 2^-80.
+    fn exact(value: f64) -> i128 {
+        (value * 80f64.exp2()) as i128
+    }
+
+    /// An end of a value near some other, or the complement of the opposite one: as it is computed, and exactly.
+    fn any_end(random: &mut impl FnMut() -> f64, near: f64, width: f64, sign: f64) -> (f64, i128) {
+        let value = (near + width * (random() - 0.5)).clamp(0.0625, 0.9375);
+        let distance = sign * (random() * 4096.0).floor() * 0.5f64.powi(55);
+        if random() < 0.5 {
+            return (value + distance, exact(value) + exact(distance));
+        }
+        (1.0 - (value - distance), exact(1.0) - (exact(value) - exact(distance)))
+    }
+
     #[test]
     fn what_is_computed_lies_outside_whatever_is_rounded() {
-        // Exact numbers are multiples of 2^-80.
-        let exact = |value: f64| (value * 80f64.exp2()) as i128;
-        let mut seed = 1_u64;
-        let mut random = move || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-            (seed >> 11) as f64 * 0.5f64.powi(53)
-        };
+        let mut runner = TestRunner::deterministic();
+        let mut random = || runner.rng().random::<f64>();
         for game in ["finkel", "masters", "double-short", "murray"] {
             let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
-            let rules = Tables::new(&encoding).rules;
+            let rules = Rules::new(&encoding);
             let chances = rules.rolls.iter().map(|roll| roll.chance);
             let chances: Vec<f64> = [rules.zero].into_iter().chain(chances).collect();
             let margin = rounding_margin(&rules);
             assert_eq!(margin % (f64::EPSILON / 2.0), 0.0);
             // How far beyond the exact chance an end was, as a part of the margin, at least.
             let mut least = f64::MAX;
-            for _ in 0..200_000 {
+            for i in 0..400_000 {
+                let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
                 let near = [0.5, 0.5, 0.25, random()][(random() * 4.0) as usize];
                 let width = 0.5f64.powi((random() * 53.0) as i32);
-                for sign in [1.0, -1.0] {
-                    let (mut sum, mut sum_exact) = (0.0, 0);
-                    for &chance in &chances {
-                        let value = (near + width * (random() - 0.5)).clamp(0.0625, 0.9375);
-                        let distance = (random() * 4096.0).floor() * 0.5f64.powi(55);
-                        let (end, end_exact) = if random() < 0.5 {
-                            (value + sign * distance, exact(value) + exact(sign * distance))
-                        } else {
-                            let end = 1.0 - (value - sign * distance);
-                            (end, exact(1.0) - (exact(value) - exact(sign * distance)))
-                        };
-                        sum += chance * end;
-                        sum_exact += (chance * 1024.0) as i128 * (end_exact >> 10);
-                    }
-                    let end = sum + sign * margin;
-                    let complement = 1.0 - end;
-                    for beyond in
-                        [exact(end) - sum_exact, exact(1.0) - exact(complement) - sum_exact]
-                    {
-                        least = least.min(sign * beyond as f64 / exact(margin) as f64);
-                    }
+                let (mut sum, mut exact_sum) = (0.0, 0);
+                for &chance in &chances {
+                    let (end, exact_end) = any_end(&mut random, near, width, sign);
+                    sum += chance * end;
+                    exact_sum += (chance * 1024.0) as i128 * (exact_end >> 10);
+                }
+                let end = sum + sign * margin;
+                let complement = 1.0 - end;
+                for computed in [exact(end), exact(1.0) - exact(complement)] {
+                    let beyond = (computed - exact_sum) as f64;
+                    least = least.min(sign * beyond / exact(margin) as f64);
                 }
             }
             assert!((0.0..0.5).contains(&least), "{game}: {least}");
