@@ -168,7 +168,7 @@ fn measure(
     if with_rivals {
         let lower = |position: &Position| {
             let index = encoding.rank(position);
-            1.0 - lower[&index.tier][index.offset as usize]
+            0.5 - lower[&index.tier][index.offset as usize]
         };
         for (design, name) in RIVALS {
             rivals.push(measure_rival(encoding, largest.tier, design, name, lower, threads)?);

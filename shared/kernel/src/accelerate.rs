@@ -230,7 +230,7 @@ pub fn most(unit: f32) -> f64 {
     f64::from(MOST_ROOT * MOST_ROOT * unit)
 }
 
-/// A value that is changed by what a byte stands for. It remains a chance.
+/// A value that is changed by what a byte stands for. It remains between a loss and a win.
 #[inline(always)]
 pub fn changed<T: Value>(value: T, byte: i8, unit: f32) -> T {
     moved(value, units_of(byte) * unit)
@@ -257,7 +257,7 @@ pub fn units_after(units: &Units, multiples: &Multiples) -> Units {
     after
 }
 
-/// Adds multiples of the vectors to the values of a piece, which remain chances, and makes the last point of the row the
+/// Adds multiples of the vectors to the values of a piece, which remain between a loss and a win, and makes the last point of the row the
 /// earlier one. Its vectors then have other units than before.
 pub fn extrapolate<T: Value>(
     values: &mut [T],
@@ -315,10 +315,10 @@ fn add_multiples<T: Value>(
     earlier.copy_from_slice(last);
 }
 
-/// A value that is moved. It remains a chance.
+/// A value that is moved. It remains between a loss and a win.
 #[inline(always)]
 fn moved<T: Value>(value: T, by: f32) -> T {
-    T::from_f64((value.to_f64() + f64::from(by)).clamp(0.0, 1.0))
+    T::from_f64((value.to_f64() + f64::from(by)).clamp(-0.5, 0.5))
 }
 
 /// Inner products of the differences of the points; the lower triangle counts.
@@ -406,12 +406,12 @@ mod tests {
         }
     }
 
-    /// How far values are from their limit, one half, after so many rows of supersteps, of which each takes a part of the
+    /// How far values are from their limit, 0, after so many rows of supersteps, of which each takes a part of the
     /// distance away.
     fn extrapolated(rows: usize, may_look_back: bool) -> f64 {
         let rates = [0.99, 0.97, 0.9, -0.8, 0.6, 0.3];
         let errors = (0..3000).map(|i| 1e-3 * (0.37 * f64::from(i)).sin());
-        let mut values: Vec<f64> = errors.map(|error| 0.5 + error).collect();
+        let mut values: Vec<f64> = errors.collect();
         let mut bytes = vec![vec![0; values.len()]; VECTORS];
         let mut units = [0.0; VECTORS];
         for row in 0..rows {
@@ -421,7 +421,7 @@ mod tests {
             let mut piece = Piece { published: &mut values, vectors, units: &mut units };
             for superstep in 0..DIFFERENCES {
                 let by_rate = piece.published.iter().zip(rates.iter().cycle());
-                let live: Vec<f64> = by_rate.map(|(x, rate)| 0.5 + rate * (x - 0.5)).collect();
+                let live: Vec<f64> = by_rate.map(|(x, rate)| rate * x).collect();
                 before_last = piece.published.to_vec();
                 piece.publish(&live, (superstep, -126), Simd::best());
             }
@@ -439,7 +439,7 @@ mod tests {
             }
             assert_eq!(bytes[EARLIER], bytes[LAST]);
         }
-        values.iter().map(|x| (x - 0.5).abs()).fold(0.0, f64::max)
+        values.iter().map(|x| x.abs()).fold(0.0, f64::max)
     }
 
     #[test]
@@ -505,16 +505,16 @@ mod tests {
     #[test]
     fn values_change_by_whole_units_which_are_known() {
         for scale in [0.4, 1e-3, 1e-9, 1e-15] {
-            let exact: Vec<f64> = (0..1000).map(|i| 0.5 + scale * f64::from(i).sin()).collect();
-            let mut published = vec![0.5; 1000];
+            let exact: Vec<f64> = (0..1000).map(|i| scale * f64::from(i).sin()).collect();
+            let mut published = vec![0.0; 1000];
             let (residual, bytes, units) =
                 with_piece(&mut published, |piece| piece.publish(&exact, (2, -126), Simd::best()));
-            let largest = exact.iter().map(|new| (new - 0.5).abs()).fold(0.0, f64::max);
+            let largest = exact.iter().map(|new| new.abs()).fold(0.0, f64::max);
             assert_eq!(residual, largest);
             let (unit, bytes) = (units[vector_of(2)], &bytes[vector_of(2)]);
             assert!((8192.0..16384.0).contains(&(residual / f64::from(unit))));
             for ((&new, published), &byte) in exact.iter().zip(published).zip(bytes) {
-                assert_eq!(published, changed(0.5, byte, unit));
+                assert_eq!(published, changed(0.0, byte, unit));
                 let fine = f64::from(f32::from(byte).abs() + 2.0) * f64::from(unit);
                 assert!((new - published).abs() <= fine, "{new} {published} {byte}");
             }
@@ -523,8 +523,8 @@ mod tests {
 
     #[test]
     fn what_publishing_leaves_over_is_found_again() {
-        let exact: Vec<f64> = (0..1000).map(|i| 0.5 + 0.3 * f64::from(i).sin()).collect();
-        let mut published = vec![0.5; 1000];
+        let exact: Vec<f64> = (0..1000).map(|i| 0.3 * f64::from(i).sin()).collect();
+        let mut published = vec![0.0; 1000];
         for _ in 0..10 {
             with_piece(&mut published, |piece| piece.publish(&exact, (0, -126), Simd::best()));
         }
@@ -544,17 +544,17 @@ mod tests {
 
     #[test]
     fn changes_far_below_the_finest_unit_wait() {
-        let mut published = vec![0.5; 100];
+        let mut published = vec![0.1; 100];
         let (residual, bytes, units) =
-            with_piece(&mut published, |piece| piece.publish(&[0.501; 100], (3, -7), Simd::best()));
+            with_piece(&mut published, |piece| piece.publish(&[0.101; 100], (3, -7), Simd::best()));
         assert!((residual - 0.001).abs() < 1e-15);
-        assert_eq!((published, units[vector_of(3)]), (vec![0.5; 100], 1.0 / 128.0));
+        assert_eq!((published, units[vector_of(3)]), (vec![0.1; 100], 1.0 / 128.0));
         assert!(bytes[vector_of(3)].iter().all(|&byte| byte == 0));
     }
 
     #[test]
-    fn values_remain_chances() {
-        assert_eq!(changed(0.9_f64, 127, 0.01), 1.0);
-        assert_eq!(changed(0.1_f32, -127, 0.01), 0.0);
+    fn values_remain_between_a_loss_and_a_win() {
+        assert_eq!(changed(0.4_f64, 127, 0.01), 0.5);
+        assert_eq!(changed(-0.4_f32, -127, 0.01), -0.5);
     }
 }

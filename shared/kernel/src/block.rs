@@ -1,6 +1,6 @@
 //! One pair of blocks: what other blocks of the slab offer, then passes over the pair's own rows.
 //!
-//! The block of a shared configuration w holds the chances of the player who just moved, rows by
+//! The block of a shared configuration w holds the values of the player who just moved, rows by
 //! that player's private configuration. Seen by a mover x, w's own block (x just moved) is what x
 //! reads when the turn passes to the opponent; what x computes is written, transposed, to the block
 //! of the swapped configuration (the opponent just moved, x is to move). So the two blocks of a
@@ -84,7 +84,7 @@ impl<'a> SlabView<'a> {
 }
 
 impl View<'_> {
-    /// Where the chances of the mover are in scratch memory.
+    /// Where the values of the mover are in scratch memory.
     fn value(&self) -> usize {
         self.slab + self.block.value()
     }
@@ -124,7 +124,7 @@ impl View<'_> {
         }
     }
 
-    /// Computes the chances of the mover, and if they are to be `SHIFTED` by some amount, keeps
+    /// Computes the values of the mover, and if they are to be `SHIFTED` by some amount, keeps
     /// them between 0 and 1.
     #[inline(always)]
     fn pass<T: Value, I: Instructions, const SHIFTED: bool>(
@@ -154,7 +154,7 @@ pub struct SweepBlocks<'a, 'c, 'l, T: Value, const SHIFTED: bool> {
     pub slabs: &'a [Slab<'c>; 2],
     /// Where they start in scratch memory: at the same place if they are one.
     pub starts: [usize; 2],
-    /// What chances are shifted by.
+    /// What values are shifted by.
     pub shift: T,
     /// The rest of the shortlist of the two, if there is one.
     pub shortlist: Option<Reader<'l>>,
@@ -175,7 +175,7 @@ impl<T: Value, const SHIFTED: bool> Operation for SweepBlocks<'_, '_, '_, T, SHI
     }
 }
 
-/// Sweeps a pair of blocks, or a block that is its own swap. If they are to be `SHIFTED`, every chance
+/// Sweeps a pair of blocks, or a block that is its own swap. If they are to be `SHIFTED`, every value
 /// of the first mover is by that much larger and every one of the other that much smaller. What they take from other
 /// blocks of their slabs may be on a shortlist.
 #[inline(always)]
@@ -206,7 +206,7 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     let passes = if is_crowded { 1 } else { PASSES };
     let unshift = T::default().minus(shift);
     // A block that is its own swap reads what it writes. Of others, whoever has fewer pieces left has fewer moves that
-    // wait for the other's chances.
+    // wait for the other's values.
     let turns: &[_] = match swapped {
         None => &[(view, view, shift)],
         Some(swapped) if opponent < own => &[(swapped, view, unshift), (view, swapped, shift)],
@@ -216,12 +216,12 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
         for &(mover, opponent, shift) in turns {
             mover.pass::<T, I, SHIFTED>(context, scratch, shift);
             let (from, to) = (mover.value(), opponent.own());
-            turn::transpose_complement::<T, I>(scratch, mover.block, from, to);
+            turn::transpose_negated::<T, I>(scratch, mover.block, from, to);
         }
     }
 }
 
-/// Makes the chances of the mover from the stored values, before a sweep.
+/// Makes the values of the mover from the stored values, before a sweep.
 #[inline(always)]
 pub fn value_from_stored<T: Value, I: Instructions>(
     scratch: &mut [T::Group],
@@ -231,7 +231,7 @@ pub fn value_from_stored<T: Value, I: Instructions>(
     match view.dense {
         Some(slab) => dense::value_from_stored::<T>(scratch, (view, slab), swapped),
         None => {
-            turn::transpose_complement::<T, I>(scratch, swapped.block, swapped.own(), view.value());
+            turn::transpose_negated::<T, I>(scratch, swapped.block, swapped.own(), view.value());
         }
     }
 }

@@ -32,7 +32,8 @@ pub enum Next {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Convergence {
     tolerance: f64,
-    epsilon: f64,
+    /// The distance between large values.
+    unit: f64,
     is_rough: bool,
     /// The residual of the last superstep.
     pub residual: f64,
@@ -54,11 +55,11 @@ pub struct Convergence {
 
 impl Convergence {
     /// A residual below this many units of precision may be the last that rounding allows.
-    const FLOOR_EPSILONS: f64 = 64.0;
+    const FLOOR_UNITS: f64 = 64.0;
     /// How many supersteps without a new smallest residual mean that it has stopped falling.
     const PATIENCE: u32 = 8;
     /// Changes of at most this many units of precision are much rounding: they point nowhere.
-    const NOISE_EPSILONS: f64 = 16.0;
+    const NOISE_UNITS: f64 = 16.0;
     /// The rates within a row of supersteps: as many are averaged.
     const ROW: usize = DIFFERENCES - 1;
     /// No product of a row's rates is believed to be larger.
@@ -68,7 +69,7 @@ impl Convergence {
     pub fn new(precision: Precision, tolerance: f64) -> Self {
         Self {
             tolerance,
-            epsilon: precision.epsilon(),
+            unit: precision.unit(),
             is_rough: false,
             residual: 1.0,
             error: 1.0,
@@ -127,13 +128,13 @@ impl Convergence {
 
     /// Whether a residual may be rounding for the most part.
     fn is_noise(&self, residual: f64) -> bool {
-        residual <= Self::NOISE_EPSILONS * self.epsilon
+        residual <= Self::NOISE_UNITS * self.unit
     }
 
     fn is_done(&self) -> bool {
         let is_rough_enough = self.is_rough && self.is_noise(self.residual);
         let is_good = self.error <= self.tolerance || is_rough_enough;
-        let floor = Self::FLOOR_EPSILONS * self.epsilon;
+        let floor = Self::FLOOR_UNITS * self.unit;
         is_good || self.residual <= floor && self.since_best >= Self::PATIENCE
     }
 

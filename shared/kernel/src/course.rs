@@ -326,14 +326,14 @@ impl Course {
         if *bound >= 1.0 {
             return self.end_with(None);
         }
-        let (epsilon, estimate) = (self.precision.epsilon(), self.convergence.error);
-        if (f64::MIN_POSITIVE..=*error).contains(&estimate) && *error > epsilon {
+        let (unit, estimate) = (self.precision.unit(), self.convergence.error);
+        if (f64::MIN_POSITIVE..=*error).contains(&estimate) && *error > unit {
             *error = estimate / TRY_HARDER;
             self.proof = None;
             self.sweep_again();
         } else {
             // Rounding allows no less: prove what can be proven, twice as far beyond what is read.
-            *bound += (*bound - *read).max(epsilon);
+            *bound += (*bound - *read).max(unit);
             self.prove();
         }
     }

@@ -81,14 +81,14 @@ pub fn place(encoding: &Encoding, budgets: Budgets, x: u16) -> Option<usize> {
 /// A dense slab in scratch memory.
 struct Side<'a, T> {
     slab: &'a DenseSlab,
-    /// Where the slab starts, its stored values, the chances of the mover, and the best for the first roll.
+    /// Where the slab starts, its stored values, the values of the mover, and the best for the first roll.
     start: usize,
     own: usize,
     value: usize,
     best: usize,
     /// From the best for one roll to the best for the next.
     stride: usize,
-    /// What is added to every chance, if anything is.
+    /// What is added to every value, if anything is.
     shift: T,
 }
 
@@ -117,7 +117,7 @@ impl<'a, T: Value> Side<'a, T> {
         }
     }
 
-    /// Computes the chance of the mover from the stored value.
+    /// Computes the value of the mover from the stored value.
     #[inline(always)]
     fn pass<const SHIFTED: bool, const ROLLS: usize>(
         &self,
@@ -133,7 +133,7 @@ impl<'a, T: Value> Side<'a, T> {
             let best = values[self.best + roll * self.stride + place];
             sum = sum.plus(chances[roll].times(best.or_if_none(own)));
         }
-        let shifted = || sum.plus(self.shift).larger(T::default()).smaller(T::ONE);
+        let shifted = || sum.plus(self.shift).larger(T::default().minus(T::WIN)).smaller(T::WIN);
         if SHIFTED { shifted() } else { sum }
     }
 
@@ -170,7 +170,7 @@ pub fn sweep<T: Value, const SHIFTED: bool, const ROLLS: usize>(
             let mut value = own;
             for _ in 0..PASSES {
                 value = side.pass::<SHIFTED, ROLLS>(context, values, p, own);
-                own = T::ONE.minus(value);
+                own = T::default().minus(value);
             }
             side.write(values, p, own, value);
             continue;
@@ -179,16 +179,16 @@ pub fn sweep<T: Value, const SHIFTED: bool, const ROLLS: usize>(
         let (mut value, mut other_own, mut other_value) = (own, own, own);
         for _ in 0..PASSES {
             value = side.pass::<SHIFTED, ROLLS>(context, values, p, own);
-            other_own = T::ONE.minus(value);
+            other_own = T::default().minus(value);
             other_value = other_side.pass::<SHIFTED, ROLLS>(context, values, q, other_own);
-            own = T::ONE.minus(other_value);
+            own = T::default().minus(other_value);
         }
         side.write(values, p, own, value);
         other_side.write(values, q, other_own, other_value);
     }
 }
 
-/// Makes the chances of the mover from the stored values, before a sweep.
+/// Makes the values of the mover from the stored values, before a sweep.
 #[inline(always)]
 pub fn value_from_stored<T: Value>(
     scratch: &mut [T::Group],
@@ -199,6 +199,6 @@ pub fn value_from_stored<T: Value>(
     let value = (view.slab + view.block.value()) * LANES;
     let own = (swapped.slab + swapped.block.own()) * LANES;
     for (p, at) in slab.values.iter().enumerate() {
-        values[value + p] = T::ONE.minus(values[own + at.swapped as usize]);
+        values[value + p] = T::default().minus(values[own + at.swapped as usize]);
     }
 }

@@ -128,10 +128,10 @@ pub fn take_wins<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>, scratch: &
     let routes = &context.tables.routes;
     for route in slab.offers.iter().flat_map(|offers| &offers.wins) {
         for list in [route.plain, route.columns].into_iter().flatten() {
-            rows::fill(scratch, routes.list(list), T::ONE);
+            rows::fill(scratch, routes.list(list), T::WIN);
         }
         if let Some(list) = route.picked {
-            rows::fill_values(scratch, routes.values(list), T::ONE);
+            rows::fill_values(scratch, routes.values(list), T::WIN);
         }
     }
 }
@@ -208,7 +208,7 @@ struct RaiseTurned<'a, T: Value, I> {
 }
 
 impl<T: Value, I: Instructions> RaiseTurned<'_, T, I> {
-    /// Takes the least of the opponent's chances in the sources, turned.
+    /// Takes the least of the opponent's values in the sources, turned.
     #[inline(always)]
     fn least_of<const SOURCES: usize>(&mut self, sources: [impl Offered<T>; SOURCES]) {
         for block in self.blocks {
@@ -234,7 +234,7 @@ pub fn block_of<'r, T: Value>(
     source.from(from, source_rows * columns, reach, room)
 }
 
-/// Takes what a block offers in which the mover rolls again: the least of the opponent's chances in
+/// Takes what a block offers in which the mover rolls again: the least of the opponent's values in
 /// the sources, turned.
 pub struct TakeTurned<'a, T: Value, const SOURCES: usize> {
     /// The block.

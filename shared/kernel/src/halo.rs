@@ -308,10 +308,10 @@ mod tests {
             let part = packed.into_part();
             let strips = strips(&part, &[changes.len()], Content::Changes).unwrap();
             let mut read = vec![1; changes.len()];
-            let mut values = vec![0.5; changes.len()];
+            let mut values = vec![0.1; changes.len()];
             strips[0].change_values(&mut values, &mut read, Simd::best());
             prop_assert_eq!(&read, &changes);
-            let expected: Vec<f64> = changes.iter().map(|&by| changed(0.5, by, unit)).collect();
+            let expected: Vec<f64> = changes.iter().map(|&by| changed(0.1, by, unit)).collect();
             prop_assert_eq!(values, expected);
         }
 

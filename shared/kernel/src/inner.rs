@@ -41,7 +41,7 @@ impl InnerMoves {
         let most = moves.iter().map(Vec::len).max().unwrap_or(0);
         let width = if most == 1 { 2 } else { most };
         let width = (rows <= FEW_ROWS && width <= 3).then_some(width);
-        // As `Layout` has it: one row, then the chances of the mover, the best for each roll and padding, then
+        // As `Layout` has it: one row, then the values of the mover, the best for each roll and padding, then
         // the block itself.
         let row = |InnerMove { after, again }| {
             1 + after + if again { 0 } else { rolls * rows + groups(rows) * LANES }

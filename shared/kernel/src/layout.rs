@@ -7,7 +7,7 @@
 //! nothing (one row) | value | best of the first roll | of the second | ... | padding | own
 //! ```
 //!
-//! `own` is the block of the player who just moved; `value` the chances of that player as the one to
+//! `own` is the block of the player who just moved; `value` the values of that player as the one to
 //! move; `best` what other blocks offer for a roll. The first row is below every value, for moves
 //! that there are not. All this depends on nothing but the pieces that the outer squares leave, so
 //! lists of rows can be made once for all slabs.
@@ -75,7 +75,7 @@ impl Block {
         self.padded_rows * self.stride
     }
 
-    /// Where the chances of the mover are.
+    /// Where the values of the mover are.
     #[inline(always)]
     pub fn value(&self) -> usize {
         self.at + self.stride

@@ -1,4 +1,4 @@
-//! A pass: the chances of the mover from the best of other blocks and the block's own rows.
+//! A pass: the values of the mover from the best of other blocks and the block's own rows.
 #![expect(unsafe_code)]
 
 use crate::{
@@ -19,12 +19,12 @@ pub struct Pass<'a, T: Value> {
     pub chances: &'a [T],
     /// The block.
     pub block: &'a Block,
-    /// What is added to every chance, if anything is.
+    /// What is added to every value, if anything is.
     pub shift: T,
 }
 
 impl<T: Value> Pass<'_, T> {
-    /// Computes the chances of the mover in a slab's scratch memory, from high rows to low ones:
+    /// Computes the values of the mover in a slab's scratch memory, from high rows to low ones:
     /// moves within the block lead to higher rows.
     #[inline(always)]
     pub fn run<I: Instructions, const SHIFTED: bool>(&self, slab: &mut [T::Group]) {
@@ -84,17 +84,18 @@ impl<T: Value> Pass<'_, T> {
                 sum = sum.plus(chance.times(top.or_if_none(own)));
             }
             if SHIFTED {
-                sum = sum.plus(self.shift).larger(T::default()).smaller(T::ONE);
+                sum = sum.plus(self.shift).larger(T::default().minus(T::WIN)).smaller(T::WIN);
             }
             block[line + p] = sum;
         }
     }
 
-    /// Chances and the shift, between 0 and 1.
+    /// Values and the shift, no further than a win or a loss.
     #[inline(always)]
-    fn shifted<I: Instructions>(&self, chances: T::Vector<I>) -> T::Vector<I> {
-        let (zero, one) = (T::Vector::<I>::splat(T::default()), T::Vector::<I>::splat(T::ONE));
-        chances.plus(T::Vector::<I>::splat(self.shift)).larger(zero).smaller(one)
+    fn shifted<I: Instructions>(&self, values: T::Vector<I>) -> T::Vector<I> {
+        let (loss, win) =
+            (T::Vector::<I>::splat(T::default().minus(T::WIN)), T::Vector::<I>::splat(T::WIN));
+        values.plus(T::Vector::<I>::splat(self.shift)).larger(loss).smaller(win)
     }
 
     #[inline(always)]

@@ -266,7 +266,7 @@ struct Builder<'a> {
     /// Lists of rows of moves that touch outer squares only, by the pieces before and after, roll, and whether they
     /// are columns.
     rows: HashMap<(Budgets, Budgets, usize, bool), u32>,
-    /// The same for lists of single values, by whether they are complemented too.
+    /// The same for lists of single values, by whether they are negated too.
     picked: HashMap<(Budgets, Budgets, usize, bool), u32>,
     /// The same for lists of blocks.
     turned: HashMap<(Budgets, Budgets, usize), u32>,

@@ -378,32 +378,32 @@ pub fn fill_values<T: Value>(slab: &mut [T::Group], list: &ValueList, value: T) 
     list.values().iter().for_each(|row| slab[row.to as usize] = value);
 }
 
-/// Takes the larger of the single values of a list and a source's, or if they are `COMPLEMENTED`, the
-/// complements of the source's.
+/// Takes the larger of the single values of a list and a source's, or if they are `NEGATED`, the
+/// negated ones of the source's.
 #[inline(always)]
-pub fn raise_values<T: Value, const COMPLEMENTED: bool>(
+pub fn raise_values<T: Value, const NEGATED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     source: impl Offered<T>,
 ) {
-    raise_each::<T, COMPLEMENTED>(slab, list, list.values().iter(), source);
+    raise_each::<T, NEGATED>(slab, list, list.values().iter(), source);
 }
 
 /// Does the same with some values of the list.
 #[inline(always)]
-pub fn raise_some_values<T: Value, const COMPLEMENTED: bool>(
+pub fn raise_some_values<T: Value, const NEGATED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     which: &[u16],
     source: impl Offered<T>,
 ) {
     let values = which.iter().map(|&number| &list.values()[number as usize]);
-    raise_each::<T, COMPLEMENTED>(slab, list, values, source);
+    raise_each::<T, NEGATED>(slab, list, values, source);
 }
 
 /// Does the same with values that are of the list.
 #[inline(always)]
-fn raise_each<'a, T: Value, const COMPLEMENTED: bool>(
+fn raise_each<'a, T: Value, const NEGATED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     values: impl Iterator<Item = &'a RowMove>,
@@ -415,7 +415,7 @@ fn raise_each<'a, T: Value, const COMPLEMENTED: bool>(
         // SAFETY: what the list reaches, checked above, is beyond all its values.
         unsafe {
             let offered = source.value(row.from as usize);
-            let offered = if COMPLEMENTED { T::ONE.minus(offered) } else { offered };
+            let offered = if NEGATED { T::default().minus(offered) } else { offered };
             let to = slab.get_unchecked_mut(row.to as usize);
             *to = to.larger(offered);
         }

@@ -21,7 +21,7 @@ impl<T: Value> Scratch<T> {
     /// Working memory for the slabs of an encoding's ruleset.
     pub fn new(encoding: &Encoding) -> Self {
         let (slabs, turned) = Self::sizes(encoding);
-        let filled = |groups| vec![T::Group::splat(T::ONE); groups];
+        let filled = |groups| vec![T::Group::splat(T::WIN); groups];
         Self { slabs: filled(slabs), turned: filled(turned) }
     }
 

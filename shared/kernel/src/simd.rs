@@ -129,11 +129,11 @@ mod tests {
 
     #[expect(unsafe_code)]
     fn compare<T: Value, I: Instructions>() {
-        let number = |i: usize| T::from_f64((i * i % 97) as f64 / 97.0);
+        let number = |i: usize| T::from_f64((i * i % 97) as f64 / 97.0 - 0.5);
         let rows: Vec<T> = (0..LANES * LANES).map(number).collect();
         let others: Vec<T> = rows.iter().rev().copied().collect();
         let written = |vector: &dyn Fn(*mut T)| {
-            let mut out = vec![T::ONE; LANES];
+            let mut out = vec![T::WIN; LANES];
             vector(out.as_mut_ptr());
             out
         };
@@ -155,7 +155,7 @@ mod tests {
                     (written(&|o| a.larger(b).write(o)), written(&|o| c.larger(d).write(o))),
                     (written(&|o| a.times(b).write(o)), written(&|o| c.times(d).write(o))),
                     (written(&|o| a.plus(b).write(o)), written(&|o| c.plus(d).write(o))),
-                    (written(&|o| a.complement().write(o)), written(&|o| c.complement().write(o))),
+                    (written(&|o| a.negated().write(o)), written(&|o| c.negated().write(o))),
                 ];
                 for (these, portable) in pairs {
                     assert_eq!(these, portable);

@@ -45,11 +45,11 @@ pub enum Precision {
 }
 
 impl Precision {
-    /// The distance from 1 to the next larger number.
-    pub(crate) fn epsilon(self) -> f64 {
+    /// The distance between numbers from 1/4 to 1/2, the largest between values.
+    pub(crate) fn unit(self) -> f64 {
         match self {
-            Self::F32 => f32::EPSILON.into(),
-            Self::F64 => f64::EPSILON,
+            Self::F32 => f32::UNIT,
+            Self::F64 => f64::UNIT,
         }
     }
 }
@@ -136,7 +136,7 @@ pub struct TierStatistics {
     pub certificate: Option<Certificate>,
 }
 
-/// The values of a solved tier: the chance of the player who just moved, in index order.
+/// The values of a solved tier in index order: the chance of the player who just moved, less one half.
 #[derive(Clone, Copy, Debug)]
 pub enum TierValues<'a> {
     /// 32-bit values.
@@ -481,7 +481,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             .collect();
         tiers.sort_by_key(|(tier, _)| (tier.level(), tier.just_moved));
         tiers.dedup();
-        Ok(Summary { first_player_wins: 1.0 - first_player, tiers, positions_swept })
+        Ok(Summary { first_player_wins: 0.5 - first_player, tiers, positions_swept })
     }
 
     /// What the journal knows of the solution of a step.
@@ -659,12 +659,12 @@ fn time_supersteps_in<T: Value>(
     let tables = Tables::new(encoding);
     let first = first_of_step(tier);
     let finals: HashMap<Tier, Array<T>> = read_by(first)
-        .map(|tier| (tier, Array::filled(T::from_f64(0.5), encoding.tier_len(tier) as usize)))
+        .map(|tier| (tier, Array::filled(T::default(), encoding.tier_len(tier) as usize)))
         .collect();
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
     let shards = shards(encoding, settings, first);
     let memory = Memory::anonymous();
-    let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
+    let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
     let halves = both(first).map(half).collect::<Result<_, _>>()?;
     let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd, None)?;
     pool.install(|| {

@@ -702,7 +702,7 @@ mod tests {
             let len = encoding.tier_len(tier) as usize;
             let mut values = memory.filled(T::default(), len).unwrap();
             for (i, value) in values.iter_mut().enumerate() {
-                *value = T::from_f64(0.5 + 0.4 * (i as f64 * 0.37).sin());
+                *value = T::from_f64(0.4 * (i as f64 * 0.37).sin());
             }
             values
         };
@@ -710,7 +710,7 @@ mod tests {
         let context = Context::new(&encoding, &tables, tier, |tier| &finals[&tier]);
         let shards = encoding.shards(tier, 1 << 10);
         let state = || {
-            let half = |tier| memory.filled(T::from_f64(0.5), encoding.tier_len(tier) as usize);
+            let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
             let values = both(tier).map(|tier| half(tier).unwrap()).collect();
             StepState::new(&memory, &encoding, values, shards.clone(), Simd::best(), None).unwrap()
         };

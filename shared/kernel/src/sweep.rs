@@ -120,7 +120,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                 instructions.call(Gather { context, sources, slab, next, scratch, turned });
             }
         }
-        let (shift, scratch_of_both) = (T::ONE, &mut *scratch);
+        let (shift, scratch_of_both) = (T::default(), &mut *scratch);
         instructions.call(SweepBlocks::<T, false> {
             context,
             scratch: scratch_of_both,

@@ -1,7 +1,7 @@
 //! Turning: what is stored by the opponent's rows, as rows of the mover.
 //!
-//! Values are turned in squares of as many rows as a group has lanes, and complemented on the way. The
-//! largest of several complements is the complement of the smallest, so several sources are turned
+//! Values are turned in squares of as many rows as a group has lanes, and negated on the way: they are then those of
+//! the other player. The largest of several negated values is the smallest one negated, so several sources are turned
 //! at once.
 #![expect(unsafe_code)]
 
@@ -147,7 +147,7 @@ unsafe fn least<T: Value, I: Instructions, const SOURCES: usize>(
     }
 }
 
-/// Puts the complements of a turned square where they belong.
+/// Puts the negated values of a turned square where they belong.
 ///
 /// # Safety
 /// The rows of the square must be readable and writable, `stride` groups from one to the next.
@@ -161,7 +161,7 @@ unsafe fn put_square<T: Value, I: Instructions, const RAISE: bool>(
         // SAFETY: the caller promises it.
         unsafe {
             let to: *mut T = to.add(i * stride).cast();
-            let vector = vector.complement();
+            let vector = vector.negated();
             if RAISE { T::Vector::<I>::read(to).larger(vector) } else { vector }.write(to);
         }
     }
@@ -179,7 +179,7 @@ fn turn_row<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
         let to: *mut T = std::ptr::from_mut(to).cast();
         // SAFETY: all are whole groups, as asserted.
         unsafe {
-            let offered = least::<T, I, SOURCES>(&sources, i * LANES).complement();
+            let offered = least::<T, I, SOURCES>(&sources, i * LANES).negated();
             if RAISE { T::Vector::<I>::read(to).larger(offered) } else { offered }.write(to);
         }
     }
@@ -196,17 +196,17 @@ fn turn_one_by_one<T: Value, const RAISE: bool>(
     let stride = groups(columns);
     for p in 0..rows {
         for q in 0..columns {
-            let value = T::ONE.minus(source[q * source_stride + p]);
+            let value = T::default().minus(source[q * source_stride + p]);
             let to = &mut to[p * stride + q / LANES].lanes_mut()[q % LANES];
             *to = if RAISE { to.larger(value) } else { value };
         }
     }
 }
 
-/// Writes the complement of a block's scratch matrix at `from`, transposed, to the one at `to`. They
+/// Writes a block's scratch matrix at `from`, transposed and negated, to the one at `to`. They
 /// do not overlap.
 #[inline(always)]
-pub fn transpose_complement<T: Value, I: Instructions>(
+pub fn transpose_negated<T: Value, I: Instructions>(
     scratch: &mut [T::Group],
     block: &Block,
     from: usize,
@@ -220,7 +220,7 @@ pub fn transpose_complement<T: Value, I: Instructions>(
             // SAFETY: both are groups.
             unsafe {
                 T::Vector::<I>::read(std::ptr::from_ref(from).cast())
-                    .complement()
+                    .negated()
                     .write(std::ptr::from_mut(to).cast());
             }
         }
@@ -237,7 +237,7 @@ pub fn transpose_complement<T: Value, I: Instructions>(
     unsafe { with_constant_strides!(strides, transpose_squares::<_>(from, to, strides)) }
 }
 
-/// Transposes squares and takes their complements.
+/// Transposes squares and negates them.
 ///
 /// # Safety
 /// Both matrices must have the product of the strides in squares.

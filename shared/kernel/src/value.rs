@@ -1,4 +1,7 @@
 //! The floating-point types values are computed in, and groups of them.
+//!
+//! A *value* is a player's chance less one half: from -1/2, a loss, to 1/2, a win. That of the other player is the same
+//! number negated, which is exact, and around even chances, where most values are, numbers are finer than around one half.
 #![expect(unsafe_code)]
 
 use std::fmt::Debug;
@@ -16,10 +19,10 @@ pub const LANES: usize = 8;
 pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     /// Below every value: what a roll is worth before any move is seen.
     const NONE: Self;
-    /// Certainty.
-    const ONE: Self;
-    /// The distance from 1 to the next larger number.
-    const EPSILON: f64;
+    /// What a win is worth.
+    const WIN: Self;
+    /// The distance between numbers from 1/4 to 1/2, the largest between values.
+    const UNIT: f64;
     /// A group in scratch memory.
     type Group: Group<Self>;
     /// A group in a register.
@@ -70,8 +73,8 @@ macro_rules! value {
     ($float:ty, $align:literal, $group:ident, $vector:ident, $data:ident, $widened:expr) => {
         impl Value for $float {
             const NONE: Self = <$float>::NEG_INFINITY;
-            const ONE: Self = 1.0;
-            const EPSILON: f64 = <$float>::EPSILON as f64;
+            const WIN: Self = 0.5;
+            const UNIT: f64 = <$float>::EPSILON as f64 / 4.0;
             type Group = $group;
             type Vector<I: Instructions> = I::$vector;
 

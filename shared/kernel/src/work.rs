@@ -141,11 +141,11 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     ) -> Result<Self, SolveError> {
         let stage = if precision == T::PRECISION {
             let mut values = ground.room()?;
-            fill(&mut values, T::from_f64(0.5), &shards, ground.team);
+            fill(&mut values, T::default(), &shards, ground.team);
             Stage::Fine(ground.state(values, &shards)?)
         } else {
             let mut values = ground.room()?;
-            fill(&mut values, 0.5_f32, &shards, ground.team);
+            fill(&mut values, 0.0_f32, &shards, ground.team);
             let state = ground.state(values, &shards)?;
             Stage::Rough(state, ground.rough_finals()?)
         };

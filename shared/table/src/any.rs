@@ -101,7 +101,7 @@ impl AnyTable {
         }
     }
 
-    /// The number at an index: the chance of the player who just moved.
+    /// The value at an index: the chance of the player who just moved, less one half.
     ///
     /// # Errors
     /// If there is no such index, or the file cannot be read or is damaged.
@@ -122,7 +122,7 @@ impl AnyTable {
         })
     }
 
-    /// For each of some offsets of a tier, the chance of the player who just moved.
+    /// For each of some offsets of a tier, the chance of the player who just moved, less one half.
     ///
     /// # Errors
     /// If there is no such tier or offset, or the file cannot be read or is damaged.

@@ -24,7 +24,9 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89ZGT\r\n\x1a\n";
 /// The last bytes of a `.zgt` file.
 const END_MAGIC: [u8; 8] = *b"\x89ZGTend\n";
 /// The version of the format that this program writes, and the latest that it reads.
-pub const FORMAT_VERSION: u32 = 1;
+pub const FORMAT_VERSION: u32 = 2;
+/// The first version whose floating-point values are chances less one half; before, they were chances.
+pub(crate) const LESS_ONE_HALF_SINCE: u32 = 2;
 /// Bytes before the header.
 pub(crate) const PREAMBLE_BYTES: usize = 16;
 /// Bytes of the trailer.

@@ -28,7 +28,7 @@ use ziggurat_game::{Position, Side};
 
 use crate::{
     AnyTable, Existing, TableError, Tell, ValueType, from_percent16, output::Output,
-    progress::Work, to_percent16,
+    progress::Work, to_percent16, value::HALF,
 };
 
 impl AnyTable {
@@ -114,7 +114,7 @@ fn write_rows(
         column.typed::<Int32Type>().write_batch(&scored, None, None)?;
         column.close()?;
     }
-    let chances = stored.iter().map(|stored| 1.0 - stored);
+    let chances = stored.iter().map(|stored| HALF - stored);
     let mut column = rows.next_column()?.ok_or_else(missing)?;
     match value_type {
         ValueType::F64 => {

@@ -18,11 +18,12 @@ use crate::{
     Compression, TableError, Tell, TierStatistics, ValueType,
     frame::{self, frame_values, from_little_endian},
     layout::{
-        FORMAT_VERSION, FrameEntry, Header, MAGIC, PREAMBLE_BYTES, TRAILER_BYTES, TierEntry,
-        Trailer, may_begin,
+        FORMAT_VERSION, FrameEntry, Header, LESS_ONE_HALF_SINCE, MAGIC, PREAMBLE_BYTES,
+        TRAILER_BYTES, TierEntry, Trailer, may_begin,
     },
     position::{Decided, check, check_range},
     progress::Work,
+    value::HALF,
 };
 
 /// Frames kept for single look-ups: 16 MiB.
@@ -36,6 +37,7 @@ const CACHED_FRAMES: usize = 16;
 pub struct Table {
     path: PathBuf,
     file: File,
+    version: u32,
     header: Header,
     encoding: Encoding,
     entries: Vec<TierEntry>,
@@ -56,7 +58,7 @@ impl Table {
         let file = File::open(path).map_err(TableError::io(path, "open"))?;
         let bytes = file.metadata().map_err(TableError::io(path, "inspect"))?.len();
         let opening = Opening { path, file: &file, bytes };
-        let (header, entries) = opening.read()?;
+        let (version, header, entries) = opening.read()?;
         let ruleset =
             Ruleset::from_toml(&header.ruleset, &path.display().to_string()).map_err(|source| {
                 TableError::Ruleset { path: path.to_owned(), source: source.into() }
@@ -65,7 +67,7 @@ impl Table {
         let by_tier = entries.iter().enumerate().map(|(i, entry)| (entry.tier, i)).collect();
         opening.check_tiers(&header, &encoding, &entries, &by_tier)?;
         let (path, cache) = (path.to_owned(), Mutex::default());
-        Ok(Self { path, file, header, encoding, entries, by_tier, cache })
+        Ok(Self { path, file, version, header, encoding, entries, by_tier, cache })
     }
 
     /// The file.
@@ -118,11 +120,11 @@ impl Table {
         match check(self.ruleset(), position)? {
             Some(Decided::Won) => Ok(1.0),
             Some(Decided::Lost) => Ok(0.0),
-            None => self.stored(self.encoding.rank(position)).map(|stored| 1.0 - stored),
+            None => self.stored(self.encoding.rank(position)).map(|stored| HALF - stored),
         }
     }
 
-    /// The number stored at an index: the chance of the player who just moved.
+    /// The value at an index: the chance of the player who just moved, less one half.
     ///
     /// # Errors
     /// If there is no such index, or the file cannot be read or is damaged.
@@ -132,11 +134,11 @@ impl Table {
         let frame = self.cached((number, (index.offset / chunk) as usize))?;
         let start = (index.offset % chunk) as usize * self.value_type().bytes();
         let mut value = [0.0];
-        from_little_endian(&frame[start..], self.value_type(), &mut value);
+        self.numbers(&frame[start..], &mut value);
         Ok(value[0])
     }
 
-    /// All numbers of a tier in index order: chances of the player who just moved.
+    /// All values of a tier in index order: chances of the player who just moved, less one half.
     ///
     /// # Errors
     /// If there is no such tier, or the file cannot be read or is damaged.
@@ -144,7 +146,7 @@ impl Table {
         self.read_range(tier, 0..self.encoding.tier_len(tier))
     }
 
-    /// The numbers of some offsets of a tier: chances of the player who just moved.
+    /// The values of some offsets of a tier: chances of the player who just moved, less one half.
     ///
     /// # Errors
     /// If there is no such tier or offset, or the file cannot be read or is damaged.
@@ -162,7 +164,7 @@ impl Table {
             |(frame, skipped, part)| {
                 let bytes = self.read_frame(number, frame)?;
                 let bytes = &bytes[skipped * self.value_type().bytes()..];
-                from_little_endian(bytes, self.value_type(), part);
+                self.numbers(bytes, part);
                 Ok::<(), TableError>(())
             },
         )?;
@@ -170,7 +172,8 @@ impl Table {
     }
 
     /// Where in the file the values of a tier are, as bytes; `None` if they are compressed or there
-    /// is no such tier. They are little-endian and start at a multiple of 64, fit for mapping.
+    /// is no such tier. They are little-endian and start at a multiple of 64, fit for mapping; what they are depends on the
+    /// version of the file.
     pub fn raw_bytes(&self, tier: Tier) -> Option<Range<u64>> {
         let entry = &self.entries[*self.by_tier.get(&tier)?];
         let FrameEntry(start, ..) = entry.frames.first()?;
@@ -195,6 +198,14 @@ impl Table {
             let FrameEntry(_, length, _) = self.entries[number].frames[frame];
             self.read_frame(number, frame).map(|_| work.did(length))
         })
+    }
+
+    /// Little-endian values as chances less one half.
+    fn numbers(&self, bytes: &[u8], into: &mut [f64]) {
+        from_little_endian(bytes, self.value_type(), into);
+        if self.version < LESS_ONE_HALF_SINCE && self.value_type() != ValueType::Percent16 {
+            into.iter_mut().for_each(|value| *value -= HALF);
+        }
     }
 
     /// The place of a tier among the entries, if it has these offsets.
@@ -250,8 +261,8 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// The header and the index, both verified.
-    fn read(&self) -> Result<(Header, Vec<TierEntry>), TableError> {
+    /// The version, the header and the index, the last two verified.
+    fn read(&self) -> Result<(u32, Header, Vec<TierEntry>), TableError> {
         let missing = "no complete header";
         let start = self.part(0, self.bytes.min(PREAMBLE_BYTES as u64), missing)?;
         if !may_begin(&start, &MAGIC) {
@@ -266,7 +277,7 @@ impl Opening<'_> {
             let (path, found) = (self.path.to_owned(), version);
             return Err(TableError::NewerFormat { path, found, known: FORMAT_VERSION });
         }
-        if version != FORMAT_VERSION {
+        if version == 0 {
             return Err(self.damaged(format!("its format version is {version}")));
         }
         let header_length = PREAMBLE_BYTES as u64 + u64::from(u32::from_le_bytes(words[3]));
@@ -302,7 +313,7 @@ impl Opening<'_> {
         if end != trailer.index_offset {
             return Err(self.damaged(format!("the values end at byte {end}, not at the index")));
         }
-        Ok((header, entries))
+        Ok((version, header, entries))
     }
 
     fn trailer(&self) -> Result<Trailer, TableError> {

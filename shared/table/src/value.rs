@@ -17,6 +17,9 @@ pub enum ValueType {
     F64,
 }
 
+/// What a stored value is less than the chance it stands for.
+pub(crate) const HALF: f64 = 0.5;
+
 /// The largest `percent16`: it stands for certainty.
 const PERCENT16_ONE: f64 = 65535.0;
 
@@ -41,7 +44,8 @@ impl ValueType {
     pub const fn quantum(self) -> f64 {
         match self {
             Self::Percent16 => 1.0 / PERCENT16_ONE,
-            // Percentages of 64 and more are 2^-17 apart, chances of a half and more 2^-24.
+            // Percentages of 64 and more are 2^-17 apart, chances of a half and more 2^-24, and what is left of a chance
+            // without one half 2^-25 at most.
             Self::F32 => f32::EPSILON as f64,
             Self::F64 => f64::EPSILON,
         }

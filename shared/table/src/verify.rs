@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 
-use crate::{AnyTable, TableError, Tell, ValueType, bellman::Bellman, progress::Work};
+use crate::{AnyTable, TableError, Tell, ValueType, bellman::Bellman, progress::Work, value::HALF};
 
 /// Positions whose values one equation reads, roughly.
 const POSITIONS_READ: u64 = 10;
@@ -129,9 +129,9 @@ impl Verification {
     /// Checks the value at an index.
     fn check(&mut self, values: &Values, index: Index, tolerance: f64) -> Result<(), TableError> {
         let position = values.encoding.unrank(index);
-        let stored = 1.0 - values.stored(index)?;
+        let stored = HALF - values.stored(index)?;
         let equation = Bellman::new(values.encoding.ruleset(), &position, |next| {
-            values.stored(values.encoding.rank(next)).map(|stored| 1.0 - stored)
+            values.stored(values.encoding.rank(next)).map(|stored| HALF - stored)
         })?;
         self.checked += 1;
         let violation = (stored - equation.value()).abs();

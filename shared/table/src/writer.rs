@@ -10,7 +10,7 @@ use crate::{
     frame::{self, frame_values},
     layout::{FrameEntry, Header, TierEntry, Trailer, preamble},
     output::Output,
-    value::is_chance,
+    value::{HALF, is_chance},
 };
 
 /// Frames packed at a time; bounds the memory a large tier needs on the way to the file.
@@ -61,12 +61,12 @@ impl TableWriter {
         Ok(Self { output, preamble, value_type, compression, ruleset, lengths, entries })
     }
 
-    /// Appends a tier: for each index, the chance of the player who just moved. Tiers may come in
+    /// Appends a tier: for each index, the chance of the player who just moved, less one half. Tiers may come in
     /// any order.
     ///
     /// # Errors
     /// If there is no such tier, it is written already, has another number of positions, a value
-    /// is not a chance, or the disk is full.
+    /// is not that of a chance, or the disk is full.
     pub fn write_tier<V: Copy + Into<f64> + Sync>(
         &mut self,
         tier: Tier,
@@ -86,12 +86,12 @@ impl TableWriter {
         }
         // A frame at a time, without branches: value by value it took 2 % of a solve.
         let chunk = frame_values(self.value_type);
-        let is_wrong = |&value: &V| !is_chance(value.into());
+        let is_wrong = |&value: &V| !is_chance(HALF + value.into());
         let some_wrong = |values: &[V]| values.iter().fold(false, |any, v| any | is_wrong(v));
         if let Some(place) = values.par_chunks(chunk).position_first(some_wrong) {
             let first = values[place * chunk..].iter().position(is_wrong);
             let offset = place * chunk + first.expect("a chunk with a wrong value");
-            let value = values[offset].into();
+            let value = HALF + values[offset].into();
             return Err(TableError::NotAChance { tier, offset: offset as u64, value });
         }
         let mut frames = Vec::new();

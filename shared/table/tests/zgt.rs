@@ -2,13 +2,15 @@
 
 mod common;
 
+use std::path::Path;
+
 use common::{made_up, reference, ruleset, write_made_up};
 use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Side};
 use ziggurat_table::{
     AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
-    rgu::RguTable, unheard,
+    diff, rgu::RguTable, unheard,
 };
 
 #[test]
@@ -70,6 +72,27 @@ fn the_value_of_a_position_is_the_chance_of_the_player_to_move() {
     let both_on_8 = Position { own: Side::new([8], 0), opponent: Side::new([8], 0) };
     let error = table.value(&both_on_8).unwrap_err().to_string();
     assert!(error.starts_with("not a position of finkel: "), "{error}");
+}
+
+#[test]
+fn tables_of_version_1_whose_values_are_chances_are_read() {
+    let exact = AnyTable::open(&reference("finkel1-f64")).unwrap();
+    for value_type in [ValueType::F32, ValueType::F64] {
+        let name = format!("../../tests/data/finkel1-{value_type}-version1.zgt");
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+        assert_eq!(std::fs::read(&path).unwrap()[8], 1);
+        let table = AnyTable::open(&path).unwrap();
+        let diff = diff(&table, &exact, &unheard).unwrap();
+        assert_eq!(diff.total.compared, 217);
+        assert!(diff.total.largest <= value_type.quantum() + 1e-15, "{diff:?}");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("new.zgt");
+        let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+        table.export_zgt(&path, keep, value_type, zstd, &unheard).unwrap();
+        let again = AnyTable::open(&path).unwrap();
+        let tier = Tier::new(1, 1);
+        assert_eq!(again.read_tier(tier).unwrap(), table.read_tier(tier).unwrap());
+    }
 }
 
 #[test]
@@ -293,7 +316,7 @@ fn tiers_that_do_not_fit_are_refused() {
     let mut values = made_up(&encoding, tier);
     assert!(write(Tier::new(1, 2), &values).unwrap_err().contains("no tier 1-2"));
     assert!(write(tier, &values[1..]).unwrap_err().contains("217 positions, not 216"));
-    for wrong in [f64::NAN, 1.5, -0.1, f64::INFINITY] {
+    for wrong in [f64::NAN, 0.6, -0.6, f64::INFINITY] {
         let right = std::mem::replace(&mut values[5], wrong);
         assert!(write(tier, &values).unwrap_err().contains("not a chance"));
         values[5] = right;

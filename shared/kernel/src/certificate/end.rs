@@ -97,7 +97,7 @@ impl<'a, V: Value> EndOf<'a, V> {
 
 #[inline(always)]
 fn moved<V: Value>(value: V, distance: f64) -> f64 {
-    (value.to_f64() + distance).clamp(0.0, 1.0)
+    (value.to_f64() + distance).clamp(-0.5, 0.5)
 }
 
 impl<V: Value> Offered<f64> for EndOf<'_, V> {
@@ -110,7 +110,7 @@ impl<V: Value> Offered<f64> for EndOf<'_, V> {
     #[inline(always)]
     unsafe fn group<I: Instructions>(&self, at: usize) -> I::F64 {
         if at + LANES > self.values.len() {
-            let mut group = [0.5; LANES];
+            let mut group = [0.0; LANES];
             self.skip(at).write(&mut group);
             // SAFETY: it is a group.
             return unsafe { I::F64::read(group.as_ptr()) };
@@ -124,7 +124,7 @@ impl<V: Value> Offered<f64> for EndOf<'_, V> {
                 }
             };
             let ends = V::widened::<I>(self.values.as_ptr().add(at)).plus(distances);
-            ends.larger(I::F64::splat(0.0)).smaller(I::F64::splat(1.0))
+            ends.larger(I::F64::splat(-0.5)).smaller(I::F64::splat(0.5))
         }
     }
 
@@ -153,7 +153,7 @@ impl<V: Value> Offered<f64> for EndOf<'_, V> {
         reach: usize,
         room: &'r mut Vec<f64>,
     ) -> &'r [f64] {
-        room.resize(reach.max(len), 0.5);
+        room.resize(reach.max(len), 0.0);
         self.skip(at).write(&mut room[..len]);
         room
     }

@@ -343,14 +343,18 @@ fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<Shar
         .collect()
 }
 
-/// A bound on the sum of all rounding errors of an end, in f64: a multiple of 2^-53, for what is said of adding it.
-/// All numbers are between 0 and 1, so that an error is at most 2^-54, or 2^-55 if the result is below 1/2. There are errors of
+/// A bound on the sum of all rounding errors of an end, in f64: a multiple of 2^-54, for what is said of adding it.
+/// Numbers are between -1/2 and 1/2, so that an error is at most 2^-55, or half of that if the result is below 1/4.
+/// There are errors of
 ///
-/// * an end that is read, and of its complement: 1.5 times 2^-54, since 1 - x is exact from 1/2 on;
-/// * chances and products, no larger than the chance;
-/// * the sums, no larger than the sum of the chances so far;
-/// * adding the margin, and of the complement that is computed. From 1/2 on all sums are multiples of 2^-53, so both
-///   are exact. Where the sum of all is below 1/2 they are 1.5 times 2^-54, and all sums before are below 1/2 as well.
+/// * an end that is read: 2^-55. The other player's is the same number, negated;
+/// * chances and products, no larger than half the chance;
+/// * the sums, no larger than half the sum of the chances so far;
+/// * adding the margin. If the sum of all is 1/4 or more, it is a multiple of 2^-54, and nothing is rounded. If it is not,
+///   its own error is at most 2^-56, and that of adding 2^-55.
+///
+/// Distances are rounded up; what they lose before, as the difference of an end and a value, is a part 2^-53 of them and far
+/// less than what is added here for it.
 fn rounding_margin(rules: &Rules) -> f64 {
     let chances = [rules.zero].into_iter().chain(rules.rolls.iter().map(|roll| roll.chance));
     let chances: Vec<f64> = chances.filter(|&chance| chance > 0.0).collect();
@@ -358,19 +362,17 @@ fn rounding_margin(rules: &Rules) -> f64 {
     // Sums of chances that are rounded may be beyond 1 by a little.
     let all_exact = chances.iter().all(|&chance| is_exact(chance));
     let beyond = if all_exact { 1.0 } else { 1.0 + 16.0 * f64::EPSILON };
-    let mut before = 1.5 * rounding(1.0);
-    let (mut sums, mut sums_below_half, mut sum) = (0.0, 1.5 * rounding(1.0), 0.0);
+    let (mut errors, mut sum) = (rounding(0.5) + rounding(0.25), 0.0);
     for chance in chances {
-        before += if is_exact(chance) { 0.0 } else { rounding(chance) };
-        before += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance) };
+        errors += if is_exact(chance) { 0.0 } else { rounding(chance) / 2.0 };
+        errors += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance / 2.0) };
         if sum > 0.0 {
-            sums += rounding((sum + chance) * beyond);
-            sums_below_half += rounding((sum + chance).min(0.5));
+            errors += rounding((sum + chance) / 2.0 * beyond);
         }
         sum += chance;
     }
-    let grid = f64::EPSILON / 2.0;
-    (1.001 * (before + f64::max(sums, sums_below_half)) / grid).ceil() * grid
+    let grid = f64::EPSILON / 4.0;
+    (1.001 * errors / grid).ceil() * grid
 }
 
 /// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
@@ -391,19 +393,19 @@ mod tests {
         step::{StepState, read_by},
     };
 
-    /// A number, of which there are exact multiples of 2^-80.
+    /// A number that is a multiple of 2^-110, in these.
     fn exact(value: f64) -> i128 {
-        (value * 80f64.exp2()) as i128
+        (value * 110f64.exp2()) as i128
     }
 
-    /// An end of a value near some other, or the complement of the opposite one: as it is computed, and exactly.
+    /// An end of a value near some other, as it is computed, and exactly.
     fn any_end(random: &mut impl FnMut() -> f64, near: f64, width: f64, sign: f64) -> (f64, i128) {
-        let value = (near + width * (random() - 0.5)).clamp(0.0625, 0.9375);
+        // A multiple of 2^-100, so that every number here is one of 2^-110.
+        let value = near + width * (random() - 0.5);
+        let value = (value * 100f64.exp2()).round() / 100f64.exp2();
+        let value = value.clamp(-0.5 + 1e-9, 0.5 - 1e-9);
         let distance = sign * (random() * 4096.0).floor() * 0.5f64.powi(55);
-        if random() < 0.5 {
-            return (value + distance, exact(value) + exact(distance));
-        }
-        (1.0 - (value - distance), exact(1.0) - (exact(value) - exact(distance)))
+        (value + distance, exact(value) + exact(distance))
     }
 
     #[test]
@@ -416,12 +418,13 @@ mod tests {
             let chances = rules.rolls.iter().map(|roll| roll.chance);
             let chances: Vec<f64> = [rules.zero].into_iter().chain(chances).collect();
             let margin = rounding_margin(&rules);
-            assert_eq!(margin % (f64::EPSILON / 2.0), 0.0);
-            // How far beyond the exact chance an end was, as a part of the margin, at least.
+            assert_eq!(margin % (f64::EPSILON / 4.0), 0.0);
+            // How far beyond the exact value an end was, as a part of the margin, at least.
             let mut least = f64::MAX;
             for i in 0..400_000 {
                 let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
-                let near = [0.5, 0.5, 0.25, random()][(random() * 4.0) as usize];
+                let near = [0.5, 0.25, 0.0, random()][(random() * 4.0) as usize];
+                let near = if random() < 0.5 { near } else { -near };
                 let width = 0.5f64.powi((random() * 53.0) as i32);
                 let (mut sum, mut exact_sum) = (0.0, 0);
                 for &chance in &chances {
@@ -429,12 +432,8 @@ mod tests {
                     sum += chance * end;
                     exact_sum += (chance * 1024.0) as i128 * (exact_end >> 10);
                 }
-                let end = sum + sign * margin;
-                let complement = 1.0 - end;
-                for computed in [exact(end), exact(1.0) - exact(complement)] {
-                    let beyond = (computed - exact_sum) as f64;
-                    least = least.min(sign * beyond / exact(margin) as f64);
-                }
+                let beyond = (exact(sum + sign * margin) - exact_sum) as f64;
+                least = least.min(sign * beyond / exact(margin) as f64);
             }
             assert!((0.0..0.5).contains(&least), "{game}: {least}");
         }
@@ -532,7 +531,7 @@ mod tests {
             solved(&encoding).into_iter().map(|(tier, values)| (tier, array(&values))).collect();
         let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
         let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
-        let halves = both(tier).map(|tier| array(&vec![0.5; encoding.tier_len(tier) as usize]));
+        let halves = both(tier).map(|tier| array(&vec![0.0; encoding.tier_len(tier) as usize]));
         let simd = Simd::best();
         let (shards, halves) = (cut.shards.clone(), halves.collect());
         let mut state = StepState::new(&memory, &encoding, halves, shards, simd, None).unwrap();

@@ -50,7 +50,7 @@ enum Kind {
     RaiseColumns,
     /// Raises single values to those of a source.
     Picked,
-    /// Raises single values to the complements of those of a source.
+    /// Raises single values to the negated ones of a source.
     Single,
     /// Sets blocks to those of a source, turned.
     SetTurned,

@@ -16,7 +16,7 @@ use crate::{
     vector::{Instructions, Operation, Vector},
 };
 
-/// What no chance reaches.
+/// What no value reaches.
 const OUT_OF_REACH: f64 = 2.0;
 
 /// Writes down the shortlist of a pair of slabs, two of them, that has just been swept: scratch memory is as the sweep
@@ -233,7 +233,8 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
         let may_be_best = |&number: &usize| {
             let RowMove { to, from } = values[number];
             let offered = source[from as usize];
-            let offered = if head.kind == Kind::Single { T::ONE.minus(offered) } else { offered };
+            let offered =
+                if head.kind == Kind::Single { T::default().minus(offered) } else { offered };
             offered >= value::<T>(thresholds, to)
         };
         self.run(head, (0..values.len()).filter(may_be_best));

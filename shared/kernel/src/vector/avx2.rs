@@ -160,10 +160,10 @@ macro_rules! lanes {
             self
         }
         #[inline(always)]
-        fn complement(mut self) -> Self {
+        fn negated(mut self) -> Self {
             for x in &mut self.0 {
                 // SAFETY: the processor has AVX2.
-                *x = unsafe { $sub($set1(1.0), *x) };
+                *x = unsafe { $sub($set1(0.0), *x) };
             }
             self
         }

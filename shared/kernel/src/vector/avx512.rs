@@ -117,9 +117,9 @@ impl Vector<f64> for Avx512F64 {
         Self(unsafe { _mm512_add_pd(self.0, other.0) })
     }
     #[inline(always)]
-    fn complement(self) -> Self {
+    fn negated(self) -> Self {
         // SAFETY: the processor has AVX-512.
-        Self(unsafe { _mm512_sub_pd(_mm512_set1_pd(1.0), self.0) })
+        Self(unsafe { _mm512_sub_pd(_mm512_set1_pd(0.0), self.0) })
     }
 
     #[inline(always)]

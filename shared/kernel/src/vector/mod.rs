@@ -102,8 +102,8 @@ pub trait Vector<T>: Copy {
     fn times(self, other: Self) -> Self;
     /// `self + other` in each lane.
     fn plus(self, other: Self) -> Self;
-    /// The chances of the other player: `1 - self` in each lane.
-    fn complement(self) -> Self;
+    /// The values of the other player: `0 - self` in each lane, so that no zero is negative.
+    fn negated(self) -> Self;
     /// Transposes as many groups as a group has lanes.
     fn transposed(rows: [Self; LANES]) -> [Self; LANES];
 }

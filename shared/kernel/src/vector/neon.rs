@@ -119,9 +119,9 @@ macro_rules! lanes {
             self.zip(other, |a, b| unsafe { $add(a, b) })
         }
         #[inline(always)]
-        fn complement(self) -> Self {
+        fn negated(self) -> Self {
             // SAFETY: the processor has NEON.
-            Self::splat(1.0).zip(self, |one, x| unsafe { $sub(one, x) })
+            Self::splat(0.0).zip(self, |zero, x| unsafe { $sub(zero, x) })
         }
     };
 }

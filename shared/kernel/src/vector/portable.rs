@@ -84,8 +84,8 @@ macro_rules! portable {
                 self.zip(other, |a, b| a + b)
             }
             #[inline(always)]
-            fn complement(self) -> Self {
-                self.zip(self, |x, _| 1.0 - x)
+            fn negated(self) -> Self {
+                self.zip(self, |x, _| 0.0 - x)
             }
             #[inline(always)]
             fn transposed(rows: [Self; LANES]) -> [Self; LANES] {

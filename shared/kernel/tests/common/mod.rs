@@ -121,7 +121,7 @@ pub fn settings(precision: Precision) -> Settings {
 pub struct Solved {
     pub encoding: Encoding,
     pub summary: Summary,
-    /// By tier, in index order, the chances of the player who just moved. 32-bit values are
+    /// By tier, in index order, the chances of the player who just moved, less one half. 32-bit values are
     /// widened, which changes none of them.
     pub tiers: BTreeMap<Tier, Vec<f64>>,
 }
@@ -154,7 +154,7 @@ impl Solved {
     /// The chance of the player to move.
     pub fn value(&self, position: &Position) -> f64 {
         let index = self.encoding.rank(position);
-        1.0 - self.tiers[&index.tier][index.offset as usize]
+        0.5 - self.tiers[&index.tier][index.offset as usize]
     }
 
     /// The bits of every value, tier by tier.

@@ -24,6 +24,7 @@ use crate::{
     layout::may_begin,
     position::{Decided, check},
     progress::{Work, unheard},
+    value::HALF,
 };
 
 /// Metadata longer than this is taken for damage.
@@ -171,7 +172,7 @@ impl RguTable {
         }
     }
 
-    /// The chance of the player who just moved before the position at an index.
+    /// The chance of the player who just moved before the position at an index, less one half.
     ///
     /// # Errors
     /// If there is no such index, or the file cannot be read or is damaged.
@@ -180,7 +181,7 @@ impl RguTable {
         Ok(values[0])
     }
 
-    /// The chances of the player who just moved, for all positions of a tier in index order.
+    /// The chances of the player who just moved, less one half, for all positions of a tier in index order.
     ///
     /// # Errors
     /// As [`RguTable::read_range`].
@@ -188,7 +189,7 @@ impl RguTable {
         self.read_range(tier, 0..self.encoding.tier_len(tier))
     }
 
-    /// The chances of the player who just moved, for some offsets of a tier. The first time that
+    /// The chances of the player who just moved, less one half, for some offsets of a tier. The first time that
     /// more than one is asked for, all values of the file are read into memory.
     ///
     /// # Errors
@@ -201,7 +202,7 @@ impl RguTable {
         let one = |i: usize| {
             let offset = offsets.start + i as u64;
             let position = self.encoding.unrank(Index { tier, offset });
-            self.look_up(&position).map(|value| 1.0 - value)
+            self.look_up(&position).map(|value| HALF - value)
         };
         (0..(offsets.end - offsets.start) as usize).into_par_iter().map(one).collect()
     }

@@ -17,6 +17,7 @@ use crate::{
     AnyTable, Existing, TableError, Tell, ValueType,
     output::Output,
     progress::{Work, unheard},
+    value::HALF,
 };
 
 /// Runs whose keys or values are prepared at a time.
@@ -143,7 +144,7 @@ fn collect(
             if let Some(ordinal) = keys.ordinal(&position)
                 && (first..end).contains(&ordinal)
             {
-                values[(ordinal - first) as usize].store((1.0 - stored).to_bits(), Relaxed);
+                values[(ordinal - first) as usize].store((HALF - stored).to_bits(), Relaxed);
             }
         });
         work.did(stored.len() as u64);

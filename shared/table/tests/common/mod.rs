@@ -17,12 +17,12 @@ pub fn ruleset(name: &str, pieces: u8) -> Ruleset {
     Ruleset::new(RulesetParts { pieces, ..builtin.parts().clone() }).unwrap()
 }
 
-/// A made-up value for each position of a tier: a few digits, but no pattern.
+/// A made-up value for each position of a tier, a chance less one half: many digits, but no pattern.
 pub fn made_up(encoding: &Encoding, tier: Tier) -> Vec<f64> {
     let seed = u64::from(tier.just_moved) << 60 | u64::from(tier.to_move) << 56;
     let value = |offset: u64| {
         let hash = xxhash_rust::xxh3::xxh3_64(&(seed | offset).to_le_bytes());
-        (hash >> 11) as f64 / (1_u64 << 53) as f64
+        (hash >> 11) as f64 / (1_u64 << 53) as f64 - 0.5
     };
     (0..encoding.tier_len(tier)).map(value).collect()
 }
