@@ -225,9 +225,9 @@ fn with_header(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 fn files_of_other_versions_say_so() {
     let bytes = &small_tables()[0];
     let mut newer = bytes.clone();
-    newer[8] = 2;
+    newer[8] = 3;
     let error = read_all(&newer).unwrap_err();
-    assert!(error.contains("has format version 2") && error.contains("newer ziggurat"), "{error}");
+    assert!(error.contains("has format version 3") && error.contains("newer ziggurat"), "{error}");
     let version = format!("\"encoder_version\":{}", Encoding::VERSION);
     let foreign = with_header(bytes, &version, "\"encoder_version\":9");
     let error = read_all(&foreign).unwrap_err();
