@@ -10,7 +10,7 @@ use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Side};
 use ziggurat_table::{
     AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
-    diff, rgu::RguTable, unheard,
+    rgu::RguTable, unheard,
 };
 
 #[test]
@@ -82,16 +82,16 @@ fn tables_of_version_1_whose_values_are_chances_are_read() {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
         assert_eq!(std::fs::read(&path).unwrap()[8], 1);
         let table = AnyTable::open(&path).unwrap();
-        let diff = diff(&table, &exact, &unheard).unwrap();
+        let diff = ziggurat_table::diff(&table, &exact, &unheard).unwrap();
         assert_eq!(diff.total.compared, 217);
         assert!(diff.total.largest <= value_type.quantum() + 1e-15, "{diff:?}");
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("new.zgt");
         let (keep, zstd) = (Existing::Keep, Compression::Zstd);
         table.export_zgt(&path, keep, value_type, zstd, &unheard).unwrap();
-        let again = AnyTable::open(&path).unwrap();
-        let tier = Tier::new(1, 1);
-        assert_eq!(again.read_tier(tier).unwrap(), table.read_tier(tier).unwrap());
+        // Small chances were finer than what they are less one half.
+        let again = ziggurat_table::diff(&AnyTable::open(&path).unwrap(), &table, &unheard);
+        assert!(again.unwrap().total.largest <= value_type.quantum() / 8.0);
     }
 }
 
