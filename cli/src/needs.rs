@@ -26,8 +26,8 @@ const LEAST_MAPPED_BYTES: u64 = 64 << 20;
 /// Bytes of a position in the store, in hundredths: as measured on solved games, rounded up.
 fn stored_hundredths(precision: Precision) -> u128 {
     match precision {
-        Precision::F32 => 330,
-        Precision::F64 => 680,
+        Precision::F32 => 350,
+        Precision::F64 => 720,
     }
 }
 
@@ -191,8 +191,8 @@ fn table_bytes(encoding: &Encoding, value_type: ValueType, compression: Compress
     let hundredths = match (compression, value_type) {
         (Compression::Raw, stored) => 100 * stored.bytes() as u128,
         (_, ValueType::Percent16) => 200,
-        (_, ValueType::F32) => 330,
-        (_, ValueType::F64) => 680,
+        (_, ValueType::F32) => 350,
+        (_, ValueType::F64) => 720,
     };
     u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
 }
