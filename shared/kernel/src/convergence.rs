@@ -59,7 +59,9 @@ impl Convergence {
     /// How many supersteps without a new smallest residual mean that it has stopped falling.
     const PATIENCE: u32 = 8;
     /// Changes of at most this many units of precision are much rounding: they point nowhere.
-    const NOISE_UNITS: f64 = 16.0;
+    const NOISE_UNITS: f64 = 4.0;
+    /// Where a step goes on in `f64`, it does so from here: a few units before rounding slows supersteps down.
+    const ROUGH_UNITS: f64 = 16.0;
     /// The rates within a row of supersteps: as many are averaged.
     const ROW: usize = DIFFERENCES - 1;
     /// No product of a row's rates is believed to be larger.
@@ -83,8 +85,8 @@ impl Convergence {
         }
     }
 
-    /// For supersteps in `f32` whose result is to go on from in `f64`: done where extrapolation
-    /// ends, because of rounding, or when the error is guessed to be at most `tolerance`.
+    /// For supersteps in `f32` whose result is to go on from in `f64`: done near where
+    /// extrapolation ends because of rounding, or when the error is guessed to be at most `tolerance`.
     pub fn rough(tolerance: f64) -> Self {
         Self { is_rough: true, ..Self::new(Precision::F32, tolerance) }
     }
@@ -132,7 +134,7 @@ impl Convergence {
     }
 
     fn is_done(&self) -> bool {
-        let is_rough_enough = self.is_rough && self.is_noise(self.residual);
+        let is_rough_enough = self.is_rough && self.residual <= Self::ROUGH_UNITS * self.unit;
         let is_good = self.error <= self.tolerance || is_rough_enough;
         let floor = Self::FLOOR_UNITS * self.unit;
         is_good || self.residual <= floor && self.since_best >= Self::PATIENCE
