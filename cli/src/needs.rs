@@ -4,12 +4,13 @@
 use std::path::Path;
 
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Memory, Plan, Precision, Settings, plan};
+use ziggurat_kernel::{Memory, Plan, Settings, plan};
 use ziggurat_table::{Compression, ValueType};
 use ziggurat_worker::STORE_MEMORY_BYTES;
 
 use crate::{
     failure::{Explain, Failure},
+    job::value_type_of,
     output::{bytes, game},
     resources,
 };
@@ -23,11 +24,12 @@ const PAGES_BYTES: u64 = 3 << 20;
 /// What is mapped at a time at the least, if arrays are in files.
 const LEAST_MAPPED_BYTES: u64 = 64 << 20;
 
-/// Bytes of a position in the store, in hundredths: as measured on solved games, rounded up.
-fn stored_hundredths(precision: Precision) -> u128 {
-    match precision {
-        Precision::F32 => 350,
-        Precision::F64 => 720,
+/// Bytes of a position, compressed, in hundredths: as measured on solved games, rounded up.
+fn compressed_hundredths(stored: ValueType) -> u128 {
+    match stored {
+        ValueType::Percent16 => 200,
+        ValueType::F32 => 350,
+        ValueType::F64 => 720,
     }
 }
 
@@ -77,7 +79,7 @@ impl Needs {
         let base = BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES;
         let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
         let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);
-        let hundredths = stored_hundredths(settings.precision);
+        let hundredths = compressed_hundredths(value_type_of(settings.precision));
         // The step under way is there twice for a moment, with its vectors of changes.
         let stored =
             u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 600);
@@ -188,11 +190,9 @@ pub fn memory(arrays: Arrays, threads: usize, scratch: &Path) -> Result<Memory, 
 /// games, rounded up: see `docs/TABLES.md`.
 fn table_bytes(encoding: &Encoding, value_type: ValueType, compression: Compression) -> u64 {
     let positions = u128::from(encoding.undecided());
-    let hundredths = match (compression, value_type) {
-        (Compression::Raw, stored) => 100 * stored.bytes() as u128,
-        (_, ValueType::Percent16) => 200,
-        (_, ValueType::F32) => 350,
-        (_, ValueType::F64) => 720,
+    let hundredths = match compression {
+        Compression::Raw => 100 * value_type.bytes() as u128,
+        Compression::Zstd => compressed_hundredths(value_type),
     };
     u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
 }

@@ -2,7 +2,8 @@
 //! with 4 to an estimated error of 1e-13, and prints a line for each step and one for the game. An
 //! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it. Seconds are those of
 //! supersteps and of interval sweeps. With `--certified`,
-//! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`.
+//! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`. With `--trace`, a line for every superstep and
+//! interval sweep says how long it took, and the residual.
 
 use std::{collections::BTreeMap, time::Instant};
 
@@ -17,18 +18,23 @@ const TOLERANCE: f64 = 1e-13;
 fn main() {
     let has = |flag| std::env::args().any(|arg| arg == flag);
     let precision = if has("--f32") { Precision::F32 } else { Precision::F64 };
-    let certified = has("--certified");
+    let (certified, trace) = (has("--certified"), has("--trace"));
     for game in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");
         let pieces = pieces.parse().expect("pieces are a number");
         let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let ruleset = Ruleset::builtin(name).expect("a built-in ruleset").with(&overrides);
         let encoding = Encoding::new(&ruleset.expect("a number of pieces")).expect("a ranking");
-        print_supersteps(&game, &encoding, precision, certified);
+        print_supersteps(&game, &encoding, precision, (certified, trace));
     }
 }
 
-fn print_supersteps(game: &str, encoding: &Encoding, precision: Precision, certified: bool) {
+fn print_supersteps(
+    game: &str,
+    encoding: &Encoding,
+    precision: Precision,
+    (certified, trace): (bool, bool),
+) {
     let mut settings = Settings::new(precision);
     if !certified {
         settings = Settings { tolerance: TOLERANCE, certified, ..settings };
@@ -45,8 +51,22 @@ fn print_supersteps(game: &str, encoding: &Encoding, precision: Precision, certi
         &mut |event| {
             let since = last.elapsed().as_secs_f64();
             match event {
-                Event::Superstep { step, .. } => seconds_of[step][0] += since,
-                Event::Certifying { step, .. } => seconds_of[step][1] += since,
+                Event::Superstep { step, superstep, residual, .. } => {
+                    seconds_of[step][0] += since;
+                    if trace {
+                        let tier = plan.steps[step].tier;
+                        println!(
+                            "{game} {tier}: superstep {superstep}, residual {residual:.1e}, {since:.3} s"
+                        );
+                    }
+                }
+                Event::Certifying { step, sweep } => {
+                    seconds_of[step][1] += since;
+                    if trace {
+                        let tier = plan.steps[step].tier;
+                        println!("{game} {tier}: interval sweep {sweep}, {since:.3} s");
+                    }
+                }
                 _ => {}
             }
             last = Instant::now();

@@ -233,7 +233,7 @@ pub fn most(unit: f32) -> f64 {
 /// A value that is changed by what a byte stands for. It remains between a loss and a win.
 #[inline(always)]
 pub fn changed<T: Value>(value: T, byte: i8, unit: f32) -> T {
-    moved(value, units_of(byte) * unit)
+    T::from_f64(value.moved((units_of(byte) * unit).into()))
 }
 
 /// Changes values by what bytes stand for.
@@ -257,8 +257,8 @@ pub fn units_after(units: &Units, multiples: &Multiples) -> Units {
     after
 }
 
-/// Adds multiples of the vectors to the values of a piece, which remain between a loss and a win, and makes the last point of the row the
-/// earlier one. Its vectors then have other units than before.
+/// Adds multiples of the vectors to the values of a piece, which remain between a loss and a win, and makes the last point
+/// of the row the earlier one. Its vectors then have other units than before.
 pub fn extrapolate<T: Value>(
     values: &mut [T],
     mut vectors: [&mut [i8]; VECTORS],
@@ -302,23 +302,17 @@ fn add_multiples<T: Value>(
         }
         if let Some(values) = values[start..end].as_mut_array::<LANES>() {
             for lane in 0..LANES {
-                values[lane] = moved(values[lane], steps[lane]);
+                values[lane] = T::from_f64(values[lane].moved(steps[lane].into()));
             }
         } else {
             for (value, &step) in values[start..end].iter_mut().zip(&steps) {
-                *value = moved(*value, step);
+                *value = T::from_f64(value.moved(step.into()));
             }
         }
         vectors[LEAD][start..end].copy_from_slice(&leads[..end - start]);
     }
     let [_, earlier, .., last] = vectors;
     earlier.copy_from_slice(last);
-}
-
-/// A value that is moved. It remains between a loss and a win.
-#[inline(always)]
-fn moved<T: Value>(value: T, by: f32) -> T {
-    T::from_f64((value.to_f64() + f64::from(by)).clamp(-0.5, 0.5))
 }
 
 /// Inner products of the differences of the points; the lower triangle counts.

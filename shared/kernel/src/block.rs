@@ -125,7 +125,7 @@ impl View<'_> {
     }
 
     /// Computes the values of the mover, and if they are to be `SHIFTED` by some amount, keeps
-    /// them between 0 and 1.
+    /// them between a loss and a win.
     #[inline(always)]
     fn pass<T: Value, I: Instructions, const SHIFTED: bool>(
         &self,

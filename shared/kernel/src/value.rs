@@ -53,6 +53,12 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     fn minus(self, other: Self) -> Self;
     /// `|self - other|`
     fn distance(self, other: Self) -> Self;
+    /// The value moved, as a number that remains between a loss and a win.
+    #[inline(always)]
+    fn moved(self, by: f64) -> f64 {
+        let win = Self::WIN.to_f64();
+        (self.to_f64() + by).clamp(-win, win)
+    }
 }
 
 /// How many values must be readable beyond the last one of an array of stored values: rows are

@@ -129,18 +129,18 @@ impl Verification {
     /// Checks the value at an index.
     fn check(&mut self, values: &Values, index: Index, tolerance: f64) -> Result<(), TableError> {
         let position = values.encoding.unrank(index);
-        let stored = HALF - values.stored(index)?;
+        let chance = HALF - values.stored(index)?;
         let equation = Bellman::new(values.encoding.ruleset(), &position, |next| {
             values.stored(values.encoding.rank(next)).map(|stored| HALF - stored)
         })?;
         self.checked += 1;
-        let violation = (stored - equation.value()).abs();
+        let violation = (chance - equation.value()).abs();
         self.beyond_tolerance += u64::from(violation > tolerance);
         if violation > self.largest_violation {
             (self.largest_violation, self.at) = (violation, Some(position));
         }
         if position == position.swap() {
-            self.symmetric.add((stored - equation.value_if_symmetric()).abs(), tolerance);
+            self.symmetric.add((chance - equation.value_if_symmetric()).abs(), tolerance);
         }
         Ok(())
     }

@@ -73,12 +73,12 @@ impl<'a, V: Value> EndOf<'a, V> {
         match self.apart {
             Apart::By(distance) => {
                 for (to, &value) in to.iter_mut().zip(self.values) {
-                    *to = moved(value, distance);
+                    *to = value.moved(distance);
                 }
             }
             Apart::Each(distances, unit) => {
                 for ((to, &value), &distance) in to.iter_mut().zip(self.values).zip(distances) {
-                    *to = moved(value, unit * f64::from(distance & !GROWN));
+                    *to = value.moved(unit * f64::from(distance & !GROWN));
                 }
             }
         }
@@ -93,11 +93,6 @@ impl<'a, V: Value> EndOf<'a, V> {
         };
         Self { values: &self.values[at..], apart }
     }
-}
-
-#[inline(always)]
-fn moved<V: Value>(value: V, distance: f64) -> f64 {
-    (value.to_f64() + distance).clamp(-0.5, 0.5)
 }
 
 impl<V: Value> Offered<f64> for EndOf<'_, V> {
@@ -124,7 +119,7 @@ impl<V: Value> Offered<f64> for EndOf<'_, V> {
                 }
             };
             let ends = V::widened::<I>(self.values.as_ptr().add(at)).plus(distances);
-            ends.larger(I::F64::splat(-0.5)).smaller(I::F64::splat(0.5))
+            ends.larger(I::F64::splat(-f64::WIN)).smaller(I::F64::splat(f64::WIN))
         }
     }
 
@@ -134,7 +129,7 @@ impl<V: Value> Offered<f64> for EndOf<'_, V> {
             Apart::By(distance) => distance,
             Apart::Each(distances, unit) => unit * f64::from(distances[at] & !GROWN),
         };
-        moved(self.values[at], distance)
+        self.values[at].moved(distance)
     }
 
     #[inline(always)]
