@@ -100,11 +100,13 @@ pub struct Goal {
 
 /// The part of a level's share of the tolerance that is left to the error of its values: the
 /// smaller it is, the more supersteps, and the fewer interval sweeps. In `f32` it is soon less than rounding allows.
-const fn error_of_level(precision: Precision) -> f64 {
-    match precision {
+/// Where players come by a square twice, errors are guessed too small, and a proof that fails costs more than a few supersteps.
+fn error_of_level(precision: Precision, encoding: &Encoding) -> f64 {
+    let once = match precision {
         Precision::F32 => 0.5,
         Precision::F64 => 0.25,
-    }
+    };
+    if encoding.geometry().visits_squares_again() { once / 2.0 } else { once }
 }
 
 /// The part of the tolerance of which every level gets the same; the rest goes by positions.
@@ -134,7 +136,13 @@ impl Goal {
         let up_to = shares_up_to(tier.level());
         let share = up_to - shares_up_to(tier.level() - 1);
         let bound = up_to.max(read + share / 2.0);
-        Self { precision, certified, bound, read, error: share * error_of_level(precision) }
+        Self {
+            precision,
+            certified,
+            bound,
+            read,
+            error: share * error_of_level(precision, encoding),
+        }
     }
 }
 
