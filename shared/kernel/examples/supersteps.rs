@@ -18,58 +18,45 @@ const TOLERANCE: f64 = 1e-13;
 fn main() {
     let has = |flag| std::env::args().any(|arg| arg == flag);
     let precision = if has("--f32") { Precision::F32 } else { Precision::F64 };
-    let (certified, trace) = (has("--certified"), has("--trace"));
+    let (certified, traced) = (has("--certified"), has("--trace"));
+    let mut settings = Settings::new(precision);
+    if !certified {
+        settings = Settings { tolerance: TOLERANCE, certified, ..settings };
+    }
     for game in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");
         let pieces = pieces.parse().expect("pieces are a number");
         let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let ruleset = Ruleset::builtin(name).expect("a built-in ruleset").with(&overrides);
         let encoding = Encoding::new(&ruleset.expect("a number of pieces")).expect("a ranking");
-        print_supersteps(&game, &encoding, precision, (certified, trace));
+        print_supersteps(&game, &encoding, &settings, traced);
     }
 }
 
-fn print_supersteps(
-    game: &str,
-    encoding: &Encoding,
-    precision: Precision,
-    (certified, trace): (bool, bool),
-) {
-    let mut settings = Settings::new(precision);
-    if !certified {
-        settings = Settings { tolerance: TOLERANCE, certified, ..settings };
-    }
+fn print_supersteps(game: &str, encoding: &Encoding, settings: &Settings, traced: bool) {
     let start = Instant::now();
-    let plan = plan(encoding, &settings);
+    let plan = plan(encoding, settings);
     // For each step, the seconds of its supersteps and of its interval sweeps.
     let mut seconds_of = vec![[0.0; 2]; plan.steps.len()];
     let mut last = start;
     let summary = solve(
         encoding,
-        &settings,
+        settings,
         Surroundings::in_memory(&Cancelled::new(false)),
         &mut |event| {
             let since = last.elapsed().as_secs_f64();
-            match event {
-                Event::Superstep { step, superstep, residual, .. } => {
-                    seconds_of[step][0] += since;
-                    if trace {
-                        let tier = plan.steps[step].tier;
-                        println!(
-                            "{game} {tier}: superstep {superstep}, residual {residual:.1e}, {since:.3} s"
-                        );
-                    }
-                }
-                Event::Certifying { step, sweep } => {
-                    seconds_of[step][1] += since;
-                    if trace {
-                        let tier = plan.steps[step].tier;
-                        println!("{game} {tier}: interval sweep {sweep}, {since:.3} s");
-                    }
-                }
-                _ => {}
-            }
             last = Instant::now();
+            let (step, kind, what) = match event {
+                Event::Superstep { step, superstep, residual, .. } => {
+                    (step, 0, format!("superstep {superstep}, residual {residual:.1e}"))
+                }
+                Event::Certifying { step, sweep } => (step, 1, format!("interval sweep {sweep}")),
+                _ => return,
+            };
+            seconds_of[step][kind] += since;
+            if traced {
+                println!("{game} {}: {what}, {since:.3} s", plan.steps[step].tier);
+            }
         },
         &mut |_, _, _| Ok(()),
     );
@@ -80,7 +67,7 @@ fn print_supersteps(
     for (step, [sweeping, proving]) in plan.steps.iter().zip(seconds_of) {
         let TierStatistics { supersteps, supersteps_in_f32, error_estimate, certificate, .. } =
             tiers[&step.tier];
-        let supersteps_in_f32 = match precision {
+        let supersteps_in_f32 = match settings.precision {
             Precision::F32 => supersteps,
             Precision::F64 => supersteps_in_f32,
         };

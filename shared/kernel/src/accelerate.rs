@@ -233,7 +233,7 @@ pub fn most(unit: f32) -> f64 {
 /// A value that is changed by what a byte stands for. It remains between a loss and a win.
 #[inline(always)]
 pub fn changed<T: Value>(value: T, byte: i8, unit: f32) -> T {
-    T::from_f64(value.moved((units_of(byte) * unit).into()))
+    moved(value, units_of(byte) * unit)
 }
 
 /// Changes values by what bytes stand for.
@@ -302,17 +302,23 @@ fn add_multiples<T: Value>(
         }
         if let Some(values) = values[start..end].as_mut_array::<LANES>() {
             for lane in 0..LANES {
-                values[lane] = T::from_f64(values[lane].moved(steps[lane].into()));
+                values[lane] = moved(values[lane], steps[lane]);
             }
         } else {
             for (value, &step) in values[start..end].iter_mut().zip(&steps) {
-                *value = T::from_f64(value.moved(step.into()));
+                *value = moved(*value, step);
             }
         }
         vectors[LEAD][start..end].copy_from_slice(&leads[..end - start]);
     }
     let [_, earlier, .., last] = vectors;
     earlier.copy_from_slice(last);
+}
+
+/// The value that is nearest to a [moved](Value::moved) one.
+#[inline(always)]
+fn moved<T: Value>(value: T, by: f32) -> T {
+    T::from_f64(value.moved(by.into()))
 }
 
 /// Inner products of the differences of the points; the lower triangle counts.

@@ -129,9 +129,10 @@ impl Verification {
     /// Checks the value at an index.
     fn check(&mut self, values: &Values, index: Index, tolerance: f64) -> Result<(), TableError> {
         let position = values.encoding.unrank(index);
-        let chance = HALF - values.stored(index)?;
+        let chance_at = |index| values.stored(index).map(|stored| HALF - stored);
+        let chance = chance_at(index)?;
         let equation = Bellman::new(values.encoding.ruleset(), &position, |next| {
-            values.stored(values.encoding.rank(next)).map(|stored| HALF - stored)
+            chance_at(values.encoding.rank(next))
         })?;
         self.checked += 1;
         let violation = (chance - equation.value()).abs();
