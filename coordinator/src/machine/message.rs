@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Order, Precision, Products};
+use ziggurat_kernel::{Growth, Order, Precision, Products, Sums};
 
 use super::{
     names::{JobId, SessionId, StepId, WorkerId},
@@ -114,6 +114,8 @@ pub enum Answer {
     Residual(f64),
     /// Inner products by range.
     Products(Vec<(u32, Products)>),
+    /// What a sample of positions says.
+    Sums(Sums),
     /// What an interval sweep did.
     Growth(Growth),
     /// It could not be done.

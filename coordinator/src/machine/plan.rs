@@ -12,6 +12,8 @@ use super::record::StepSize;
 pub struct JobPlan {
     encoding: Encoding,
     settings: Settings,
+    /// What is to be reached for a step.
+    pub(super) goal: fn(&Encoding, &Settings, Tier, f64) -> Goal,
     /// The steps in the order they are begun: level by level, the largest first, so that nobody is left with a large one
     /// while others have nothing to do.
     pub order: Vec<StepSize>,
@@ -44,12 +46,12 @@ impl JobPlan {
             steps.insert(step.tier, parts);
         }
         order.sort_by_key(|step: &StepSize| (step.tier.level(), Reverse(step.positions)));
-        Self { encoding, settings, order, steps }
+        Self { encoding, settings, goal: Goal::new, order, steps }
     }
 
     /// The course of a step that has not begun, if the steps it reads are proven to `read`.
     pub fn course(&self, tier: Tier, read: f64) -> Course {
-        Course::new(Goal::new(&self.encoding, &self.settings, tier, read))
+        Course::new((self.goal)(&self.encoding, &self.settings, tier, read))
     }
 }
 

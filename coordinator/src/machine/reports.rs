@@ -49,12 +49,17 @@ impl Machine {
             }
             Meaning::Done => {}
             Meaning::Came(outcome) => {
-                let before = attempt.outcome.take();
-                // The course expects both, so they are of one kind.
-                attempt.outcome = match before {
+                let together = match attempt.outcome.take() {
                     Some(before) => before.and(outcome),
                     None => Some(outcome),
                 };
+                // The course expects both, so they are of one kind.
+                let Some(together) = together else {
+                    let message = "what the workers reported does not go together".to_owned();
+                    self.count_failure(step, message);
+                    return self.end_attempt(step);
+                };
+                attempt.outcome = Some(together);
             }
         }
         let member = &mut attempt.members[place];
@@ -158,6 +163,7 @@ fn meaning(attempt: &Attempt, plan: &StepPlan, answer: &Answer) -> Meaning {
         {
             Outcome::Measured(products.clone())
         }
+        (Doing::Carrying, Answer::Sums(sums)) => Outcome::Sampled(sums.clone()),
         (Doing::Carrying, &Answer::Growth(growth)) => Outcome::Proved(growth),
         _ => return Meaning::Nonsense,
     };

@@ -138,6 +138,7 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
     let answer = match wire::Answer::try_from(outcome)? {
         wire::Answer::Outcome(Outcome::Swept(residual)) => Answer::Residual(residual),
         wire::Answer::Outcome(Outcome::Measured(products)) => Answer::Products(products),
+        wire::Answer::Outcome(Outcome::Sampled(sums)) => Answer::Sums(sums),
         wire::Answer::Outcome(Outcome::Done) => Answer::Done,
         wire::Answer::Outcome(Outcome::Proved(growth)) => Answer::Growth(growth),
         wire::Answer::Prepared { halo_positions } => Answer::Ready { halo_positions },

@@ -2,7 +2,7 @@
 //! with 4 to an estimated error of 1e-13, and prints a line for each step and one for the game. An
 //! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it. Seconds are those of
 //! supersteps and of interval sweeps. With `--certified`,
-//! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`. With `--trace`, a line for every superstep and
+//! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`; with `--uncorrected`, no step is corrected coarsely. With `--trace`, a line for every superstep and
 //! interval sweep says how long it took, and the residual.
 
 use std::{collections::BTreeMap, time::Instant};
@@ -22,6 +22,9 @@ fn main() {
     let mut settings = Settings::new(precision);
     if !certified {
         settings = Settings { tolerance: TOLERANCE, certified, ..settings };
+    }
+    if has("--uncorrected") {
+        settings.corrected_from = u64::MAX;
     }
     for game in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");

@@ -47,6 +47,10 @@ pub struct Convergence {
     since_extrapolation: usize,
     /// The last residual before the last extrapolation.
     before_extrapolation: f64,
+    /// The residual at the end of the last row.
+    last_row: f64,
+    /// Whether a row has left more than [`Convergence::SLOW_ROW`] of it.
+    pub is_slow: bool,
     /// Rows of supersteps still to be made without an extrapolation, and how many after the next
     /// one that does harm.
     pause: u32,
@@ -64,6 +68,8 @@ impl Convergence {
     const ROUGH_UNITS: f64 = 16.0;
     /// The rates within a row of supersteps: as many are averaged.
     const ROW: usize = DIFFERENCES - 1;
+    /// A row of supersteps, with the extrapolation before it, that leaves more than this part of the residual is slow.
+    const SLOW_ROW: f64 = 1.0 / 16.0;
     /// No product of a row's rates is believed to be larger.
     const SLOWEST_ROW: f64 = 0.97;
 
@@ -80,6 +86,8 @@ impl Convergence {
             rates: VecDeque::new(),
             since_extrapolation: 0,
             before_extrapolation: f64::MAX,
+            last_row: f64::MAX,
+            is_slow: false,
             pause: 0,
             next_pause: 1,
         }
@@ -142,6 +150,8 @@ impl Convergence {
 
     fn end_of_row(&mut self) -> Next {
         self.since_extrapolation = 0;
+        self.is_slow |= self.residual > Self::SLOW_ROW * self.last_row;
+        self.last_row = self.residual;
         if self.residual > self.before_extrapolation {
             // The extrapolation did harm, and its row has not made up for it.
             self.pause = self.next_pause;

@@ -6,6 +6,8 @@
 //! the same in one process and on many machines, and written down it is all that is needed, beside
 //! the values, to go on.
 
+use std::ops::RangeInclusive;
+
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
@@ -14,6 +16,7 @@ use crate::{
         DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples, vector_of,
     },
     certificate::{Certificate, Growth, Proof, Verdict},
+    coarse::{self, Sums},
     convergence::{Convergence, Next},
     solve::{Precision, Settings, TierStatistics},
 };
@@ -35,6 +38,16 @@ pub enum Order {
         /// What multiples of their changes are added to the values.
         multiples: Multiples,
     },
+    /// What a sample of positions says of the values, for a coarse correction.
+    Sample {
+        /// What values are short of is told in units of 2 to the power of this: one of [`SAMPLE_UNITS`].
+        unit: i32,
+    },
+    /// A coarse correction.
+    Correct {
+        /// What multiple of each function is added to the values.
+        multiples: Vec<f64>,
+    },
     /// The conversion of all values from `f32` to `f64`.
     Widen,
     /// An interval sweep of a proof; the first sets all intervals to its start.
@@ -49,7 +62,9 @@ pub enum Outcome {
     /// Of [`Order::Measure`]: for every range of a shard, by its place in the order of positions, its
     /// part of the inner products.
     Measured(Vec<(u32, Products)>),
-    /// Of [`Order::Extrapolate`] and [`Order::Widen`].
+    /// Of [`Order::Sample`].
+    Sampled(Sums),
+    /// Of [`Order::Extrapolate`], [`Order::Correct`] and [`Order::Widen`].
     Done,
     /// Of [`Order::Prove`].
     Proved(Growth),
@@ -65,6 +80,7 @@ impl Outcome {
                 all.extend(more);
                 Self::Measured(all)
             }
+            (Self::Sampled(all), Self::Sampled(more)) => Self::Sampled(all.and(&more)?),
             (Self::Done, Self::Done) => Self::Done,
             (Self::Proved(a), Self::Proved(b)) => Self::Proved(a.and(b)),
             _ => return None,
@@ -73,11 +89,13 @@ impl Outcome {
 }
 
 /// Which of the orders is next.
-#[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 enum Task {
     Sweep,
     Measure,
     Extrapolate(Multiples),
+    Sample,
+    Correct(Vec<f64>),
     Widen,
     Prove,
     Done,
@@ -96,6 +114,9 @@ pub struct Goal {
     pub read: f64,
     /// The estimated error at which to try.
     pub error: f64,
+    /// How many functions are added to values where supersteps and extrapolations alone take long; 0 if values are not
+    /// corrected.
+    pub functions: usize,
 }
 
 /// The part of a level's share of the tolerance that is left to the error of its values: the
@@ -118,8 +139,10 @@ impl Goal {
     /// levels have rounding errors too, and the rest by positions: more is saved where there is more to sweep.
     pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, read: f64) -> Self {
         let Settings { tolerance, certified, precision, .. } = *settings;
+        let is_large = encoding.step_len(tier) >= settings.corrected_from;
+        let functions = if is_large { coarse::functions(encoding, tier) } else { 0 };
         if !certified {
-            return Self { precision, certified, bound: 1.0, read, error: tolerance };
+            return Self { precision, certified, bound: 1.0, read, error: tolerance, functions };
         }
         let tiers = encoding.tiers();
         let positions = |levels: u8| -> u64 {
@@ -142,6 +165,7 @@ impl Goal {
             bound,
             read,
             error: share * error_of_level(precision, encoding),
+            functions,
         }
     }
 }
@@ -149,6 +173,16 @@ impl Goal {
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
 /// each superstep of a row: what the last one leaves over is in the way of the extrapolation.
 const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
+
+/// What sampled values are short of is told in units that are smaller than the last residual by so many powers of two.
+const SAMPLE_BITS: i32 = 20;
+
+/// The units there are for it, by exponent.
+pub const SAMPLE_UNITS: RangeInclusive<i32> = -1000..=0;
+
+/// Values are corrected coarsely after so many supersteps: as soon as it is known what an extrapolation has done, and in the middle of
+/// a row.
+const SUPERSTEPS_TO_CORRECTION: usize = DIFFERENCES / 2;
 
 /// What stands for the last residual before the first superstep.
 const FIRST_RESIDUAL: f64 = 0.25;
@@ -167,6 +201,8 @@ pub struct Course {
     row: usize,
     /// Whether the next extrapolation has an earlier point to look at.
     has_earlier: bool,
+    /// Whether supersteps and extrapolations alone have taken long.
+    is_slow: bool,
     proof: Option<Proof>,
     statistics: TierStatistics,
 }
@@ -188,6 +224,7 @@ impl Course {
             convergence,
             row: 0,
             has_earlier: false,
+            is_slow: false,
             proof: None,
             statistics: TierStatistics::default(),
         }
@@ -196,10 +233,12 @@ impl Course {
     /// What is to be done next; `None` if the step is solved.
     pub fn order(&self) -> Option<Order> {
         let (row, finest) = (self.row, self.finest());
-        Some(match self.task {
+        Some(match &self.task {
             Task::Sweep => Order::Sweep { row, finest },
             Task::Measure => Order::Measure,
-            Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
+            &Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
+            Task::Sample => Order::Sample { unit: self.sample_unit() },
+            Task::Correct(multiples) => Order::Correct { multiples: multiples.clone() },
             Task::Widen => Order::Widen,
             Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
             Task::Done => return None,
@@ -214,6 +253,12 @@ impl Course {
         };
         (exponent_of(residual) - FINEST_BITS[self.row])
             .clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
+    }
+
+    /// The unit of what sampled values are short of, by its exponent.
+    fn sample_unit(&self) -> i32 {
+        (exponent_of(self.statistics.residual) - SAMPLE_BITS)
+            .clamp(*SAMPLE_UNITS.start(), *SAMPLE_UNITS.end())
     }
 
     /// Whether this is a place to go on from later, with the values, [`Course::vectors`] and [`Course::distances`].
@@ -253,7 +298,7 @@ impl Course {
     /// # Panics
     /// If it is not an outcome of that order.
     pub fn take(&mut self, outcome: Outcome) {
-        match (self.task, outcome) {
+        match (&self.task, outcome) {
             (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
             (Task::Measure, Outcome::Measured(products)) => {
                 let multiples = multiples(products, self.has_earlier);
@@ -262,8 +307,13 @@ impl Course {
             }
             (Task::Extrapolate(_), Outcome::Done) => {
                 self.has_earlier = true;
-                self.task = Task::Sweep;
+                self.task = self.sweep_or_correct();
             }
+            (Task::Sample, Outcome::Sampled(sums)) => {
+                let multiples = sums.multiples(f64::from(self.sample_unit()).exp2());
+                self.task = multiples.map_or(Task::Sweep, Task::Correct);
+            }
+            (Task::Correct(_), Outcome::Done) => self.task = Task::Sweep,
             (Task::Widen, Outcome::Done) => {
                 self.precision = Precision::F64;
                 self.sweep_again();
@@ -275,11 +325,14 @@ impl Course {
 
     /// Whether [`Course::take`] can take an outcome.
     pub fn expects(&self, outcome: &Outcome) -> bool {
+        if let (Task::Sample, Outcome::Sampled(sums)) = (&self.task, outcome) {
+            return sums.functions() == self.goal.functions;
+        }
         matches!(
-            (self.task, outcome),
+            (&self.task, outcome),
             (Task::Sweep, Outcome::Swept(_))
                 | (Task::Measure, Outcome::Measured(_))
-                | (Task::Extrapolate(_) | Task::Widen, Outcome::Done)
+                | (Task::Extrapolate(_) | Task::Correct(_) | Task::Widen, Outcome::Done)
                 | (Task::Prove, Outcome::Proved(_))
         )
     }
@@ -291,12 +344,13 @@ impl Course {
         // Rows of differences are kept in turn, whether they are extrapolated from or not.
         self.row = (self.row + 1) % DIFFERENCES;
         let next = self.convergence.after(residual);
+        self.is_slow |= self.convergence.is_slow;
         self.statistics.error_estimate = self.convergence.error;
         if next == Next::Sweep && self.row == 0 {
             self.has_earlier = false; // the row ends without an extrapolation
         }
         self.task = match next {
-            Next::Sweep => Task::Sweep,
+            Next::Sweep => self.sweep_or_correct(),
             Next::Extrapolate => Task::Measure,
             Next::Done if self.precision != self.goal.precision => Task::Widen,
             Next::Done if self.goal.certified => return self.prove(),
@@ -305,6 +359,14 @@ impl Course {
         if self.task == Task::Widen {
             self.statistics.supersteps_in_f32 = self.statistics.supersteps;
         }
+    }
+
+    /// What comes before the next superstep of a row, if anything.
+    fn sweep_or_correct(&self) -> Task {
+        let corrects = self.goal.functions > 0
+            && self.is_slow
+            && self.row.is_multiple_of(SUPERSTEPS_TO_CORRECTION);
+        if corrects { Task::Sample } else { Task::Sweep }
     }
 
     fn sweep_again(&mut self) {

@@ -19,6 +19,7 @@ use crate::{
     accelerate::{DIFFERENCES, FINEST_UNITS},
     array::Array,
     certificate::{Certificate, Distances},
+    coarse::{self, Sample},
     context::{Context, Tables},
     course::{Course, Goal, Order},
     journal::{Column, Found, Journal, JournalError, Part},
@@ -68,6 +69,9 @@ pub struct Settings {
     /// The most positions a shard may hold, unless a single block is larger; `None` for the
     /// default: 1/64 of the tier, at least 64 Ki, at most 4 Mi.
     pub shard_positions: Option<u64>,
+    /// Steps of at least so many positions are corrected coarsely, where players come by a square twice; smaller ones
+    /// are solved sooner without. (For tests: those who ask for a job leave this alone.)
+    pub corrected_from: u64,
     /// The number of threads; 0 for one per core.
     pub threads: usize,
     /// The vector instructions.
@@ -82,8 +86,15 @@ impl Settings {
             Precision::F32 => 5e-6,
             Precision::F64 => 1e-12,
         };
-        let (certified, shard_positions, threads) = (true, None, 0);
-        Self { precision, tolerance, certified, shard_positions, threads, simd: Simd::best() }
+        Self {
+            precision,
+            tolerance,
+            certified: true,
+            shard_positions: None,
+            corrected_from: coarse::LEAST_POSITIONS,
+            threads: 0,
+            simd: Simd::best(),
+        }
     }
 
     /// The number of threads that [`Settings::threads`] means.
@@ -292,7 +303,11 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             };
             let proving =
                 positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
-            working += sweeping.max(if settings.certified { proving } else { 0 });
+            let correcting = match Goal::new(encoding, settings, tier, 0.0).functions {
+                0 => 0,
+                _ => Sample::bytes(encoding, tier, settings.thread_count()),
+            };
+            working += sweeping.max(if settings.certified { proving } else { 0 }) + correcting;
             ordering = order_bytes(encoding, tier, &shards).max(ordering);
             steps.push(Step { tier, positions, shards: shards.len() });
             finals.push((this, positions * size));

@@ -24,6 +24,7 @@ use crate::{
         units_after, vector_of,
     },
     array::Array,
+    coarse::{Sample, Sections, Sums},
     context::Context,
     halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
@@ -344,6 +345,61 @@ impl<T: Value> StepState<T> {
             });
         }
         units.iter_mut().for_each(|units| *units = units_after(units, multiples));
+    }
+
+    /// What a sample of the own shards' positions says of the values, in units of this size; the sample is written down
+    /// where there is none yet.
+    pub fn sums<'e>(
+        &self,
+        encoding: &'e Encoding,
+        context: &Context<'_, T>,
+        sample: &mut Option<Sample<'e>>,
+        unit: f64,
+        team: Option<&Team<'_>>,
+    ) -> Sums {
+        let write_down = || {
+            let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
+            let ranges = in_order(&self.shards, self.published.len() - 1).into_iter().filter(own);
+            let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
+            Sample::new(encoding, context, &ranges)
+        };
+        sample.get_or_insert_with(write_down).sums(context, &self.published, unit)
+    }
+
+    /// Adds multiples of functions to all values, and to the halo.
+    pub fn correct(&mut self, sections: &Sections<'_>, multiples: &[f64], team: Option<&Team<'_>>) {
+        let Self { shards, published, shortlists, simd, .. } = self;
+        let (last, simd) = (published.len() - 1, *simd);
+        let tables: Vec<Vec<f32>> =
+            (0..=last).map(|orientation| sections.table(orientation, multiples)).collect();
+        let largest = tables.iter().flatten().map(|by| by.abs()).fold(0.0, f32::max);
+        shortlists.extrapolated(largest.into());
+        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
+        let mut rest: Vec<&mut [T]> = published.iter_mut().map(|all| &mut **all).collect();
+        let parts = in_order(shards, last).into_iter().map(|part| {
+            let values = split_off(&mut rest[part.orientation], part.values.len());
+            (part, values)
+        });
+        let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();
+        parts.into_par_iter().for_each(
+            |(ShardRange { orientation, values: places, .. }, values)| {
+                look();
+                sections.add(orientation, places, values, &tables[orientation], simd);
+            },
+        );
+        for strips in team.iter().flat_map(|team| team.halo()) {
+            let values = slices(published.iter_mut().map(|all| &mut **all).collect(), &strips);
+            strips.into_par_iter().zip(values).for_each(|(strip, values)| {
+                let (orientation, places) = (strip.orientation, strip.values.clone());
+                sections.add(orientation, places, values, &tables[orientation], simd);
+            });
+        }
+    }
+
+    /// The values of each orientation, as they are at the moment.
+    #[cfg(test)]
+    pub fn values(&self) -> &[Array<T>] {
+        &self.published
     }
 
     /// The values of each orientation, once the step is solved.

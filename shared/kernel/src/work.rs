@@ -8,6 +8,7 @@ use crate::{
     SolveError,
     array::Array,
     certificate::{Certified, Cut, Distances, Unproven},
+    coarse::{self, Sample},
     context::{Context, Tables},
     course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, JournalError, Part},
@@ -125,6 +126,8 @@ pub struct Work<'a, T: Value> {
     ground: Ground<'a, T>,
     cut: Cut,
     stage: Stage<T>,
+    /// Equations of sampled positions, once they are needed.
+    sample: Option<Sample<'a>>,
     /// Whether the values are those that were written down last.
     values_are_saved: bool,
 }
@@ -150,7 +153,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             Stage::Rough(state, ground.rough_finals()?)
         };
         let cut = Cut::new(ground.encoding, shards);
-        Ok(Self { ground, cut, stage, values_are_saved: false })
+        Ok(Self { ground, cut, stage, sample: None, values_are_saved: false })
     }
 
     /// Goes on from what was written down.
@@ -174,7 +177,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         } else {
             Stage::Fine(ground.state(ground.room()?, &cut.shards)?)
         };
-        let mut work = Self { ground, cut, stage, values_are_saved: true };
+        let mut work = Self { ground, cut, stage, sample: None, values_are_saved: true };
         load(work.parts(place.vectors, place.distances))?;
         if let Some(team) = team {
             match &mut work.stage {
@@ -195,10 +198,11 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     /// # Errors
     /// If there is no room for it, or other members cannot be reached.
     pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
-        let Self { ground, cut, stage, values_are_saved } = self;
+        let Self { ground, cut, stage, sample, values_are_saved } = self;
         let Ground { encoding, memory, tier, simd, team, .. } = *ground;
         let new_state = |values| ground.state(values, &cut.shards);
-        *values_are_saved &= matches!(order, Order::Measure | Order::Prove(_));
+        *values_are_saved &=
+            matches!(order, Order::Measure | Order::Sample { .. } | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, finest } => {
                 if let Stage::Proof(values, _, shortlists) = stage {
@@ -225,6 +229,31 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 match stage {
                     Stage::Rough(state, _) => state.extrapolate(multiples, team),
                     Stage::Fine(state) => state.extrapolate(multiples, team),
+                    Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
+                }
+                Outcome::Done
+            }
+            &Order::Sample { unit } if coarse::functions(encoding, tier) > 0 => {
+                let unit = f64::from(unit).exp2();
+                Outcome::Sampled(match stage {
+                    Stage::Rough(state, finals) => {
+                        state.sums(encoding, &ground.rough_context(finals), sample, unit, team)
+                    }
+                    Stage::Fine(state) => {
+                        state.sums(encoding, &ground.context(), sample, unit, team)
+                    }
+                    Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
+                })
+            }
+            Order::Sample { .. } => return Err(SolveError::Order),
+            Order::Correct { multiples } => {
+                let sections = &sample.as_ref().ok_or(SolveError::Order)?.sections;
+                if multiples.len() != sections.functions() {
+                    return Err(SolveError::Order);
+                }
+                match stage {
+                    Stage::Rough(state, _) => state.correct(sections, multiples, team),
+                    Stage::Fine(state) => state.correct(sections, multiples, team),
                     Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
                 }
                 Outcome::Done

@@ -79,6 +79,36 @@ fn any_vector_instructions_give_the_same_bits() {
     }
 }
 
+/// Games whose steps are all corrected coarsely where that is slow.
+fn corrected() -> Vec<(Ruleset, Settings)> {
+    let precisions = [Precision::F64, Precision::F32];
+    let games = [builtin("double-short", 2), builtin("skiriuk", 2)];
+    let settings = |precision| Settings {
+        corrected_from: 0,
+        shard_positions: Some(3000),
+        ..Settings::new(precision)
+    };
+    games.iter().flat_map(|game| precisions.map(|one| (game.clone(), settings(one)))).collect()
+}
+
+#[test]
+fn nothing_matters_to_the_bits_of_corrected_steps() {
+    for (ruleset, job) in corrected() {
+        assert_threads_do_not_matter(&ruleset, &job);
+        let solve = |simd| Solved::new(&ruleset, &Settings { simd, ..job.clone() });
+        let best = solve(Simd::best());
+        for simd in Simd::all() {
+            assert!(best.bits() == solve(simd).bits(), "{}, {}", describe(&ruleset), simd.name());
+        }
+        // They are corrected, and to the same values.
+        let plain = Solved::new(&ruleset, &Settings { corrected_from: u64::MAX, ..job.clone() });
+        assert!(best.bits() != plain.bits(), "{}", describe(&ruleset));
+        let apart = best.values().zip(plain.values()).map(|(a, b)| (a - b).abs());
+        let apart = apart.fold(0.0, f64::max);
+        assert!(apart <= 2.0 * job.tolerance, "{}: {apart}", describe(&ruleset));
+    }
+}
+
 #[test]
 fn any_number_of_threads_gives_the_same_certified_bits() {
     for ruleset in [builtin("finkel", 3), builtin("blitz", 3)] {

@@ -81,6 +81,24 @@ fn any_team_gives_the_same_bits_on_every_track() {
 }
 
 #[test]
+fn a_team_gives_the_same_bits_of_corrected_steps() {
+    for (name, precision) in [("double-short", Precision::F64), ("skiriuk", Precision::F32)] {
+        let settings = Settings {
+            corrected_from: 0,
+            shard_positions: Some(3000),
+            threads: 1,
+            ..Settings::new(precision)
+        };
+        for orders_of_attempt in [5, u32::MAX] {
+            let most_members = 3;
+            let owners = any_owners(most_members, u64::from(orders_of_attempt));
+            let rules = Rules { most_members, owners: &owners, orders_of_attempt };
+            assert_same_bits(&builtin(name, 2), &settings, &rules);
+        }
+    }
+}
+
+#[test]
 fn a_team_that_changes_all_the_time_gives_the_same_bits() {
     for (name, precision) in [("finkel", Precision::F64), ("blitz", Precision::F32)] {
         let settings =

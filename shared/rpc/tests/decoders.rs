@@ -8,7 +8,7 @@ use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Column, Order, Outcome, Precision, Proof, Settings, TierStatistics};
+use ziggurat_kernel::{Column, Order, Outcome, Precision, Proof, Settings, Sums, TierStatistics};
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{Answer, Failure, FailureKind, Job, Member, Submission, Task, runs},
@@ -152,6 +152,8 @@ fn answers() -> Vec<Answer> {
         Outcome::Done.into(),
         Outcome::Swept(1e-3).into(),
         Outcome::Measured(vec![(4, products), (0, products)]).into(),
+        Outcome::Sampled(Sums::from_parts(vec![5.0, -7.0], vec![1.0, 0.0, -2.0, 9e15]).unwrap())
+            .into(),
         Outcome::Proved(ziggurat_kernel::Growth { largest: 16_000, grew: true }).into(),
         failure(None),
     ];
@@ -164,6 +166,8 @@ fn tasks() -> Vec<Task> {
         Order::Sweep { row: 3, finest: -100 }.into(),
         Order::Measure.into(),
         Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9, -1.0, 7.0] }.into(),
+        Order::Sample { unit: -63 }.into(),
+        Order::Correct { multiples: vec![0.0, -1e-9, 2.5] }.into(),
         Order::Widen.into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
         Task::Save { epoch: 8, vectors: 5, distances: true },

@@ -3,7 +3,7 @@
 use tonic::{Code, Status};
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings};
+use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings, Sums};
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{
@@ -85,6 +85,11 @@ fn tasks_are_those_that_can_be_done() {
         let task = order::Task::Extrapolate(proto::Extrapolate { multiples });
         assert!(refusal::<_, Task>(task).contains("are not 6 numbers"));
     }
+    let sample = |unit| Task::try_from(order::Task::Sample(proto::Sample { unit }));
+    assert!(sample(0).is_ok() && sample(-1000).is_ok());
+    assert!(sample(1).is_err() && sample(-1001).is_err() && sample(i32::MIN).is_err());
+    let correct = order::Task::Correct(proto::Correct { multiples: vec![1.0, f64::INFINITY] });
+    assert!(refusal::<_, Task>(correct).starts_with("correct.multiples: inf "));
     let right = proto::Prove::from(&Proof::new(1e-12, 0.0).unwrap());
     assert!(Proof::try_from(right).is_ok());
     for wrong in [
@@ -121,6 +126,14 @@ fn reports_are_numbers() {
         assert!(products(wrong.0, vec![1.0; wrong.1]).is_err(), "{wrong:?}");
     }
     assert!(products(1, vec![f64::NAN; 15]).is_err());
+    let sums = |missing: usize, gained: Vec<f64>| {
+        Sums::try_from(proto::Sums { missing: vec![1.0; missing], gained })
+    };
+    assert_eq!(sums(2, vec![3.0; 4]).unwrap().functions(), 2);
+    for (missing, gained) in [(2, vec![3.0; 3]), (2, vec![]), (0, vec![3.0]), (1, vec![0.5])] {
+        assert!(sums(missing, gained.clone()).is_err(), "{missing}, {gained:?}");
+    }
+    assert!(sums(1, vec![f64::NAN]).is_err() && sums(1, vec![1e17]).is_err());
 }
 
 #[test]

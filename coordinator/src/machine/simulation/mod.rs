@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Precision, Settings};
+use ziggurat_kernel::{Goal, Precision, Settings};
 
 use self::{values::Value, world::World};
 use super::{Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, StepId, WorkerId};
@@ -30,7 +30,11 @@ fn game() -> (Arc<JobPlan>, Solutions) {
     let ruleset = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
     let encoding = Encoding::new(&ruleset).unwrap();
     let settings = Settings { shard_positions: Some(10_000), ..Settings::new(Precision::F64) };
-    let plan = JobPlan::new(encoding, settings);
+    let mut plan = JobPlan::new(encoding, settings);
+    plan.goal = |encoding, settings, tier, read| {
+        let functions = if tier == values::CORRECTED { values::FUNCTIONS } else { 0 };
+        Goal { functions, ..Goal::new(encoding, settings, tier, read) }
+    };
     let (solutions, _) = values::solve(&plan);
     (Arc::new(plan), Arc::new(solutions))
 }

@@ -4,9 +4,13 @@
 use std::collections::BTreeMap;
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Order, Outcome, Products};
+use ziggurat_kernel::{Growth, Order, Outcome, Products, Sums};
 
 use super::{super::JobPlan, super::begin::reads, chance::scramble};
+
+/// The step that takes long, so that it is corrected, and its functions.
+pub const CORRECTED: Tier = Tier { just_moved: 3, to_move: 2 };
+pub const FUNCTIONS: usize = 3;
 
 /// The value of a shard.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,8 +38,11 @@ impl Value {
             Order::Extrapolate { multiples } => {
                 multiples.iter().fold(1, |code, multiple| scramble(code ^ multiple.to_bits()))
             }
+            Order::Correct { multiples } => {
+                multiples.iter().fold(3, |code, multiple| scramble(code ^ multiple.to_bits()))
+            }
             Order::Widen => 2,
-            Order::Measure | Order::Prove(_) => 0,
+            Order::Measure | Order::Sample { .. } | Order::Prove(_) => 0,
         };
         if code != 0 {
             self.history = scramble(self.history ^ finals ^ scramble(code));
@@ -44,7 +51,8 @@ impl Value {
             Order::Sweep { .. } => {
                 self.sweeps += 1;
                 let uneven = 1.0 + (self.history % 1000) as f64 / 1000.0;
-                Outcome::Swept(0.2_f64.powi(self.sweeps as i32) * uneven)
+                let rate: f64 = if tier == CORRECTED { 0.6 } else { 0.2 };
+                Outcome::Swept(rate.powi(self.sweeps as i32) * uneven)
             }
             Order::Measure => {
                 let mut products = Products::default();
@@ -53,7 +61,8 @@ impl Value {
                 }
                 Outcome::Measured(ranges.iter().map(|&range| (range, products)).collect())
             }
-            Order::Extrapolate { .. } | Order::Widen => Outcome::Done,
+            Order::Sample { .. } => Outcome::Sampled(self.sums()),
+            Order::Extrapolate { .. } | Order::Correct { .. } | Order::Widen => Outcome::Done,
             // One step has to go back once; the others are proven in two sweeps.
             Order::Prove(_) if tier == Tier::new(2, 1) && self.sweeps < 20 => {
                 Outcome::Proved(Growth { largest: u16::MAX, grew: true })
@@ -63,6 +72,16 @@ impl Value {
             }
             Order::Prove(_) => Outcome::Proved(Growth { largest: 1, grew: false }),
         }
+    }
+}
+
+impl Value {
+    /// What a sample of the shard's positions says.
+    fn sums(self) -> Sums {
+        let number = |i: usize| (self.history >> (8 * i) & 0xff) as f64;
+        let missing = (0..FUNCTIONS).map(number).collect();
+        let gained = (0..FUNCTIONS * FUNCTIONS).map(|i| number(i % 7)).collect();
+        Sums::from_parts(missing, gained).expect("they are small whole numbers")
     }
 }
 

@@ -110,6 +110,7 @@ impl Worker {
                 let answer = match outcome.expect("a member has shards") {
                     Outcome::Swept(residual) => Answer::Residual(residual),
                     Outcome::Measured(products) => Answer::Products(products),
+                    Outcome::Sampled(sums) => Answer::Sums(sums),
                     Outcome::Done => Answer::Done,
                     Outcome::Proved(growth) => Answer::Growth(growth),
                 };

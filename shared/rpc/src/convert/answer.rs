@@ -1,7 +1,7 @@
 //! What members of an attempt report.
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Outcome, POINTS, Products};
+use ziggurat_kernel::{Growth, Outcome, POINTS, Products, Sums};
 
 use super::{WireError, identity, identity_text, magnitude, required};
 use crate::proto::{self, failure, report};
@@ -68,6 +68,7 @@ impl From<Answer> for report::Outcome {
         match answer {
             Answer::Outcome(Outcome::Swept(residual)) => Self::Residual(residual),
             Answer::Outcome(Outcome::Measured(products)) => Self::Products((&products[..]).into()),
+            Answer::Outcome(Outcome::Sampled(sums)) => Self::Sums((&sums).into()),
             Answer::Outcome(Outcome::Done) => Self::Done(proto::Unit {}),
             Answer::Outcome(Outcome::Proved(growth)) => Self::Growth(growth.into()),
             Answer::Prepared { halo_positions } => Self::HaloPositions(halo_positions),
@@ -86,6 +87,7 @@ impl TryFrom<report::Outcome> for Answer {
                 Outcome::Swept(magnitude(residual, "report.residual")?).into()
             }
             report::Outcome::Products(products) => Outcome::Measured(products.try_into()?).into(),
+            report::Outcome::Sums(sums) => Outcome::Sampled(sums.try_into()?).into(),
             report::Outcome::Growth(growth) => Outcome::Proved(growth.try_into()?).into(),
             report::Outcome::HaloPositions(halo_positions) => Self::Prepared { halo_positions },
             report::Outcome::Failure(failure) => Self::Failed(failure.try_into()?),
@@ -132,6 +134,28 @@ impl TryFrom<proto::Products> for Vec<(u32, Products)> {
             products
         };
         Ok(range.into_iter().zip(triangles.iter().map(square)).collect())
+    }
+}
+
+impl From<&Sums> for proto::Sums {
+    fn from(sums: &Sums) -> Self {
+        let [missing, gained] = sums.parts().map(<[f64]>::to_vec);
+        Self { missing, gained }
+    }
+}
+
+impl TryFrom<proto::Sums> for Sums {
+    type Error = WireError;
+
+    fn try_from(message: proto::Sums) -> Result<Self, WireError> {
+        let proto::Sums { missing, gained } = message;
+        let (functions, numbers) = (missing.len(), gained.len());
+        Self::from_parts(missing, gained).ok_or_else(|| {
+            let problem = format_args!(
+                "{numbers} numbers for {functions} functions are not the sums of a sample"
+            );
+            WireError::new("sums", problem)
+        })
     }
 }
 

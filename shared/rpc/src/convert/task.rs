@@ -1,6 +1,6 @@
 //! What members of an attempt are told to do.
 
-use ziggurat_kernel::{FINEST_UNITS, Multiples, Order, Proof, VECTORS};
+use ziggurat_kernel::{FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
 
 use super::{
     WireError,
@@ -40,6 +40,10 @@ impl From<Task> for order::Task {
             Task::Order(Order::Extrapolate { multiples }) => {
                 Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
+            Task::Order(Order::Sample { unit }) => Self::Sample(proto::Sample { unit }),
+            Task::Order(Order::Correct { multiples }) => {
+                Self::Correct(proto::Correct { multiples })
+            }
             Task::Order(Order::Widen) => Self::Widen(proto::Unit {}),
             Task::Order(Order::Prove(proof)) => Self::Prove((&proof).into()),
             Task::Save { epoch, vectors, distances } => {
@@ -65,6 +69,19 @@ impl TryFrom<order::Task> for Task {
                 let multiples =
                     finite.ok_or_else(|| WireError::new("extrapolate.multiples", problem))?;
                 Order::Extrapolate { multiples }.into()
+            }
+            order::Task::Sample(proto::Sample { unit }) => {
+                let problem =
+                    || WireError::new("sample.unit", format_args!("there is no 2^{unit}"));
+                let unit = SAMPLE_UNITS.contains(&unit).then_some(unit).ok_or_else(problem)?;
+                Order::Sample { unit }.into()
+            }
+            order::Task::Correct(proto::Correct { multiples }) => {
+                if let Some(multiple) = multiples.iter().find(|multiple| !multiple.is_finite()) {
+                    let problem = format_args!("{multiple} among the numbers");
+                    return Err(WireError::new("correct.multiples", problem));
+                }
+                Order::Correct { multiples }.into()
             }
             order::Task::Widen(_) => Order::Widen.into(),
             order::Task::Prove(prove) => Order::Prove(prove.try_into()?).into(),

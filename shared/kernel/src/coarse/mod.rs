@@ -1,0 +1,195 @@
+//! The coarse correction: what all values together are short of, found at a sample.
+//!
+//! Where games are long, what supersteps leave over is smooth: it changes little from a position to the next, and
+//! mostly with how many pieces of each player are in which *section* of the path ([`Sections`]), above all on safe
+//! squares. Supersteps take little of that away, and an extrapolation, which sees a few points, no more than
+//! a few modes of it. So it is looked for among sums of *functions*: 1, the numbers of pieces
+//! of both players in each section, and their products by two. This is a two-level method with a hundred or
+//! so functions as the coarse level, by Galerkin's condition. With x the values, P x what the equation makes of
+//! them, M the part of it that reads values of the step, as it is for the moves that are best now, f the functions and c their
+//! multiples,
+//!
+//! ```text
+//! sum over positions of f[i] ((P x - x) - sum over j of c[j] (f[j] - M f[j])) = 0     for every i
+//! ```
+//!
+//! The sums are over a [`Sample`] of the positions: there are few functions, so few positions are enough. The
+//! functions, so many times, are then added to all values; supersteps do the rest. Where values solve the
+//! equation, all c are 0.
+
+mod sample;
+mod sections;
+mod sums;
+
+use ziggurat_encoding::{Encoding, Tier};
+
+pub use sample::Sample;
+pub use sections::Sections;
+pub use sums::Sums;
+
+use crate::layout::is_dense;
+
+/// Smaller steps are solved sooner without: a sample is as large for all of them.
+pub const LEAST_POSITIONS: u64 = 1 << 22;
+
+/// With more functions of a step, sums take long to add up, to send and to solve.
+const MOST_FUNCTIONS: usize = 512;
+
+/// How many functions are added to the values of the step of a tier where supersteps and extrapolations alone take long; 0 if
+/// they do not pay. They do where players come by a square twice, but not where a block is one position: finding out
+/// which it is takes too long.
+pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
+    let pays = encoding.geometry().visits_squares_again() && !is_dense(encoding);
+    let functions = if pays { sections::functions(encoding, tier) } else { 0 };
+    if functions > MOST_FUNCTIONS { 0 } else { functions }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_game::{Overrides, Ruleset};
+
+    use super::*;
+    use crate::{
+        array::Array,
+        context::{Context, Tables},
+        memory::Memory,
+        simd::Simd,
+        step::{StepState, both, read_by},
+    };
+
+    fn encoding(game: &str) -> Encoding {
+        let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
+        Encoding::new(&Ruleset::builtin(game).unwrap().with(&overrides).unwrap()).unwrap()
+    }
+
+    /// Multiples of so many functions that look random.
+    fn multiples(functions: usize) -> Vec<f64> {
+        (0..functions).map(|i| 1e-7 * (i as f64 * 0.7).sin()).collect()
+    }
+
+    #[test]
+    fn what_is_added_to_a_value_is_what_the_functions_of_its_position_say() {
+        for (game, tier) in [("double-short", Tier::new(2, 1)), ("skiriuk", Tier::new(2, 2))] {
+            let encoding = encoding(game);
+            let sections = Sections::new(&encoding, tier);
+            let multiples = multiples(sections.functions());
+            for (orientation, tier) in both(tier).enumerate() {
+                let table = sections.table(orientation, &multiples);
+                let mut values = vec![0.0; encoding.tier_len(tier) as usize];
+                // In pieces that begin and end within rows.
+                for (piece, values) in values.chunks_mut(1237).enumerate() {
+                    let places = piece * 1237..piece * 1237 + values.len();
+                    sections.add(orientation, places, values, &table, Simd::best());
+                }
+                for (offset, &value) in (0..).zip(&values) {
+                    let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
+                    let mut sum = 0.0;
+                    sections.for_each_function(
+                        orientation,
+                        sections.of(&position),
+                        |function, value| sum += multiples[function] * value,
+                    );
+                    assert_eq!(value, f64::from(sum as f32), "{game} {position:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_number_of_pieces_in_each_section_is_a_function() {
+        let encoding = encoding("double-short");
+        let tier = Tier::new(2, 2);
+        let sections = Sections::new(&encoding, tier);
+        assert_eq!(sections.functions(), functions(&encoding, tier));
+        let position = encoding.unrank(ziggurat_encoding::Index { tier, offset: 12_345 });
+        let (own, opponent) = (position.opponent.board, position.own.board);
+        let mut sum = [0.0; 2];
+        // The functions behind the first, 1, are the numbers of pieces: seven of each player.
+        sections.for_each_function(0, sections.of(&position), |function, value| match function {
+            0 => assert_eq!(value, 1.0),
+            1..=7 => sum[0] += value,
+            8..=14 => sum[1] += value,
+            _ => {}
+        });
+        let from_first_section = |board: u64| f64::from((board >> 5).count_ones());
+        assert_eq!(sum, [own, opponent].map(from_first_section), "{position:?}");
+    }
+
+    /// The step of a tier that reads made-up values, iterated until nothing changes; and what is then done with it.
+    fn with_solved_step(
+        game: &str,
+        tier: Tier,
+        work: impl FnOnce(&Encoding, &Context<'_, f64>, &mut StepState<f64>),
+    ) {
+        let encoding = encoding(game);
+        let tables = Tables::new(&encoding);
+        let memory = Memory::anonymous();
+        let filled = |tier, value| memory.filled(value, encoding.tier_len(tier) as usize).unwrap();
+        let finals: Vec<(Tier, Array<f64>)> =
+            read_by(tier).map(|tier| (tier, filled(tier, 0.2))).collect();
+        let read = |wanted| &*finals.iter().find(|(tier, _)| *tier == wanted).unwrap().1;
+        let context = Context::new(&encoding, &tables, tier, |tier| read(tier));
+        let values = both(tier).map(|tier| filled(tier, 0.0)).collect();
+        let shards = encoding.shards(tier, 1 << 12);
+        let mut state =
+            StepState::new(&memory, &encoding, values, shards, Simd::best(), None).unwrap();
+        let mut superstep = || state.superstep(&context, (0, -100), None).unwrap();
+        while superstep() > 1e-15 {}
+        work(&encoding, &context, &mut state);
+    }
+
+    #[test]
+    fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
+        for (game, tier) in [("double-short", Tier::new(2, 1)), ("skiriuk", Tier::new(1, 1))] {
+            with_solved_step(game, tier, |encoding, context, state| {
+                let mut sample = None;
+                let found = |state: &StepState<f64>, sample: &mut _| {
+                    let sums = state.sums(encoding, context, sample, 1e-14, None);
+                    sums.multiples(1e-14).expect("the sample tells")
+                };
+                let none = found(state, &mut sample);
+                let sections = Sections::new(encoding, tier);
+                let solution: Vec<f64> = state.values()[0].values().to_vec();
+                state.correct(&sections, &multiples(sections.functions()), None);
+                let differences = |state: &StepState<f64>| {
+                    let values = state.values()[0].values().iter().zip(&solution);
+                    values.map(|(value, solution)| (value - solution).abs()).fold(0.0, f64::max)
+                };
+                let before = differences(state);
+                let back = found(state, &mut sample);
+                state.correct(&sections, &back, None);
+                let after = differences(state);
+                assert!(before > 1e-7, "{game}: {before}");
+                assert!(after < 1e-3 * before, "{game}: {after} of {before} is left");
+                assert!(none.iter().all(|multiple| multiple.abs() < 1e-12), "{game}: {none:?}");
+            });
+        }
+    }
+
+    #[test]
+    fn sums_are_the_same_whoever_adds_up_which() {
+        let tier = Tier::new(2, 1);
+        with_solved_step("double-short", tier, |encoding, context, state| {
+            let lengths = both(tier).map(|tier| encoding.tier_len(tier) as usize);
+            let all: Vec<_> = lengths.map(|len| 0..len).enumerate().collect();
+            let half = |(orientation, all): &(usize, std::ops::Range<usize>)| {
+                let middle = all.end / 3;
+                [(*orientation, 0..middle), (*orientation, middle..all.end)]
+            };
+            let halves: Vec<_> = all.iter().flat_map(half).collect();
+            let sums = |ranges: &[_]| {
+                Sample::new(encoding, context, ranges).sums(context, state.values(), 1e-18)
+            };
+            let whole = sums(&all);
+            let (first, rest) = halves.split_at(1);
+            assert!(whole.parts()[0].iter().any(|&missing| missing != 0.0));
+            assert!(sums(first).and(&sums(rest)).as_ref() == Some(&whole));
+        });
+    }
+
+    #[test]
+    fn small_games_of_one_lap_and_those_without_private_squares_are_not_corrected() {
+        let count = |game| functions(&encoding(game), Tier::new(2, 1));
+        assert_eq!(["finkel", "murray", "double-short"].map(count), [0, 0, 240]);
+    }
+}

@@ -1,0 +1,259 @@
+//! The equation at a sample of positions, written down once for a step.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_game::Position;
+
+use super::{
+    sections::{Sections, functions},
+    sums::{LARGEST_MISSING, Sums},
+};
+use crate::{array::Array, context::Context, value::Value};
+
+/// The most positions of a step that are sampled.
+const MOST: u64 = 1 << 16;
+
+/// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one is for
+/// steps of 2^37 positions and more.
+const STRIDES: [u64; 22] = [
+    1, 2, 5, 13, 31, 61, 127, 251, 509, 1_021, 2_039, 4_093, 8_191, 16_381, 32_749, 65_521,
+    131_071, 262_139, 524_287, 1_048_573, 2_097_143, 4_194_301,
+];
+
+/// A value that the equation of a sampled position reads.
+#[derive(Clone, Copy, Debug)]
+struct Successor {
+    /// Where the value is; a win is at [`WIN`].
+    offset: u64,
+    /// The arrangements of both players, unless it is solved.
+    arrangements: [u32; 2],
+    /// Which array has it: that of an orientation, or of what scoring leads to from one.
+    array: u8,
+    /// Whether the player who moved rolls again.
+    rolls_again: bool,
+    /// Whether it is the last one for its roll.
+    is_last: bool,
+}
+
+const WIN: u64 = u64::MAX;
+
+/// The arrays of solved values come behind those of orientations.
+const SOLVED: u8 = 2;
+
+/// A sampled position.
+#[derive(Clone, Copy, Debug)]
+struct Sampled {
+    orientation: u8,
+    arrangements: [u32; 2],
+    offset: u64,
+    /// Where its successors begin.
+    successors: usize,
+}
+
+/// The equations of sampled positions.
+#[derive(Debug)]
+pub struct Sample<'a> {
+    /// What functions of positions there are.
+    pub sections: Sections<'a>,
+    positions: Vec<Sampled>,
+    /// Roll after roll.
+    successors: Vec<Successor>,
+    /// The chance of each roll.
+    chances: Vec<f64>,
+}
+
+/// One position in how many of a step is sampled.
+fn stride(positions: u64) -> u64 {
+    let fits = |stride: &u64| positions / stride <= MOST;
+    STRIDES.into_iter().find(fits).unwrap_or(STRIDES[STRIDES.len() - 1])
+}
+
+impl<'a> Sample<'a> {
+    /// Writes down the equations of the sampled positions in some ranges, each of an orientation. Which positions are
+    /// sampled depends on the step alone.
+    pub fn new<T: Value>(
+        encoding: &'a Encoding,
+        context: &Context<'_, T>,
+        ranges: &[(usize, Range<usize>)],
+    ) -> Self {
+        let tier = context.tiers[0];
+        let sections = Sections::new(encoding, tier);
+        let stride = stride(encoding.step_len(tier));
+        let of_range = |(orientation, range): &(usize, Range<usize>)| {
+            let first = (range.start as u64).next_multiple_of(stride);
+            let mut equations = Equations::default();
+            for offset in (first..range.end as u64).step_by(stride as usize) {
+                equations.write_down(context, &sections, *orientation, offset);
+            }
+            equations
+        };
+        let mut all = Equations::default();
+        for more in ranges.par_iter().map(of_range).collect::<Vec<_>>() {
+            let before = all.successors.len();
+            let moved = |one: Sampled| Sampled { successors: one.successors + before, ..one };
+            all.positions.extend(more.positions.into_iter().map(moved));
+            all.successors.extend(more.successors);
+        }
+        let Equations { positions, successors } = all;
+        let chances = encoding.ruleset().dice().rolls().iter().map(|roll| roll.chance()).collect();
+        Self { sections, positions, successors, chances }
+    }
+
+    /// The most bytes that the sample of a step takes, with the sums of so many threads and the tables of functions.
+    pub fn bytes(encoding: &Encoding, tier: Tier, threads: usize) -> u64 {
+        let moves =
+            encoding.ruleset().dice().rolls().len() * usize::from(encoding.ruleset().pieces());
+        let position = size_of::<Sampled>() + moves * size_of::<Successor>();
+        let positions = MOST.min(encoding.step_len(tier)) + 1;
+        let functions = functions(encoding, tier);
+        let sums = (threads + 2) * (functions + 3) * functions * size_of::<f64>();
+        // While the equations are put together, there are all of them and those of ranges.
+        2 * positions * position as u64 + sums as u64 + Sections::new(encoding, tier).bytes()
+    }
+
+    /// What the sample says of values, in units of this size.
+    pub fn sums<T: Value>(
+        &self,
+        context: &Context<'_, T>,
+        published: &[Array<T>],
+        unit: f64,
+    ) -> Sums {
+        let last = published.len() - 1;
+        let arrays: [&[T]; 4] = [
+            published[0].values(),
+            published[last].values(),
+            context.finals(0),
+            context.finals(last),
+        ];
+        let functions = self.sections.functions();
+        let of_some = |positions: &[Sampled]| {
+            let mut sums = Sums::zero(functions);
+            let (mut own, mut gained) = (Vec::new(), vec![0.0; functions]);
+            for position in positions {
+                let missing = self.look_at(position, &arrays, &mut own, &mut gained) / unit;
+                let missing = missing.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
+                sums.add(missing, &own, &gained);
+            }
+            sums
+        };
+        let together = self.positions.len().div_ceil(rayon::current_num_threads()).max(1);
+        let parts: Vec<Sums> = self.positions.par_chunks(together).map(of_some).collect();
+        let and = |all: Sums, more: &Sums| all.and(more).expect("no sample has larger sums");
+        parts.iter().fold(Sums::zero(functions), and)
+    }
+
+    /// What the value of a position is short of; with the functions that are not 0 there, and by function what is gained there for one
+    /// of it.
+    fn look_at<T: Value>(
+        &self,
+        position: &Sampled,
+        arrays: &[&[T]; 4],
+        own: &mut Vec<(usize, f64)>,
+        gained: &mut [f64],
+    ) -> f64 {
+        let Sampled { orientation, arrangements, offset, successors } = *position;
+        let (sections, orientation) = (&self.sections, usize::from(orientation));
+        own.clear();
+        sections.for_each_function(orientation, arrangements, |function, value| {
+            own.push((function, value));
+        });
+        gained.fill(0.0);
+        let whole = Sums::whole(1.0);
+        own.iter().for_each(|&(function, value)| gained[function] = whole * value);
+        let mut chance_of_mover = 0.0;
+        let mut rest = self.successors[successors..].iter();
+        for &chance in &self.chances {
+            let mut best = None;
+            for successor in rest.by_ref() {
+                let value = successor.value(arrays);
+                if best.is_none_or(|(other, _)| value > other) {
+                    best = Some((value, successor));
+                }
+                if successor.is_last {
+                    break;
+                }
+            }
+            let (value, successor) = best.expect("there is one for every roll");
+            chance_of_mover += chance * value;
+            if successor.array < SOLVED {
+                // What a position gets, those who just moved there lose.
+                let weight = Sums::whole(chance) * if successor.rolls_again { -1.0 } else { 1.0 };
+                let read = |function: usize, value: f64| gained[function] += weight * value;
+                let orientation = usize::from(successor.array);
+                sections.for_each_function(orientation, successor.arrangements, read);
+            }
+        }
+        -chance_of_mover - arrays[orientation][offset as usize].to_f64()
+    }
+}
+
+impl Successor {
+    /// What the player who moved gets.
+    #[inline(always)]
+    fn value<T: Value>(&self, arrays: &[&[T]; 4]) -> f64 {
+        if self.offset == WIN {
+            return T::WIN.to_f64();
+        }
+        let stored = arrays[usize::from(self.array)][self.offset as usize].to_f64();
+        if self.rolls_again { -stored } else { stored }
+    }
+}
+
+/// Equations while they are written down.
+#[derive(Default)]
+struct Equations {
+    positions: Vec<Sampled>,
+    successors: Vec<Successor>,
+}
+
+impl Equations {
+    /// Writes down the equation of a position.
+    fn write_down<T: Value>(
+        &mut self,
+        context: &Context<'_, T>,
+        sections: &Sections<'_>,
+        orientation: usize,
+        offset: u64,
+    ) {
+        let (encoding, tiers) = (context.encoding, &context.tiers);
+        let ruleset = encoding.ruleset();
+        let position = encoding.unrank(Index { tier: tiers[orientation], offset });
+        self.positions.push(Sampled {
+            orientation: orientation as u8,
+            arrangements: sections.of(&position),
+            offset,
+            successors: self.successors.len(),
+        });
+        let led_to = |next: Position, rolls_again| {
+            let Index { tier, offset } = encoding.rank(&next);
+            let (array, arrangements) = match tiers.iter().position(|&own| own == tier) {
+                Some(orientation) => (orientation as u8, sections.of(&next)),
+                None => (SOLVED + u8::from(context.after_scoring(0) != Some(tier)), [0; 2]),
+            };
+            Successor { offset, arrangements, array, rolls_again, is_last: false }
+        };
+        let win = Successor {
+            offset: WIN,
+            arrangements: [0; 2],
+            array: SOLVED,
+            rolls_again: false,
+            is_last: false,
+        };
+        for roll in ruleset.dice().rolls() {
+            let before = self.successors.len();
+            for mv in ruleset.moves(&position, roll.value) {
+                let outcome = ruleset.apply(&position, mv);
+                self.successors.push(match outcome.won {
+                    true => win,
+                    false => led_to(outcome.next(), outcome.rolls_again),
+                });
+            }
+            if self.successors.len() == before {
+                self.successors.push(led_to(position.swap(), false)); // the turn passes
+            }
+            self.successors.last_mut().expect("there is one").is_last = true;
+        }
+    }
+}

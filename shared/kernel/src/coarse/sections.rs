@@ -1,0 +1,276 @@
+//! Sections of the path, and functions of how many pieces each player has in each.
+
+use std::{
+    collections::{BTreeSet, HashMap},
+    ops::Range,
+};
+
+use ziggurat_encoding::{Encoding, Place, Tier};
+use ziggurat_game::{PathPosition, Position, Side};
+
+use crate::{simd::Simd, step::both, value::Value};
+
+/// Where the sections of a ruleset's path begin but the first, which begins with the hand: where the path comes to shared
+/// squares or leaves them, but for the last time, and at safe squares among shared ones and behind them.
+fn starts(encoding: &Encoding) -> Vec<PathPosition> {
+    let (ruleset, places) = (encoding.ruleset(), &encoding.geometry().own_place);
+    let is_shared = |at: PathPosition| matches!(places[at as usize], Place::Shared { .. });
+    let is_safe = |at: PathPosition| is_shared(at) && ruleset.capturable_from(at) == 0;
+    let last = (1..=ruleset.path().len()).rev().find(|&at| is_shared(at)).unwrap_or(0);
+    let begins =
+        |&at: &PathPosition| is_shared(at) != is_shared(at - 1) || is_safe(at) || is_safe(at - 1);
+    (2..=last).filter(begins).collect()
+}
+
+/// How many functions there are of so many numbers of pieces: 1, these, and their products by two.
+fn functions_of(variables: usize) -> usize {
+    1 + variables + variables * (variables + 1) / 2
+}
+
+/// How many functions the step of a tier has: each is 0 in the other orientation.
+pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
+    both(tier).count() * functions_of(2 * starts(encoding).len())
+}
+
+/// The sections of a ruleset's path, and the *arrangements* of a player's pieces: how many there are in each section but
+/// the first.
+#[derive(Debug)]
+pub struct Sections<'a> {
+    encoding: &'a Encoding,
+    /// Of the step, by orientation.
+    tiers: Vec<Tier>,
+    /// For each path position, 0 for the hand, what a piece there adds to the code of an arrangement.
+    weights: Vec<u64>,
+    /// The arrangements, those with fewer pieces first.
+    arrangements: Vec<Vec<u8>>,
+    /// How many arrangements there are of at most so many pieces.
+    counts: Vec<usize>,
+    /// For each code of pieces on shared squares its place in `rows`.
+    shared: HashMap<u64, usize>,
+    /// For each of them and each private configuration the arrangement of both.
+    rows: Vec<Vec<u32>>,
+}
+
+impl<'a> Sections<'a> {
+    /// Those of the step of a tier.
+    pub fn new(encoding: &'a Encoding, tier: Tier) -> Self {
+        let pieces = tier.just_moved.max(tier.to_move);
+        let starts = starts(encoding);
+        let base = u64::from(pieces) + 1;
+        let weight = |at: PathPosition| match starts.partition_point(|&start| start <= at) {
+            0 => 0,
+            section => base.pow(section as u32 - 1),
+        };
+        let weights: Vec<u64> = (0..=encoding.ruleset().path().len()).map(weight).collect();
+        let private = encoding.private();
+        let private_codes: Vec<u64> = (0..private.count(pieces) as usize)
+            .map(|rank| code(&weights, private.mask(rank)))
+            .collect();
+        let shared_codes = sums(&shared_weights(encoding, &weights), pieces);
+        let counts_of = |code: u64| -> Vec<u8> {
+            let count = |section: usize| (code / base.pow(section as u32) % base) as u8;
+            (0..starts.len()).map(count).collect()
+        };
+        let distinct: BTreeSet<u64> = private_codes.iter().copied().collect();
+        let of_both: BTreeSet<u64> = shared_codes
+            .iter()
+            .flat_map(|shared| distinct.iter().map(move |private| shared + private))
+            .collect();
+        let mut arrangements: Vec<(u8, Vec<u8>, u64)> = of_both
+            .into_iter()
+            .map(|code| {
+                let counts = counts_of(code);
+                (counts.iter().sum(), counts, code)
+            })
+            .filter(|&(all, ..)| all <= pieces)
+            .collect();
+        arrangements.sort_unstable();
+        let numbers: HashMap<u64, u32> =
+            arrangements.iter().zip(0..).map(|(&(.., code), number)| (code, number)).collect();
+        let row = |shared: &u64| {
+            // Where there would be too many pieces, no position asks.
+            let number = |private: &u64| numbers.get(&(shared + private)).copied().unwrap_or(0);
+            private_codes.iter().map(number).collect()
+        };
+        let up_to = |pieces| arrangements.partition_point(|&(all, ..)| all <= pieces);
+        Self {
+            encoding,
+            tiers: both(tier).collect(),
+            rows: shared_codes.iter().map(row).collect(),
+            shared: shared_codes.into_iter().zip(0..).collect(),
+            weights,
+            counts: (0..=pieces).map(up_to).collect(),
+            arrangements: arrangements.into_iter().map(|(_, counts, _)| counts).collect(),
+        }
+    }
+
+    /// The numbers of pieces that the functions of an orientation depend on: those of the player who just moved, then
+    /// the other's.
+    fn variables(&self) -> usize {
+        2 * self.arrangements[0].len()
+    }
+
+    /// How many functions the step has: each is 0 in the other orientation.
+    pub fn functions(&self) -> usize {
+        self.tiers.len() * functions_of(self.variables())
+    }
+
+    /// For each private configuration of a player with pieces on these shared squares the arrangement of all of them.
+    fn row(&self, mask: u64) -> &[u32] {
+        &self.rows[self.shared[&code(&self.weights, mask)]]
+    }
+
+    /// The arrangements of a position, that of the player who just moved first.
+    pub fn of(&self, position: &Position) -> [u32; 2] {
+        let private = self.encoding.private();
+        [&position.opponent, &position.own].map(|side: &Side| {
+            let rank = private.rank(side.board).expect("at most one piece stands on a square");
+            self.row(side.board & !private.positions())[rank]
+        })
+    }
+
+    /// Visits the functions that are not 0 for two arrangements in an orientation, with what they are.
+    #[inline(always)]
+    pub fn for_each_function(
+        &self,
+        orientation: usize,
+        arrangements: [u32; 2],
+        mut visit: impl FnMut(usize, f64),
+    ) {
+        let variables = self.variables();
+        let first = orientation * functions_of(variables);
+        let [own, opponent] = arrangements.map(|number| &self.arrangements[number as usize]);
+        let count = |variable: usize| {
+            let sections = variables / 2;
+            let count =
+                if variable < sections { own[variable] } else { opponent[variable - sections] };
+            f64::from(count)
+        };
+        visit(first, 1.0);
+        for i in 0..variables {
+            let one = count(i);
+            if one == 0.0 {
+                continue;
+            }
+            visit(first + 1 + i, one);
+            for j in 0..=i {
+                let other = count(j);
+                if other != 0.0 {
+                    visit(first + 1 + variables + i * (i + 1) / 2 + j, one * other);
+                }
+            }
+        }
+    }
+
+    /// What a sum of functions is for all arrangements of both players in an orientation: a row for each of the player who just
+    /// moved, of all of the other's.
+    pub fn table(&self, orientation: usize, multiples: &[f64]) -> Vec<f32> {
+        let tier = self.tiers[orientation];
+        let all = |pieces: u8| 0..self.counts[pieces as usize] as u32;
+        let of_pair = |own: u32, opponent: u32| {
+            let mut sum = 0.0;
+            let add = |function: usize, value: f64| sum += multiples[function] * value;
+            self.for_each_function(orientation, [own, opponent], add);
+            sum as f32
+        };
+        let row = |own: u32| all(tier.to_move).map(move |opponent| of_pair(own, opponent));
+        all(tier.just_moved).flat_map(row).collect()
+    }
+
+    /// The most bytes that they take, with the tables of a correction.
+    pub fn bytes(&self) -> u64 {
+        let count = |pieces: u8| self.counts[pieces as usize];
+        let table = |tier: &Tier| count(tier.just_moved) * count(tier.to_move) * size_of::<f32>();
+        let tables: usize = self.tiers.iter().map(table).sum();
+        let of_row =
+            |row: &Vec<u32>| row.len() * size_of::<u32>() + size_of::<(Vec<u32>, u64, usize)>();
+        let rows: usize = self.rows.iter().map(of_row).sum();
+        (tables + 2 * rows + 64 * self.arrangements.len()) as u64
+    }
+
+    /// Adds what a [table](Self::table) has to the values in some places of an orientation, which remain between a loss and a win.
+    pub fn add<T: Value>(
+        &self,
+        orientation: usize,
+        places: Range<usize>,
+        values: &mut [T],
+        table: &[f32],
+        simd: Simd,
+    ) {
+        let tier = self.tiers[orientation];
+        let (shared, private) = (self.encoding.shared(), self.encoding.private());
+        let width = self.counts[tier.to_move as usize];
+        // What is to be added to a row of a block.
+        let mut steps = Vec::new();
+        let (mut rest, mut at) = (values, places.start as u64);
+        while !rest.is_empty() {
+            let (w, within) = shared.locate(tier, at);
+            let (own, opponent) = self.encoding.shared_masks(&w);
+            let arrangements = |pieces: u8, mask: u64| {
+                let count = private.count(pieces - mask.count_ones() as u8);
+                &self.row(mask)[..count as usize]
+            };
+            let rows = arrangements(tier.just_moved, own);
+            let columns = arrangements(tier.to_move, opponent);
+            let mut steps_of = None;
+            let (first, mut column) =
+                (within as usize / columns.len(), within as usize % columns.len());
+            for &row in &rows[first..] {
+                if rest.is_empty() {
+                    break;
+                }
+                if steps_of != Some(row) {
+                    steps_of = Some(row);
+                    let table = &table[row as usize * width..][..width];
+                    steps.clear();
+                    steps.extend(columns.iter().map(|&column| table[column as usize]));
+                }
+                let len = rest.len().min(columns.len() - column);
+                let values = rest.split_off_mut(..len).expect("it is no longer");
+                let steps = &steps[column..][..len];
+                simd.compute(
+                    #[inline(always)]
+                    || {
+                        for (value, &step) in values.iter_mut().zip(steps) {
+                            *value = T::from_f64(value.moved(step.into()));
+                        }
+                    },
+                );
+                (at, column) = (at + len as u64, 0);
+            }
+        }
+    }
+}
+
+/// What a piece on a shared square can add to the code of an arrangement.
+fn shared_weights(encoding: &Encoding, weights: &[u64]) -> Vec<u64> {
+    let places = &encoding.geometry().own_place;
+    let is_shared = |&at: &usize| matches!(places[at], Place::Shared { .. });
+    let mut all: Vec<u64> = (1..places.len()).filter(is_shared).map(|at| weights[at]).collect();
+    all.sort_unstable();
+    all.dedup();
+    all
+}
+
+/// All sums of at most so many numbers, ascending.
+fn sums(numbers: &[u64], most: u8) -> Vec<u64> {
+    let mut all = vec![0];
+    for _ in 0..most {
+        let longer: Vec<u64> =
+            all.iter().flat_map(|sum| numbers.iter().map(move |number| sum + number)).collect();
+        all.extend(longer);
+        all.sort_unstable();
+        all.dedup();
+    }
+    all
+}
+
+/// The number of pieces in each section but the first, as the digits of a number.
+fn code(weights: &[u64], mut mask: u64) -> u64 {
+    let mut code = 0;
+    while mask != 0 {
+        code += weights[mask.trailing_zeros() as usize];
+        mask &= mask - 1;
+    }
+    code
+}
