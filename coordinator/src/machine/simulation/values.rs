@@ -52,7 +52,7 @@ impl Value {
                 self.sweeps += 1;
                 let uneven = 1.0 + (self.history % 1000) as f64 / 1000.0;
                 let rate: f64 = if tier == CORRECTED { 0.6 } else { 0.2 };
-                Outcome::Swept(rate.powi(self.sweeps as i32) * uneven)
+                Outcome::Swept((rate.powi(self.sweeps as i32) * uneven).min(1.0))
             }
             Order::Measure => {
                 let mut products = Products::default();
