@@ -27,21 +27,21 @@ pub use sample::Sample;
 pub use sections::Sections;
 pub use sums::Sums;
 
-use crate::layout::is_dense;
+use crate::{layout::is_dense, step::both};
 
 /// Smaller steps are solved sooner without: a sample is as large for all of them.
-pub const LEAST_POSITIONS: u64 = 1 << 22;
+pub const LEAST_POSITIONS: u64 = 1 << 23;
 
-/// With more functions of a step, sums take long to add up, to send and to solve.
-const MOST_FUNCTIONS: usize = 512;
+/// With more functions of an orientation, sums take long to add up, to send and to solve.
+const MOST_FUNCTIONS: usize = 256;
 
 /// How many functions are added to the values of the step of a tier where supersteps and extrapolations alone take long; 0 if
 /// they do not pay. They do where players come by a square twice, but not where a block is one position: finding out
 /// which it is takes too long.
 pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
     let pays = encoding.geometry().visits_squares_again() && !is_dense(encoding);
-    let functions = if pays { sections::functions(encoding, tier) } else { 0 };
-    if functions > MOST_FUNCTIONS { 0 } else { functions }
+    let functions = if pays { sections::functions_of_orientation(encoding) } else { 0 };
+    if functions > MOST_FUNCTIONS { 0 } else { both(tier).count() * functions }
 }
 
 #[cfg(test)]
@@ -54,7 +54,7 @@ mod tests {
         context::{Context, Tables},
         memory::Memory,
         simd::Simd,
-        step::{StepState, both, read_by},
+        step::{StepState, read_by},
     };
 
     fn encoding(game: &str) -> Encoding {

@@ -7,7 +7,7 @@ use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 
 use super::{
-    sections::{Sections, functions},
+    sections::Sections,
     sums::{LARGEST_MISSING, Sums},
 };
 use crate::{array::Array, context::Context, value::Value};
@@ -107,10 +107,11 @@ impl<'a> Sample<'a> {
             encoding.ruleset().dice().rolls().len() * usize::from(encoding.ruleset().pieces());
         let position = size_of::<Sampled>() + moves * size_of::<Successor>();
         let positions = MOST.min(encoding.step_len(tier)) + 1;
-        let functions = functions(encoding, tier);
+        let sections = Sections::new(encoding, tier);
+        let functions = sections.functions();
         let sums = (threads + 2) * (functions + 3) * functions * size_of::<f64>();
         // While the equations are put together, there are all of them and those of ranges.
-        2 * positions * position as u64 + sums as u64 + Sections::new(encoding, tier).bytes()
+        2 * positions * position as u64 + sums as u64 + sections.bytes()
     }
 
     /// What the sample says of values, in units of this size.

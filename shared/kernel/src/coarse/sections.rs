@@ -27,9 +27,9 @@ fn functions_of(variables: usize) -> usize {
     1 + variables + variables * (variables + 1) / 2
 }
 
-/// How many functions the step of a tier has: each is 0 in the other orientation.
-pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
-    both(tier).count() * functions_of(2 * starts(encoding).len())
+/// How many functions there are that are not 0 in an orientation of a step.
+pub fn functions_of_orientation(encoding: &Encoding) -> usize {
+    functions_of(2 * starts(encoding).len())
 }
 
 /// The sections of a ruleset's path, and the *arrangements* of a player's pieces: how many there are in each section but
