@@ -201,8 +201,6 @@ pub struct Course {
     row: usize,
     /// Whether the next extrapolation has an earlier point to look at.
     has_earlier: bool,
-    /// Whether supersteps and extrapolations alone have taken long.
-    is_slow: bool,
     proof: Option<Proof>,
     statistics: TierStatistics,
 }
@@ -224,7 +222,6 @@ impl Course {
             convergence,
             row: 0,
             has_earlier: false,
-            is_slow: false,
             proof: None,
             statistics: TierStatistics::default(),
         }
@@ -344,7 +341,6 @@ impl Course {
         // Rows of differences are kept in turn, whether they are extrapolated from or not.
         self.row = (self.row + 1) % DIFFERENCES;
         let next = self.convergence.after(residual);
-        self.is_slow |= self.convergence.is_slow;
         self.statistics.error_estimate = self.convergence.error;
         if next == Next::Sweep && self.row == 0 {
             self.has_earlier = false; // the row ends without an extrapolation
@@ -364,13 +360,15 @@ impl Course {
     /// What comes before the next superstep of a row, if anything.
     fn sweep_or_correct(&self) -> Task {
         let corrects = self.goal.functions > 0
-            && self.is_slow
+            && self.convergence.is_slow
             && self.row.is_multiple_of(SUPERSTEPS_TO_CORRECTION);
         if corrects { Task::Sample } else { Task::Sweep }
     }
 
     fn sweep_again(&mut self) {
+        let is_slow = self.convergence.is_slow;
         self.convergence = Convergence::new(self.precision, self.goal.error);
+        self.convergence.is_slow = is_slow;
         (self.row, self.has_earlier, self.task) = (0, false, Task::Sweep);
     }
 

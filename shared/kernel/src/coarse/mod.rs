@@ -30,7 +30,7 @@ pub use sums::Sums;
 use crate::{layout::is_dense, step::both};
 
 /// Smaller steps are solved sooner without: a sample is as large for all of them.
-pub const LEAST_POSITIONS: u64 = 1 << 23;
+pub const LEAST_POSITIONS: u64 = 1 << 25;
 
 /// With more functions of an orientation, sums take long to add up, to send and to solve.
 const MOST_FUNCTIONS: usize = 256;
