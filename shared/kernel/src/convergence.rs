@@ -47,9 +47,9 @@ pub struct Convergence {
     since_extrapolation: usize,
     /// The last residual before the last extrapolation.
     before_extrapolation: f64,
-    /// The residuals at the ends of the last rows, the latest last.
-    rows: VecDeque<f64>,
-    /// Whether the last rows have left more than [`Convergence::SLOW_ROW`] of it each, on average.
+    /// The residual at the end of the last row.
+    last_row: f64,
+    /// Whether a row has once left more than [`Convergence::SLOW_ROW`] of it.
     pub is_slow: bool,
     /// Rows of supersteps still to be made without an extrapolation, and how many after the next
     /// one that does harm.
@@ -68,10 +68,8 @@ impl Convergence {
     const ROUGH_UNITS: f64 = 16.0;
     /// The rates within a row of supersteps: as many are averaged.
     const ROW: usize = DIFFERENCES - 1;
-    /// Rows of supersteps, each with the extrapolation before it, that leave more than this part of the residual are slow; so
-    /// many are looked at.
-    const SLOW_ROW: f64 = 0.25;
-    const SLOW_ROWS: usize = 3;
+    /// A row of supersteps, with the extrapolation before it, that leaves more than this part of the residual is slow.
+    const SLOW_ROW: f64 = 1.0 / 16.0;
     /// No product of a row's rates is believed to be larger.
     const SLOWEST_ROW: f64 = 0.97;
 
@@ -88,7 +86,7 @@ impl Convergence {
             rates: VecDeque::new(),
             since_extrapolation: 0,
             before_extrapolation: f64::MAX,
-            rows: VecDeque::new(),
+            last_row: f64::MAX,
             is_slow: false,
             pause: 0,
             next_pause: 1,
@@ -152,13 +150,8 @@ impl Convergence {
 
     fn end_of_row(&mut self) -> Next {
         self.since_extrapolation = 0;
-        if let Some(before) = self.rows.front() {
-            self.is_slow = self.residual > before * Self::SLOW_ROW.powi(self.rows.len() as i32);
-        }
-        self.rows.push_back(self.residual);
-        if self.rows.len() > Self::SLOW_ROWS {
-            self.rows.pop_front();
-        }
+        self.is_slow |= self.residual > Self::SLOW_ROW * self.last_row;
+        self.last_row = self.residual;
         if self.residual > self.before_extrapolation {
             // The extrapolation did harm, and its row has not made up for it.
             self.pause = self.next_pause;
@@ -222,21 +215,20 @@ mod tests {
     }
 
     #[test]
-    fn a_step_is_slow_as_long_as_rows_leave_much_of_the_residual() {
+    fn a_step_is_slow_once_a_row_has_left_much_of_the_residual() {
         let mut convergence = Convergence::new(Precision::F64, 0.0);
         let mut residual = 0.1;
-        let mut sweep = |rate: f64, rows: usize| {
-            for _ in 0..rows * DIFFERENCES {
-                convergence.after(residual);
+        let mut row = |rate: f64| {
+            for _ in 0..DIFFERENCES {
                 residual *= rate;
+                convergence.after(residual);
             }
             convergence.is_slow
         };
-        assert!(!sweep(0.9, 1), "nothing is known of it yet");
-        assert!(sweep(0.9, 1));
-        assert!(sweep(0.5, 1), "others before it were slow");
-        assert!(!sweep(0.5, 3));
-        assert!(sweep(0.8, 4));
+        assert!(!row(0.9), "there is no row before it");
+        assert!(!row(0.49));
+        assert!(row(0.51));
+        assert!(row(0.1));
     }
 
     #[test]

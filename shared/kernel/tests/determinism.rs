@@ -82,7 +82,7 @@ fn any_vector_instructions_give_the_same_bits() {
 /// Games whose steps are all corrected coarsely where that is slow.
 fn corrected() -> Vec<(Ruleset, Settings)> {
     let precisions = [Precision::F64, Precision::F32];
-    let games = [builtin("double-short", 2), builtin("skiriuk", 2)];
+    let games = [builtin("double-short", 2), builtin("short-backtrack", 2)];
     let settings = |precision| Settings {
         corrected_from: 0,
         shard_positions: Some(3000),

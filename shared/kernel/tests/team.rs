@@ -82,7 +82,8 @@ fn any_team_gives_the_same_bits_on_every_track() {
 
 #[test]
 fn a_team_gives_the_same_bits_of_corrected_steps() {
-    for (name, precision) in [("double-short", Precision::F64), ("skiriuk", Precision::F32)] {
+    for (name, precision) in [("double-short", Precision::F64), ("short-backtrack", Precision::F32)]
+    {
         let settings = Settings {
             corrected_from: 0,
             shard_positions: Some(3000),
