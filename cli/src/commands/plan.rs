@@ -29,14 +29,15 @@ pub struct Args {
     json: bool,
 }
 
-/// What a solve takes per position, superstep and thread, in seconds: as measured, see
-/// `docs/BENCHMARKS.md`, for rulesets with private squares.
-const SWEEP_SECONDS: f64 = 11e-9;
+/// What a solve takes per position and thread, all supersteps and the proof included, in seconds: as measured, see
+/// `docs/BENCHMARKS.md`. Games are longer where players come by a square twice, and a superstep takes longer where no
+/// square is private.
+const POSITION_SECONDS: f64 = 0.5e-6;
+const POSITION_SECONDS_OF_LAPS: f64 = 2e-6;
+const POSITION_SECONDS_WITHOUT_PRIVATE_SQUARES: f64 = 4.5e-6;
 
-/// Supersteps a position takes, proof included, on average: likewise.
-const SUPERSTEPS: f64 = 50.0;
-
-/// How much longer it takes with arrays in files: likewise.
+/// How much longer it takes in `f32`, and with arrays in files: likewise.
+const IN_F32: f64 = 0.5;
 const IN_FILES: f64 = 2.0;
 
 /// Runs the command.
@@ -46,7 +47,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let needs = args.job.needs(&encoding);
     let arrays = args.memory.map_or(Ok(Arrays::InMemory), |_| needs.arrange(args.memory, true))?;
     let traffic = Traffic { settings: &settings, arrays };
-    let seconds = traffic.seconds(&needs);
+    let seconds = traffic.seconds(&encoding, &needs);
     if args.json {
         print_json(&json!({
             "ruleset": encoding.ruleset().name(),
@@ -102,9 +103,17 @@ impl Traffic<'_> {
     }
 
     /// About how long the solve takes.
-    fn seconds(&self, needs: &Needs) -> f64 {
+    fn seconds(&self, encoding: &Encoding, needs: &Needs) -> f64 {
+        let of_position = if encoding.private().positions() == 0 {
+            POSITION_SECONDS_WITHOUT_PRIVATE_SQUARES
+        } else if encoding.geometry().visits_squares_again() {
+            POSITION_SECONDS_OF_LAPS
+        } else {
+            POSITION_SECONDS
+        };
+        let precision = if self.settings.precision == Precision::F32 { IN_F32 } else { 1.0 };
         let in_files = if self.arrays == Arrays::InMemory { 1.0 } else { IN_FILES };
-        needs.plan.positions as f64 * SUPERSTEPS * SWEEP_SECONDS / needs.threads as f64 * in_files
+        needs.plan.positions as f64 * of_position / needs.threads as f64 * precision * in_files
     }
 }
 
