@@ -53,7 +53,7 @@ impl Machine {
                     Some(before) => before.and(outcome),
                     None => Some(outcome),
                 };
-                // The course expects both, so they are of one kind.
+                // They are of one kind, since the course expects both; but sums may be too large together.
                 let Some(together) = together else {
                     let message = "what the workers reported does not go together".to_owned();
                     self.count_failure(step, message);

@@ -139,8 +139,7 @@ impl Goal {
     /// levels have rounding errors too, and the rest by positions: more is saved where there is more to sweep.
     pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, read: f64) -> Self {
         let Settings { tolerance, certified, precision, .. } = *settings;
-        let is_large = encoding.step_len(tier) >= settings.corrected_from;
-        let functions = if is_large { coarse::functions(encoding, tier) } else { 0 };
+        let functions = coarse::functions(encoding, tier, settings.corrected_from);
         if !certified {
             return Self { precision, certified, bound: 1.0, read, error: tolerance, functions };
         }

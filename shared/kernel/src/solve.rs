@@ -303,7 +303,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             };
             let proving =
                 positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
-            let correcting = match Goal::new(encoding, settings, tier, 0.0).functions {
+            let correcting = match coarse::functions(encoding, tier, settings.corrected_from) {
                 0 => 0,
                 _ => Sample::bytes(encoding, tier, settings.thread_count()),
             };

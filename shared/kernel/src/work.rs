@@ -233,7 +233,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 }
                 Outcome::Done
             }
-            &Order::Sample { unit } if coarse::functions(encoding, tier) > 0 => {
+            &Order::Sample { unit } if coarse::functions(encoding, tier, 0) > 0 => {
                 let unit = f64::from(unit).exp2();
                 Outcome::Sampled(match stage {
                     Stage::Rough(state, finals) => {

@@ -36,10 +36,12 @@ pub const LEAST_POSITIONS: u64 = 1 << 23;
 const MOST_FUNCTIONS: usize = 128;
 
 /// How many functions are added to the values of the step of a tier where supersteps and extrapolations alone take long; 0 if
-/// they do not pay. They do where players come by a square twice, but not where a block is one position: finding out
-/// which it is takes too long.
-pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
-    let pays = encoding.geometry().visits_squares_again() && !is_dense(encoding);
+/// they do not pay. They do for at least so many positions where players come by a square twice, but not where a block is
+/// one position: finding out which it is takes too long.
+pub fn functions(encoding: &Encoding, tier: Tier, least_positions: u64) -> usize {
+    let pays = encoding.step_len(tier) >= least_positions
+        && encoding.geometry().visits_squares_again()
+        && !is_dense(encoding);
     let functions = if pays { sections::functions_of_orientation(encoding) } else { 0 };
     if functions > MOST_FUNCTIONS { 0 } else { both(tier).count() * functions }
 }
@@ -102,7 +104,7 @@ mod tests {
         let encoding = encoding("double-short");
         let tier = Tier::new(2, 2);
         let sections = Sections::new(&encoding, tier);
-        assert_eq!(sections.functions(), functions(&encoding, tier));
+        assert_eq!(sections.functions(), functions(&encoding, tier, 0));
         let position = encoding.unrank(ziggurat_encoding::Index { tier, offset: 12_345 });
         let (own, opponent) = (position.opponent.board, position.own.board);
         let mut sum = [0.0; 2];
@@ -193,7 +195,7 @@ mod tests {
 
     #[test]
     fn games_of_one_lap_or_without_private_squares_or_with_many_functions_are_not_corrected() {
-        let count = |game| functions(&encoding(game), Tier::new(2, 1));
+        let count = |game| functions(&encoding(game), Tier::new(2, 1), 0);
         let games = ["finkel", "murray", "skiriuk", "double-short", "short-backtrack"];
         assert_eq!(games.map(count), [0, 0, 0, 240, 240]);
     }

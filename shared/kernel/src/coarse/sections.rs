@@ -8,7 +8,7 @@ use std::{
 use ziggurat_encoding::{Encoding, Place, Tier};
 use ziggurat_game::{PathPosition, Position, Side};
 
-use crate::{simd::Simd, step::both, value::Value};
+use crate::{simd::Simd, slab::bits, step::both, value::Value};
 
 /// Where the sections of a ruleset's path begin but the first, which begins with the hand: where the path comes to shared
 /// squares or leaves them, but for the last time, and at safe squares among shared ones and behind them.
@@ -266,11 +266,6 @@ fn sums(numbers: &[u64], most: u8) -> Vec<u64> {
 }
 
 /// The number of pieces in each section but the first, as the digits of a number.
-fn code(weights: &[u64], mut mask: u64) -> u64 {
-    let mut code = 0;
-    while mask != 0 {
-        code += weights[mask.trailing_zeros() as usize];
-        mask &= mask - 1;
-    }
-    code
+fn code(weights: &[u64], mask: u64) -> u64 {
+    bits(mask).map(|at| weights[at as usize]).sum()
 }

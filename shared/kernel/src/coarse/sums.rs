@@ -151,14 +151,13 @@ mod tests {
     fn sums_are_whole_numbers_of_one_step() {
         let sums =
             |missing: &[f64], gained: &[f64]| Sums::from_parts(missing.to_vec(), gained.to_vec());
-        let largest = LARGEST;
-        assert!(sums(&[1.0, -largest], &[0.0; 4]).is_some());
-        for wrong in [0.5, f64::NAN, f64::INFINITY, 2.0 * largest] {
+        assert!(sums(&[1.0, -LARGEST], &[0.0; 4]).is_some());
+        for wrong in [0.5, f64::NAN, f64::INFINITY, 2.0 * LARGEST] {
             assert!(sums(&[1.0, wrong], &[0.0; 4]).is_none(), "{wrong}");
             assert!(sums(&[1.0], &[wrong]).is_none(), "{wrong}");
         }
         assert!(sums(&[1.0, 1.0], &[0.0; 3]).is_none());
-        let one = sums(&[largest], &[1.0]).unwrap();
+        let one = sums(&[LARGEST], &[1.0]).unwrap();
         assert!(one.clone().and(&one).is_none(), "too large");
         assert!(one.and(&sums(&[1.0, 1.0], &[0.0; 4]).unwrap()).is_none(), "of two steps");
     }
