@@ -43,6 +43,8 @@ pub enum Order {
         /// What values are short of is told in units of 2 to the power of this: one of [`SAMPLE_UNITS`].
         unit: i32,
     },
+    /// How many more turns the step goes on, as a sample of positions says, for the start of a proof.
+    SampleTurns,
     /// A coarse correction.
     Correct {
         /// What multiple of each function is added to the values.
@@ -62,7 +64,7 @@ pub enum Outcome {
     /// Of [`Order::Measure`]: for every range of a shard, by its place in the order of positions, its
     /// part of the inner products.
     Measured(Vec<(u32, Products)>),
-    /// Of [`Order::Sample`].
+    /// Of [`Order::Sample`] and [`Order::SampleTurns`].
     Sampled(Sums),
     /// Of [`Order::Extrapolate`], [`Order::Correct`] and [`Order::Widen`].
     Done,
@@ -95,6 +97,7 @@ enum Task {
     Measure,
     Extrapolate(Multiples),
     Sample,
+    SampleTurns,
     Correct(Vec<f64>),
     Widen,
     Prove,
@@ -234,6 +237,7 @@ impl Course {
             Task::Measure => Order::Measure,
             &Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
             Task::Sample => Order::Sample { unit: self.sample_unit() },
+            Task::SampleTurns => Order::SampleTurns,
             Task::Correct(multiples) => Order::Correct { multiples: multiples.clone() },
             Task::Widen => Order::Widen,
             Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
@@ -309,6 +313,9 @@ impl Course {
                 let multiples = sums.multiples(f64::from(self.sample_unit()).exp2());
                 self.task = multiples.map_or(Task::Sweep, Task::Correct);
             }
+            (Task::SampleTurns, Outcome::Sampled(sums)) => {
+                self.prove_with(sums.multiples(1.0).unwrap_or_default());
+            }
             (Task::Correct(_), Outcome::Done) => self.task = Task::Sweep,
             (Task::Widen, Outcome::Done) => {
                 self.precision = Precision::F64;
@@ -321,7 +328,7 @@ impl Course {
 
     /// Whether [`Course::take`] can take an outcome.
     pub fn expects(&self, outcome: &Outcome) -> bool {
-        if let (Task::Sample, Outcome::Sampled(sums)) = (&self.task, outcome) {
+        if let (Task::Sample | Task::SampleTurns, Outcome::Sampled(sums)) = (&self.task, outcome) {
             return sums.functions() == self.goal.functions;
         }
         matches!(
@@ -372,7 +379,15 @@ impl Course {
     }
 
     fn prove(&mut self) {
-        self.proof = Proof::new(self.goal.bound, self.goal.read);
+        match self.goal.functions {
+            0 => self.prove_with(Vec::new()),
+            _ => self.task = Task::SampleTurns,
+        }
+    }
+
+    /// Begins a proof that starts with larger distances where the step goes on for more turns, if that is known.
+    fn prove_with(&mut self, turns: Vec<f64>) {
+        self.proof = Proof::with_turns(self.goal.bound, self.goal.read, turns);
         self.task = Task::Prove;
         if self.proof.is_none() {
             self.refused();

@@ -24,7 +24,7 @@ use crate::{
         units_after, vector_of,
     },
     array::Array,
-    coarse::{Sample, Sections, Sums},
+    coarse::{Asked, Sample, Sections, Sums},
     context::Context,
     halo::{Content, PackedStrip},
     journal::{Column, Data, Part},
@@ -347,23 +347,18 @@ impl<T: Value> StepState<T> {
         units.iter_mut().for_each(|units| *units = units_after(units, multiples));
     }
 
-    /// What a sample of the own shards' positions says of the values, in units of this size; the sample is written down
-    /// where there is none yet.
+    /// What a sample of the own shards' positions says of the values; the sample is written down where there is none
+    /// yet.
     pub fn sums<'e>(
         &self,
         encoding: &'e Encoding,
         context: &Context<'_, T>,
         sample: &mut Option<Sample<'e>>,
-        unit: f64,
+        asked: Asked,
         team: Option<&Team<'_>>,
     ) -> Sums {
-        let write_down = || {
-            let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
-            let ranges = in_order(&self.shards, self.published.len() - 1).into_iter().filter(own);
-            let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
-            Sample::new(encoding, context, &ranges)
-        };
-        sample.get_or_insert_with(write_down).sums(context, &self.published, unit)
+        let values: Vec<&[T]> = self.published.iter().map(Array::values).collect();
+        sums(encoding, context, &self.shards, &values, sample, asked, team)
     }
 
     /// Adds multiples of functions to all values, and to the halo.
@@ -374,26 +369,9 @@ impl<T: Value> StepState<T> {
             (0..=last).map(|orientation| sections.table(orientation, multiples)).collect();
         let largest = tables.iter().flatten().map(|by| by.abs()).fold(0.0, f32::max);
         shortlists.extrapolated(largest.into());
-        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
-        let mut rest: Vec<&mut [T]> = published.iter_mut().map(|all| &mut **all).collect();
-        let parts = in_order(shards, last).into_iter().map(|part| {
-            let values = split_off(&mut rest[part.orientation], part.values.len());
-            (part, values)
+        for_own_parts(published, shards, team, |orientation, places, values| {
+            sections.add(orientation, places, values, &tables[orientation], simd);
         });
-        let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();
-        parts.into_par_iter().for_each(
-            |(ShardRange { orientation, values: places, .. }, values)| {
-                look();
-                sections.add(orientation, places, values, &tables[orientation], simd);
-            },
-        );
-        for strips in team.iter().flat_map(|team| team.halo()) {
-            let values = slices(published.iter_mut().map(|all| &mut **all).collect(), &strips);
-            strips.into_par_iter().zip(values).for_each(|(strip, values)| {
-                let (orientation, places) = (strip.orientation, strip.values.clone());
-                sections.add(orientation, places, values, &tables[orientation], simd);
-            });
-        }
     }
 
     /// The values of each orientation, as they are at the moment.
@@ -572,6 +550,54 @@ pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(
         let places = slices(arrays.iter_mut().map(|all| &mut **all).collect(), strips);
         packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
     })
+}
+
+/// Visits the parts of arrays, one for each orientation, that a team's member has, the halo among them: with their
+/// orientation and places.
+pub fn for_own_parts<V: Pod + Send + Sync>(
+    arrays: &mut [Array<V>],
+    shards: &[Shard],
+    team: Option<&Team<'_>>,
+    visit: impl Fn(usize, Range<usize>, &mut [V]) + Sync,
+) {
+    let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
+    let last = arrays.len() - 1;
+    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
+    let parts = in_order(shards, last).into_iter().map(|part| {
+        let values = split_off(&mut rest[part.orientation], part.values.len());
+        (part, values)
+    });
+    let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();
+    parts.into_par_iter().for_each(|(ShardRange { orientation, values: places, .. }, values)| {
+        look();
+        visit(orientation, places, values);
+    });
+    for strips in team.iter().flat_map(|team| team.halo()) {
+        let values = slices(arrays.iter_mut().map(|all| &mut **all).collect(), &strips);
+        strips.into_par_iter().zip(values).for_each(|(strip, values)| {
+            visit(strip.orientation, strip.values.clone(), values);
+        });
+    }
+}
+
+/// What a sample of the own shards' positions says of values, by orientation; the sample is written down where there is none
+/// yet.
+pub fn sums<'e, T: Value>(
+    encoding: &'e Encoding,
+    context: &Context<'_, T>,
+    shards: &[Shard],
+    values: &[&[T]],
+    sample: &mut Option<Sample<'e>>,
+    asked: Asked,
+    team: Option<&Team<'_>>,
+) -> Sums {
+    let write_down = || {
+        let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
+        let ranges = in_order(shards, values.len() - 1).into_iter().filter(own);
+        let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
+        Sample::new(encoding, context, &ranges)
+    };
+    sample.get_or_insert_with(write_down).sums(context, values, asked)
 }
 
 /// The first values of a slice, which loses them.

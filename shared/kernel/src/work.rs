@@ -8,7 +8,7 @@ use crate::{
     SolveError,
     array::Array,
     certificate::{Certified, Cut, Distances, Unproven},
-    coarse::{self, Sample},
+    coarse::{self, Asked, Sample},
     context::{Context, Tables},
     course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, JournalError, Part},
@@ -16,7 +16,7 @@ use crate::{
     shortlist::Shortlists,
     simd::Simd,
     solve::{AsTierValues, Precision, TierStatistics},
-    step::{StepState, both, fill, fill_halo, parts_of, read_by},
+    step::{StepState, both, fill, fill_halo, parts_of, read_by, sums},
     team::Team,
     value::Value,
 };
@@ -201,8 +201,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         let Self { ground, cut, stage, sample, values_are_saved } = self;
         let Ground { encoding, memory, tier, simd, team, .. } = *ground;
         let new_state = |values| ground.state(values, &cut.shards);
-        *values_are_saved &=
-            matches!(order, Order::Measure | Order::Sample { .. } | Order::Prove(_));
+        *values_are_saved &= matches!(
+            order,
+            Order::Measure | Order::Sample { .. } | Order::SampleTurns | Order::Prove(_)
+        );
         Ok(match order {
             &Order::Sweep { row, finest } => {
                 if let Stage::Proof(values, _, shortlists) = stage {
@@ -233,19 +235,31 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 }
                 Outcome::Done
             }
-            &Order::Sample { unit } if coarse::functions(encoding, tier, 0) > 0 => {
-                let unit = f64::from(unit).exp2();
+            Order::Sample { .. } | Order::SampleTurns
+                if coarse::functions(encoding, tier, 0) == 0 =>
+            {
+                return Err(SolveError::Order);
+            }
+            Order::Sample { .. } | Order::SampleTurns => {
+                let asked = match order {
+                    &Order::Sample { unit } => Asked::Missing { unit: f64::from(unit).exp2() },
+                    _ => Asked::Turns,
+                };
                 Outcome::Sampled(match stage {
                     Stage::Rough(state, finals) => {
-                        state.sums(encoding, &ground.rough_context(finals), sample, unit, team)
+                        state.sums(encoding, &ground.rough_context(finals), sample, asked, team)
                     }
                     Stage::Fine(state) => {
-                        state.sums(encoding, &ground.context(), sample, unit, team)
+                        state.sums(encoding, &ground.context(), sample, asked, team)
                     }
-                    Stage::Proof(..) | Stage::Between => return Err(SolveError::Order),
+                    Stage::Proof(values, ..) => {
+                        let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+                        let (context, shards) = (ground.context(), &cut.shards);
+                        sums(encoding, &context, shards, &values, sample, asked, team)
+                    }
+                    Stage::Between => return Err(SolveError::Order),
                 })
             }
-            Order::Sample { .. } => return Err(SolveError::Order),
             Order::Correct { multiples } => {
                 let sections = &sample.as_ref().ok_or(SolveError::Order)?.sections;
                 if multiples.len() != sections.functions() {
@@ -271,6 +285,10 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 Outcome::Done
             }
             Order::Prove(proof) => {
+                let functions = || coarse::functions(encoding, tier, 0);
+                if !proof.turns().is_empty() && proof.turns().len() != functions() {
+                    return Err(SolveError::Order);
+                }
                 *stage = match std::mem::replace(stage, Stage::Between) {
                     Stage::Fine(mut state) => {
                         let shortlists = std::mem::take(&mut state.shortlists);
@@ -284,7 +302,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                     return Err(SolveError::Order);
                 };
                 if proof.sweeps() == 0 {
-                    distances.reset(proof, &cut.shards, team);
+                    distances.reset(proof, encoding, tier, &cut.shards, team);
                 }
                 let values: Vec<&[T]> = values.iter().map(Array::values).collect();
                 let finals = |tier| {

@@ -169,7 +169,9 @@ fn tasks() -> Vec<Task> {
         Order::Sample { unit: -63 }.into(),
         Order::Correct { multiples: vec![0.0, -1e-9, 2.5] }.into(),
         Order::Widen.into(),
+        Order::SampleTurns.into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
+        Order::Prove(Proof::with_turns(1e-12, 1e-13, vec![50.0, -3.5]).unwrap()).into(),
         Task::Save { epoch: 8, vectors: 5, distances: true },
     ]
 }

@@ -90,20 +90,28 @@ fn tasks_are_those_that_can_be_done() {
     assert!(sample(1).is_err() && sample(-1001).is_err() && sample(i32::MIN).is_err());
     let correct = order::Task::Correct(proto::Correct { multiples: vec![1.0, f64::INFINITY] });
     assert!(refusal::<_, Task>(correct).starts_with("correct.multiples: inf "));
-    let right = proto::Prove::from(&Proof::new(1e-12, 0.0).unwrap());
-    assert!(Proof::try_from(right).is_ok());
+    let proof = Proof::with_turns(1e-12, 0.0, vec![1.0, -2.0]).unwrap();
+    let changed = |change: &dyn Fn(&mut proto::Prove)| {
+        let mut prove = proto::Prove::from(&proof);
+        change(&mut prove);
+        prove
+    };
+    assert_eq!(Proof::try_from(changed(&|_| {})).ok(), Some(proof.clone()));
     for wrong in [
-        proto::Prove { bound: f64::NAN, ..right },
-        proto::Prove { bound: -right.bound, ..right },
-        proto::Prove { bound: 1e-3, ..right },
-        proto::Prove { unit: 0.0, ..right },
-        proto::Prove { unit: right.unit * 1.5, ..right },
-        proto::Prove { unit: f64::INFINITY, bound: f64::INFINITY, ..right },
-        proto::Prove { start: 1 << 15, ..right },
-        proto::Prove { start: 1 << 16, ..right },
-        proto::Prove { sweeps: 64, ..right },
+        changed(&|prove| prove.bound = f64::NAN),
+        changed(&|prove| prove.bound *= -1.0),
+        changed(&|prove| prove.bound = 1e-3),
+        changed(&|prove| prove.unit = 0.0),
+        changed(&|prove| prove.unit *= 1.5),
+        changed(&|prove| (prove.unit, prove.bound) = (f64::INFINITY, f64::INFINITY)),
+        changed(&|prove| prove.start = 1 << 15),
+        changed(&|prove| prove.start = 1 << 16),
+        changed(&|prove| prove.sweeps = 64),
+        changed(&|prove| prove.least = prove.start + 1),
+        changed(&|prove| prove.least = 1 << 16),
+        changed(&|prove| prove.turns[1] = f64::NAN),
     ] {
-        assert!(Proof::try_from(wrong).is_err(), "{wrong:?}");
+        assert!(Proof::try_from(wrong.clone()).is_err(), "{wrong:?}");
     }
     let save = order::Task::Save(proto::Save { epoch: 1, vectors: 6, distances: false });
     assert!(Task::try_from(save).is_err());

@@ -18,19 +18,29 @@
 //! The sixteenth bit of a distance says that it has *grown* in the last sweep of its shard. A slab that reads none that
 //! has is *settled*: what it was computed from has only shrunk since, so it would come out no larger, and the
 //! next sweep passes over it. (A shard that reads another as it was before the wave sees what grew there in the wave the next time.)
+//!
+//! Where all distances are equal at the start, none shrinks before what others are short of has come to it, sweep by sweep, from where the step
+//! ends. Distances that fall with the turns that it still goes on shrink at once, as far as these are known: where a sample
+//! [tells them](crate::coarse), a proof starts with such distances. Then only a sweep in which none grows proves anything.
 
 mod end;
 mod slab;
 mod step;
 
 use serde::{Deserialize, Serialize};
-use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_encoding::{Encoding, Shard, Tier};
 
 pub use step::{Cut, Distances, Unproven};
 
 use crate::{
-    SolveError, context::Tables, memory::Memory, shortlist::Shortlists, simd::Simd,
-    solve::thread_pool, step::read_by,
+    SolveError,
+    coarse::{self, Asked},
+    context::{Context, Tables},
+    memory::Memory,
+    shortlist::Shortlists,
+    simd::Simd,
+    solve::thread_pool,
+    step::{read_by, sums},
 };
 
 /// A proof that no stored value of a step is further from the true one than `bound`.
@@ -116,6 +126,10 @@ pub struct Proof {
     /// Sweeps since the start, and before it, from larger ones.
     sweeps: u32,
     sweeps_before: u32,
+    /// The distance of what is read.
+    least: u16,
+    /// What multiple of each function makes how many more turns the step goes on; none if all distances are equal at the start.
+    turns: Vec<f64>,
 }
 
 /// What an interval sweep has shown.
@@ -133,18 +147,39 @@ impl Proof {
     /// A proof that values are within `bound` of the true ones, where those of the tiers that are
     /// read are within `read`; `None` if there can be none.
     pub fn new(bound: f64, read: f64) -> Option<Self> {
+        Self::with_turns(bound, read, Vec::new())
+    }
+
+    /// The same that starts with larger distances where the step goes on for more turns: sums of functions, so many times.
+    pub fn with_turns(bound: f64, read: f64, turns: Vec<f64>) -> Option<Self> {
         if bound.is_nan() || bound <= read {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
         let start = coarse((read + START * (bound - read)) / unit);
-        let (first_start, largest, sweeps, sweeps_before) = (start, 0, 0, 0);
-        Some(Self { bound, unit, start, first_start, largest, sweeps, sweeps_before })
+        let least = ((read / unit).ceil() as u16).min(start);
+        Some(Self {
+            bound,
+            unit,
+            start,
+            first_start: start,
+            largest: 0,
+            sweeps: 0,
+            sweeps_before: 0,
+            least,
+            turns,
+        })
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
     /// told. `None` if no proof has such numbers.
-    pub fn from_parts(bound: f64, unit: f64, start: u16, sweeps: u32) -> Option<Self> {
+    pub fn from_parts(
+        bound: f64,
+        unit: f64,
+        [least, start]: [u16; 2],
+        sweeps: u32,
+        turns: Vec<f64>,
+    ) -> Option<Self> {
         let is_power_of_two = unit.is_normal() && unit.log2().round().exp2() == unit;
         // [`Proof::new`] chooses it between 2^11 and 2^12; logarithms may be rounded differently elsewhere.
         let is_fine_enough = (1024.0..=8192.0).contains(&(bound / unit));
@@ -152,9 +187,20 @@ impl Proof {
             && is_power_of_two
             && is_fine_enough
             && f64::from(start) * unit <= bound
-            && sweeps < MOST_SWEEPS;
-        let (first_start, largest, sweeps_before) = (start, 0, 0);
-        fits.then_some(Self { bound, unit, start, first_start, largest, sweeps, sweeps_before })
+            && least <= start
+            && sweeps < MOST_SWEEPS
+            && turns.iter().all(|multiple| multiple.is_finite());
+        fits.then_some(Self {
+            bound,
+            unit,
+            start,
+            first_start: start,
+            largest: 0,
+            sweeps,
+            sweeps_before: 0,
+            least,
+            turns,
+        })
     }
 
     /// What is to be proven.
@@ -167,9 +213,20 @@ impl Proof {
         self.unit
     }
 
-    /// The distances before the first interval sweep, in units.
+    /// The distances before the first interval sweep, in units; where they are not equal, the largest.
     pub fn start(&self) -> u16 {
         self.start
+    }
+
+    /// The distance of what is read, in units.
+    pub fn least(&self) -> u16 {
+        self.least
+    }
+
+    /// What multiple of each function makes how many more turns the step goes on; none if all distances are equal at the
+    /// start.
+    pub fn turns(&self) -> &[f64] {
+        &self.turns
     }
 
     /// Interval sweeps made since its start.
@@ -179,14 +236,16 @@ impl Proof {
 
     /// The next sweep rounds distances to multiples of so many units.
     fn multiple(&self) -> f64 {
-        if self.sweeps < COARSE_SWEEPS { COARSE } else { 1.0 }
+        // Distances that fall from turn to turn do so by a few units.
+        if self.sweeps < COARSE_SWEEPS && self.turns.is_empty() { COARSE } else { 1.0 }
     }
 
     /// Takes note of what an interval sweep did.
     pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
         self.sweeps += 1;
         let fits = f64::from(largest) * self.unit <= self.bound;
-        if fits && (largest <= self.start || !grew) {
+        let is_within_start = self.turns.is_empty() && largest <= self.start;
+        if fits && (is_within_start || !grew) {
             let sweeps = self.sweeps_before + self.sweeps;
             return Verdict::Proven(Certificate { bound: self.bound, sweeps });
         }
@@ -271,8 +330,10 @@ impl<'a> Certifier<'a> {
         let limit = self.encoding.default_shard_positions(tier);
         let cut = Cut::new(self.encoding, self.encoding.shards(tier, limit));
         let read = read_by(tier).map(|tier| finals(tier).bound).fold(0.0, f64::max);
-        let mut proof = Proof::new(bound, read)?;
         let finals = |tier| finals(tier); // for no longer than needed here
+        let context = Context::new(self.encoding, &self.tables, tier, |tier| finals(tier).values);
+        let turns = self.turns(&context, &cut.shards, values);
+        let mut proof = Proof::with_turns(bound, read, turns)?;
         let mut step =
             Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
         let mut distances = Distances::new(&Memory::anonymous(), self.encoding, tier, &cut, None)
@@ -280,7 +341,7 @@ impl<'a> Certifier<'a> {
         self.pool.install(|| {
             loop {
                 if proof.sweeps() == 0 {
-                    distances.reset(&proof, &cut.shards, None);
+                    distances.reset(&proof, self.encoding, tier, &cut.shards, None);
                 }
                 step.look_at(&proof);
                 let growth = step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None);
@@ -291,6 +352,26 @@ impl<'a> Certifier<'a> {
                 }
             }
         })
+    }
+}
+
+impl Certifier<'_> {
+    /// What multiple of each function makes how many more turns a step goes on, if solves find that out, too.
+    fn turns(&self, context: &Context<'_, f64>, shards: &[Shard], values: &[&[f64]]) -> Vec<f64> {
+        let (encoding, tier) = (self.encoding, context.tiers[0]);
+        if coarse::functions(encoding, tier, coarse::LEAST_POSITIONS) == 0 {
+            return Vec::new();
+        }
+        let values: Vec<&[f64]> = context
+            .tiers
+            .iter()
+            .zip(values)
+            .map(|(&tier, values)| &values[..encoding.tier_len(tier) as usize])
+            .collect();
+        let sums = self
+            .pool
+            .install(|| sums(encoding, context, shards, &values, &mut None, Asked::Turns, None));
+        sums.multiples(1.0).unwrap_or_default()
     }
 }
 

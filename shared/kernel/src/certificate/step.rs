@@ -15,6 +15,7 @@ use super::{
 };
 use crate::{
     array::Array,
+    coarse::Sections,
     context::{Context, Tables},
     halo::{Content, STRIP},
     journal::{Column, Data, Part},
@@ -23,7 +24,7 @@ use crate::{
     scratch::{Pool, Scratch},
     shortlist::{Shortlist, Shortlists, Use, Visit},
     simd::Simd,
-    step::{both, fill, parts_of, ranges, split_off},
+    step::{both, fill, for_own_parts, parts_of, ranges, split_off},
     sweep::for_each_pair_of_slabs,
     team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{PADDING, Value},
@@ -75,10 +76,26 @@ impl Distances {
         Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown })
     }
 
-    /// Sets all to what they are before the first interval sweep of a proof.
-    pub fn reset(&mut self, proof: &Proof, shards: &[Shard], team: Option<&Team<'_>>) {
+    /// Sets all to what they are before the first interval sweep of a proof of the step of a tier.
+    pub fn reset(
+        &mut self,
+        proof: &Proof,
+        encoding: &Encoding,
+        tier: Tier,
+        shards: &[Shard],
+        team: Option<&Team<'_>>,
+    ) {
+        if proof.turns.is_empty() {
+            return self.all.iter_mut().for_each(|arrays| fill(arrays, proof.start, shards, team));
+        }
+        let sections = Sections::new(encoding, tier);
+        let starts = starts(proof, &sections, self.all[0].len());
         for arrays in &mut self.all {
-            fill(arrays, proof.start, shards, team);
+            for_own_parts(arrays, shards, team, |orientation, places, distances| {
+                let copy =
+                    |distances: &mut [u16], starts: &[u16]| distances.copy_from_slice(starts);
+                sections.for_each_row(orientation, places, distances, &starts[orientation], copy);
+            });
         }
     }
 
@@ -300,6 +317,23 @@ impl<'s, T: Value> Unproven<'s, T> {
     }
 }
 
+/// No distance starts as if the step went on for less than this part of the most turns: functions are off by so much here and
+/// there, and what starts too small grows for long.
+const LEAST_TURNS: f32 = 0.25;
+
+/// What distances start with, by orientation and arrangements of both players. Distances grow by what values are short of from turn to turn.
+fn starts(proof: &Proof, sections: &Sections<'_>, orientations: usize) -> Vec<Vec<u16>> {
+    let turns = |orientation| sections.table(orientation, &proof.turns);
+    let turns: Vec<Vec<f32>> = (0..orientations).map(turns).collect();
+    let most = turns.iter().flatten().copied().fold(0.0, f32::max);
+    let room = f32::from(proof.start - proof.least);
+    let start = |&turns: &f32| {
+        let part = if most > 0.0 { (turns / most).clamp(LEAST_TURNS, 1.0) } else { 1.0 };
+        (f32::from(proof.least) + part * room).ceil() as u16
+    };
+    turns.iter().map(|of_orientation| of_orientation.iter().map(start).collect()).collect()
+}
+
 /// Finds out in which chunks of a range distances have grown. Of those at its ends, which others may change as well, that is
 /// never known.
 fn look_for_growth(distances: &Array<u16>, grown: &mut [u8], range: Range<usize>) {
@@ -389,8 +423,9 @@ mod tests {
 
     use super::{super::Verdict, *};
     use crate::{
+        coarse::Asked,
         solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
-        step::{StepState, read_by},
+        step::{StepState, read_by, sums},
     };
 
     /// A number that is a multiple of 2^-110, in these.
@@ -477,7 +512,7 @@ mod tests {
         let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
         let mut distances =
             Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-        distances.reset(&proof, &cut.shards, None);
+        distances.reset(&proof, &encoding, tier, &cut.shards, None);
         let sweep = |step: &Unproven<'_, f64>, distances: &mut Distances| {
             step.sweep(distances, &Shortlists::default(), Simd::best(), None).unwrap()
         };
@@ -548,7 +583,7 @@ mod tests {
         let room = || Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
         let (mut with, mut without, mut proof) = (room(), room(), proof());
         for distances in [&mut with, &mut without] {
-            distances.reset(&proof, &cut.shards, None);
+            distances.reset(&proof, &encoding, tier, &cut.shards, None);
         }
         let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
         loop {
@@ -561,6 +596,68 @@ mod tests {
                 Verdict::Proven(_) => break,
                 Verdict::Refused => panic!("{game} {tier} is not proven"),
             }
+        }
+    }
+
+    /// What a proof says of a step of a game whose values are wrong by so much in one place, after how many sweeps, and
+    /// how many distances it starts with; it may start by the turns that are still to come.
+    fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
+        let (tier, bound) = (Tier::new(2, 2), 2e-13);
+        let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
+        let ruleset = Ruleset::builtin("double-short").unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let tables = Tables::new(&encoding);
+        let mut tiers = solved(&encoding);
+        let middle = encoding.tier_len(tier) as usize / 2;
+        tiers.get_mut(&tier).unwrap()[middle] += wrong;
+        let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+        let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 12));
+        let values = [&tiers[&tier][..encoding.tier_len(tier) as usize]];
+        let turns = if has_turns {
+            let context = Context::new(&encoding, &tables, tier, |tier| &tiers[&tier]);
+            let asked = Asked::Turns;
+            let sums = sums(&encoding, &context, &cut.shards, &values, &mut None, asked, None);
+            sums.multiples(1.0).unwrap()
+        } else {
+            Vec::new()
+        };
+        let mut proof = Proof::with_turns(bound, 1e-13, turns).unwrap();
+        let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+        let mut distances =
+            Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+        let mut starts = std::collections::BTreeSet::new();
+        let mut sweeps = 0;
+        loop {
+            if proof.sweeps() == 0 {
+                distances.reset(&proof, &encoding, tier, &cut.shards, None);
+                let own = distances.all.iter().map(|end| &end[0].values()[..values[0].len()]);
+                starts = own.flatten().copied().collect();
+                assert!(
+                    starts.last() <= Some(&proof.start()) && starts.first() >= Some(&proof.least())
+                );
+            }
+            step.look_at(&proof);
+            let growth =
+                step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None).unwrap();
+            sweeps += 1;
+            match proof.after(growth) {
+                Verdict::Sweep => {}
+                verdict => return (verdict, sweeps, starts.len()),
+            }
+        }
+    }
+
+    #[test]
+    fn distances_that_fall_with_the_turns_to_come_prove_the_same_sooner() {
+        let proven = |sweeps| Verdict::Proven(super::super::Certificate { bound: 2e-13, sweeps });
+        let (verdict, sweeps, starts) = prove_wrong_by(0.0, false);
+        assert_eq!((verdict, starts), (proven(sweeps), 1));
+        let (with_turns, fewer, starts) = prove_wrong_by(0.0, true);
+        assert_eq!(with_turns, proven(fewer));
+        assert!(fewer < sweeps && starts > 100, "{fewer} instead of {sweeps}, {starts}");
+        // No start proves what is wrong.
+        for has_turns in [false, true] {
+            assert_eq!(prove_wrong_by(4e-13, has_turns).0, Verdict::Refused);
         }
     }
 

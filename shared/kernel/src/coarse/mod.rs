@@ -16,6 +16,8 @@
 //! The sums are over a [`Sample`] of the positions: there are few functions, so few positions are enough. The
 //! functions, so many times, are then added to all values; supersteps do the rest. Where values solve the
 //! equation, all c are 0.
+//!
+//! The same sample tells how many more turns, about, the step goes on from every position: with 1 in place of P x - x, and M without signs.
 
 mod sample;
 mod sections;
@@ -23,7 +25,7 @@ mod sums;
 
 use ziggurat_encoding::{Encoding, Tier};
 
-pub use sample::Sample;
+pub use sample::{Asked, Sample};
 pub use sections::Sections;
 pub use sums::Sums;
 
@@ -150,7 +152,8 @@ mod tests {
             with_solved_step(game, tier, |encoding, context, state| {
                 let mut sample = None;
                 let found = |state: &StepState<f64>, sample: &mut _| {
-                    let sums = state.sums(encoding, context, sample, 1e-14, None);
+                    let asked = Asked::Missing { unit: 1e-14 };
+                    let sums = state.sums(encoding, context, sample, asked, None);
                     sums.multiples(1e-14).expect("the sample tells")
                 };
                 let none = found(state, &mut sample);
@@ -172,6 +175,93 @@ mod tests {
         }
     }
 
+    /// How many more turns the step goes on from each position, by orientation, as sums of functions say, and as steps from position to
+    /// position do.
+    fn turns(
+        encoding: &Encoding,
+        context: &Context<'_, f64>,
+        state: &StepState<f64>,
+    ) -> Vec<(f64, f64)> {
+        let tiers = &context.tiers;
+        let sums = state.sums(encoding, context, &mut None, Asked::Turns, None);
+        let multiples = sums.multiples(1.0).expect("the sample tells");
+        let sections = Sections::new(encoding, tiers[0]);
+        let foretold = |orientation: usize| {
+            let len = encoding.tier_len(tiers[orientation]) as usize;
+            let table = sections.table(orientation, &multiples);
+            let mut turns = vec![0.0; len];
+            let copy = |turns: &mut [f64], row: &[f32]| {
+                turns.iter_mut().zip(row).for_each(|(turns, &row)| *turns = row.into());
+            };
+            sections.for_each_row(orientation, 0..len, &mut turns, &table, copy);
+            turns
+        };
+        let foretold: Vec<Vec<f64>> = (0..tiers.len()).map(foretold).collect();
+        // The places that the best moves lead to, with their chances.
+        let (ruleset, rolls) = (encoding.ruleset(), encoding.ruleset().dice().rolls());
+        let place = |index: ziggurat_encoding::Index| {
+            let orientation = tiers.iter().position(|&tier| tier == index.tier)?;
+            Some((orientation, index.offset as usize))
+        };
+        let value = |index: ziggurat_encoding::Index| match place(index) {
+            Some((orientation, offset)) => state.values()[orientation][offset],
+            None => 0.2, // all that is read
+        };
+        let led_to = |position: &ziggurat_game::Position, roll: u8| {
+            let moves = ruleset.moves(position, roll).map(|mv| {
+                let outcome = ruleset.apply(position, mv);
+                let next = (!outcome.won).then(|| encoding.rank(&outcome.next()));
+                let stored = next.map_or(0.5, value);
+                (if outcome.rolls_again { -stored } else { stored }, next)
+            });
+            match moves.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+                Some((_, next)) => next,
+                None => Some(encoding.rank(&position.swap())),
+            }
+        };
+        let mut leads = vec![];
+        for (orientation, &tier) in tiers.iter().enumerate() {
+            for offset in 0..encoding.tier_len(tier) {
+                let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
+                let next = rolls.iter().filter_map(|roll| {
+                    let next = led_to(&position, roll.value).and_then(place)?;
+                    Some((roll.chance(), next))
+                });
+                leads.push((orientation, offset as usize, next.collect::<Vec<_>>()));
+            }
+        }
+        let mut turns: Vec<Vec<f64>> = foretold.iter().map(|all| vec![0.0; all.len()]).collect();
+        for _ in 0..2_000 {
+            for (orientation, offset, next) in &leads {
+                let after = next.iter().map(|&(chance, (to, at))| chance * turns[to][at]);
+                turns[*orientation][*offset] = 1.0 + after.sum::<f64>();
+            }
+        }
+        foretold.concat().into_iter().zip(turns.concat()).collect()
+    }
+
+    #[test]
+    fn a_sample_tells_how_many_more_turns_a_step_goes_on() {
+        for (game, tier) in
+            [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(1, 1))]
+        {
+            with_solved_step(game, tier, |encoding, context, state| {
+                let turns = turns(encoding, context, state);
+                let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {
+                    turns.iter().map(of).sum::<f64>() / turns.len() as f64
+                };
+                let (foretold, made) = (mean(&|turns| turns.0), mean(&|turns| turns.1));
+                let together = mean(&|turns| (turns.0 - foretold) * (turns.1 - made));
+                let spreads = mean(&|turns| (turns.0 - foretold).powi(2))
+                    * mean(&|turns| (turns.1 - made).powi(2));
+                let correlation = together / spreads.sqrt();
+                assert!(correlation > 0.9, "{game}: {correlation}");
+                let ratio = foretold / made;
+                assert!((0.7..1.4).contains(&ratio), "{game}: {foretold} instead of {made}");
+            });
+        }
+    }
+
     #[test]
     fn sums_are_the_same_whoever_adds_up_which() {
         let tier = Tier::new(2, 1);
@@ -183,8 +273,10 @@ mod tests {
                 [(*orientation, 0..middle), (*orientation, middle..all.end)]
             };
             let halves: Vec<_> = all.iter().flat_map(half).collect();
+            let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
             let sums = |ranges: &[_]| {
-                Sample::new(encoding, context, ranges).sums(context, state.values(), 1e-18)
+                let asked = Asked::Missing { unit: 1e-18 };
+                Sample::new(encoding, context, ranges).sums(context, &values, asked)
             };
             let whole = sums(&all);
             let (first, rest) = halves.split_at(1);

@@ -10,7 +10,7 @@ use super::{
     sections::Sections,
     sums::{LARGEST_MISSING, Sums},
 };
-use crate::{array::Array, context::Context, value::Value};
+use crate::{context::Context, value::Value};
 
 /// The most positions of a step that are sampled.
 const MOST: u64 = 1 << 16;
@@ -50,6 +50,15 @@ struct Sampled {
     offset: u64,
     /// Where its successors begin.
     successors: usize,
+}
+
+/// What a sample is asked.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Asked {
+    /// What is to be added to values that are short of something, which is told in units of this size.
+    Missing { unit: f64 },
+    /// How many more turns the step goes on, in turns.
+    Turns,
 }
 
 /// The equations of sampled positions.
@@ -114,28 +123,28 @@ impl<'a> Sample<'a> {
         2 * positions * position as u64 + sums as u64 + sections.bytes()
     }
 
-    /// What the sample says of values, in units of this size.
+    /// What the sample says of values, by orientation.
     pub fn sums<T: Value>(
         &self,
         context: &Context<'_, T>,
-        published: &[Array<T>],
-        unit: f64,
+        published: &[&[T]],
+        asked: Asked,
     ) -> Sums {
         let last = published.len() - 1;
-        let arrays: [&[T]; 4] = [
-            published[0].values(),
-            published[last].values(),
-            context.finals(0),
-            context.finals(last),
-        ];
+        let arrays = [published[0], published[last], context.finals(0), context.finals(last)];
         let functions = self.sections.functions();
         let of_some = |positions: &[Sampled]| {
             let mut sums = Sums::zero(functions);
             let (mut own, mut gained) = (Vec::new(), vec![0.0; functions]);
             for position in positions {
-                let missing = self.look_at(position, &arrays, &mut own, &mut gained) / unit;
-                let missing = missing.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
-                sums.add(missing, &own, &gained);
+                let missing = self.look_at(position, &arrays, asked, &mut own, &mut gained);
+                let units = match asked {
+                    Asked::Missing { unit } => {
+                        (missing / unit).clamp(-LARGEST_MISSING, LARGEST_MISSING).round()
+                    }
+                    Asked::Turns => 1.0,
+                };
+                sums.add(units, &own, &gained);
             }
             sums
         };
@@ -151,6 +160,7 @@ impl<'a> Sample<'a> {
         &self,
         position: &Sampled,
         arrays: &[&[T]; 4],
+        asked: Asked,
         own: &mut Vec<(usize, f64)>,
         gained: &mut [f64],
     ) -> f64 {
@@ -179,8 +189,9 @@ impl<'a> Sample<'a> {
             let (value, successor) = best.expect("there is one for every roll");
             chance_of_mover += chance * value;
             if successor.array < SOLVED {
-                // What a position gets, those who just moved there lose.
-                let weight = Sums::whole(chance) * if successor.rolls_again { -1.0 } else { 1.0 };
+                // What a position gets, those who just moved there lose; turns are turns to both.
+                let loses = matches!(asked, Asked::Missing { .. }) && !successor.rolls_again;
+                let weight = Sums::whole(chance) * if loses { 1.0 } else { -1.0 };
                 let read = |function: usize, value: f64| gained[function] += weight * value;
                 let orientation = usize::from(successor.array);
                 sections.for_each_function(orientation, successor.arrangements, read);

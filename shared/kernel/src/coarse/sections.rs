@@ -197,10 +197,31 @@ impl<'a> Sections<'a> {
         table: &[f32],
         simd: Simd,
     ) {
+        self.for_each_row(orientation, places, values, table, |values, steps| {
+            simd.compute(
+                #[inline(always)]
+                || {
+                    for (value, &step) in values.iter_mut().zip(steps) {
+                        *value = T::from_f64(value.moved(step.into()));
+                    }
+                },
+            );
+        });
+    }
+
+    /// Visits what belongs to some places of an orientation, row by row of a block, with what a table has for all arrangements of both players.
+    pub fn for_each_row<T, S: Copy>(
+        &self,
+        orientation: usize,
+        places: Range<usize>,
+        values: &mut [T],
+        table: &[S],
+        mut visit: impl FnMut(&mut [T], &[S]),
+    ) {
         let tier = self.tiers[orientation];
         let (shared, private) = (self.encoding.shared(), self.encoding.private());
         let width = self.counts[tier.to_move as usize];
-        // What is to be added to a row of a block.
+        // What the table has for a row of a block.
         let mut steps = Vec::new();
         let (mut rest, mut at) = (values, places.start as u64);
         while !rest.is_empty() {
@@ -227,15 +248,7 @@ impl<'a> Sections<'a> {
                 }
                 let len = rest.len().min(columns.len() - column);
                 let values = rest.split_off_mut(..len).expect("it is no longer");
-                let steps = &steps[column..][..len];
-                simd.compute(
-                    #[inline(always)]
-                    || {
-                        for (value, &step) in values.iter_mut().zip(steps) {
-                            *value = T::from_f64(value.moved(step.into()));
-                        }
-                    },
-                );
+                visit(values, &steps[column..][..len]);
                 (at, column) = (at + len as u64, 0);
             }
         }

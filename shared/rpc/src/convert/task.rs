@@ -41,6 +41,7 @@ impl From<Task> for order::Task {
                 Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
             Task::Order(Order::Sample { unit }) => Self::Sample(proto::Sample { unit }),
+            Task::Order(Order::SampleTurns) => Self::SampleTurns(proto::Unit {}),
             Task::Order(Order::Correct { multiples }) => {
                 Self::Correct(proto::Correct { multiples })
             }
@@ -76,6 +77,7 @@ impl TryFrom<order::Task> for Task {
                 let unit = SAMPLE_UNITS.contains(&unit).then_some(unit).ok_or_else(problem)?;
                 Order::Sample { unit }.into()
             }
+            order::Task::SampleTurns(_) => Order::SampleTurns.into(),
             order::Task::Correct(proto::Correct { multiples }) => {
                 if let Some(multiple) = multiples.iter().find(|multiple| !multiple.is_finite()) {
                     let problem = format_args!("{multiple} among the numbers");
@@ -105,6 +107,8 @@ impl From<&Proof> for proto::Prove {
             unit: proof.unit(),
             start: proof.start().into(),
             sweeps: proof.sweeps(),
+            least: proof.least().into(),
+            turns: proof.turns().to_vec(),
         }
     }
 }
@@ -113,9 +117,12 @@ impl TryFrom<proto::Prove> for Proof {
     type Error = WireError;
 
     fn try_from(prove: proto::Prove) -> Result<Self, WireError> {
-        let proto::Prove { bound, unit, start, sweeps } = prove;
-        let proof = u16::try_from(start).ok();
-        proof.and_then(|start| Self::from_parts(bound, unit, start, sweeps)).ok_or_else(|| {
+        let proto::Prove { bound, unit, start, sweeps, least, ref turns } = prove;
+        let distances = u16::try_from(least).ok().zip(u16::try_from(start).ok());
+        let proof = distances.and_then(|(least, start)| {
+            Self::from_parts(bound, unit, [least, start], sweeps, turns.clone())
+        });
+        proof.ok_or_else(|| {
             WireError::new("prove", format_args!("there is no such proof: {prove:?}"))
         })
     }
