@@ -17,7 +17,7 @@ use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
     needs::{Arrays, Needs, memory},
-    output::{bytes, duration, game, grouped, percent, pieces, print, print_json, short},
+    output::{bytes, duration, game, grouped, percent, print, print_json, short},
     program_name,
     progress::Progress,
     resources, showcase,
@@ -155,8 +155,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let interrupted = interrupt::flag_on_interrupt()?;
     let (value_type, compression) = (solving.value_type, solving.compression);
     let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
-    let title = format!("{}, {}", encoding.ruleset().name(), pieces(encoding.ruleset()));
-    let mut progress = Progress::new(&needs.plan, title, settings, solving.json);
+    let mut progress = Progress::new(&needs.plan, encoding.ruleset(), settings, solving.json);
     let scratch = job.map(Job::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
     let journal = job.map(|job| job as &dyn Journal);

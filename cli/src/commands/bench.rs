@@ -23,6 +23,7 @@ use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
     output::{bytes, columns, duration, game, grouped, print, print_json, short},
+    progress::Progress,
     resources, selection,
 };
 
@@ -81,7 +82,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     };
     let interrupted = interrupt::flag_on_interrupt()?;
     for (i, encoding) in games.iter().enumerate() {
-        let report = measure(encoding, threads, args.baseline, &interrupted)?;
+        let report = measure(encoding, threads, args, &interrupted)?;
         if args.json {
             print_json(&report.json(encoding))?;
         } else {
@@ -131,9 +132,10 @@ struct Rival {
 fn measure(
     encoding: &Encoding,
     threads: usize,
-    with_rivals: bool,
+    args: &Args,
     interrupted: &Cancelled,
 ) -> Result<Report, Failure> {
+    let with_rivals = args.baseline;
     let settings = Settings { threads, ..Settings::new(Precision::F64) };
     let plan = plan(encoding, &settings);
     let largest = plan.steps.iter().max_by_key(|step| step.positions).expect("a game has a step");
@@ -142,13 +144,20 @@ fn measure(
     // The rivals read what the kernel has solved.
     let reads = |tier: Tier| with_rivals && tier.level() + 1 == largest.tier.level();
     let mut lower = BTreeMap::new();
+    // Machines read the reports alone.
+    let new_progress = || Progress::new(&plan, encoding.ruleset(), &settings, false);
+    let mut progress = (!args.json).then(new_progress);
     reset_peak_memory();
     let begin = Instant::now();
     let solved = solve(
         encoding,
         &settings,
         Surroundings::in_memory(interrupted),
-        &mut |_| {},
+        &mut |event| {
+            if let Some(progress) = &mut progress {
+                progress.tell(event);
+            }
+        },
         &mut |tier, _, values| {
             if let (true, TierValues::F64(values)) = (reads(tier), values) {
                 lower.insert(tier, values.to_vec());
@@ -163,6 +172,7 @@ fn measure(
         other => other?,
     };
     let wall = begin.elapsed();
+    drop(progress);
     let peak_memory_bytes = resources::peak_memory_bytes();
     let mut rivals = Vec::new();
     if with_rivals {

@@ -4,6 +4,7 @@
 use std::time::{Duration, Instant};
 
 use serde_json::json;
+use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Event, Plan, Settings};
 
 use super::{
@@ -11,7 +12,7 @@ use super::{
     drawing,
     forecast::{Forecast, StepState},
 };
-use crate::output::{duration, print_json, short};
+use crate::output::{duration, pieces, print_json, short};
 
 /// The progress of one solve.
 pub struct Progress<'p> {
@@ -24,14 +25,15 @@ pub struct Progress<'p> {
 }
 
 impl<'p> Progress<'p> {
-    /// Progress of a solve called `title`.
-    pub fn new(plan: &'p Plan, title: String, settings: &Settings, json: bool) -> Self {
+    /// Progress of a solve of a ruleset.
+    pub fn new(plan: &'p Plan, ruleset: &Ruleset, settings: &Settings, json: bool) -> Self {
         let display = (!json).then(|| Display::new("\n{msg}\n\n{bar:46} {percent:>3} %"));
         if let Some(Display::Bar(bar)) = &display {
             bar.enable_steady_tick(Duration::from_millis(500));
         }
         let steps = plan.steps.iter().map(|step| (step.tier, step.positions)).collect();
         let forecast = Forecast::new(steps, settings.tolerance, settings.certified);
+        let title = format!("{}, {}", ruleset.name(), pieces(ruleset));
         Self { plan, title, forecast, started: Instant::now(), display }
     }
 
