@@ -348,6 +348,8 @@ impl<'a> Certifier<'a> {
                 match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
                     Verdict::Proven(certificate) => return Some(certificate),
+                    // What was proven from equal distances is proven from them again.
+                    Verdict::Refused if !proof.turns.is_empty() => proof = Proof::new(bound, read)?,
                     Verdict::Refused => return None,
                 }
             }
