@@ -158,17 +158,13 @@ impl Proof {
         let unit = (bound.log2().floor() - 11.0).exp2();
         let start = coarse((read + START * (bound - read)) / unit);
         let least = ((read / unit).ceil() as u16).min(start);
-        Some(Self {
-            bound,
-            unit,
-            start,
-            first_start: start,
-            largest: 0,
-            sweeps: 0,
-            sweeps_before: 0,
-            least,
-            turns,
-        })
+        Some(Self::begun(bound, unit, [least, start], turns))
+    }
+
+    /// A proof before its first sweep.
+    fn begun(bound: f64, unit: f64, [least, start]: [u16; 2], turns: Vec<f64>) -> Self {
+        let (first_start, largest, sweeps, sweeps_before) = (start, 0, 0, 0);
+        Self { bound, unit, start, first_start, largest, sweeps, sweeps_before, least, turns }
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
@@ -190,17 +186,7 @@ impl Proof {
             && least <= start
             && sweeps < MOST_SWEEPS
             && turns.iter().all(|multiple| multiple.is_finite());
-        fits.then_some(Self {
-            bound,
-            unit,
-            start,
-            first_start: start,
-            largest: 0,
-            sweeps,
-            sweeps_before: 0,
-            least,
-            turns,
-        })
+        fits.then(|| Self { sweeps, ..Self::begun(bound, unit, [least, start], turns) })
     }
 
     /// What is to be proven.
