@@ -182,17 +182,15 @@ fn ask_again<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of a block to be turned, unless its rows are long.
+/// Asks for the memory of a block to be turned.
 #[inline(always)]
 pub fn ask_block<T: Value, I: Instructions>(
     instructions: I,
     block: &TurnedBlock,
     source: impl Offered<T>,
 ) {
-    if block.block.stride <= rows::LONG_ROW {
-        let len = block.source_rows * block.block.columns;
-        rows::ask_all(instructions, source, block.from..block.from + len);
-    }
+    let len = block.source_rows * block.block.columns;
+    rows::ask_all(instructions, source, block.from..block.from + len);
 }
 
 /// Takes what blocks offer in which the mover rolls again.

@@ -219,16 +219,20 @@ pub fn raise<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of some short rows of a run, or of some single values of a list.
+/// Asks for the memory of some rows of a run, of so many groups, or, with none, of some single values of a list.
 #[inline(always)]
 pub fn ask_some<T: Value, I: Instructions>(
     instructions: I,
-    rows: &[RowMove],
+    (stride, rows): (usize, &[RowMove]),
     which: &[u16],
     source: impl Offered<T>,
 ) {
     for &number in which {
-        source.ask(instructions, rows[number as usize].from as usize);
+        let from = rows[number as usize].from as usize;
+        source.ask(instructions, from);
+        for groups in 1..=stride {
+            source.ask(instructions, from + groups * LANES - 1);
+        }
     }
 }
 
@@ -272,7 +276,7 @@ fn take_some_rows<
     const RAISED: bool,
     S: Offered<T>,
 >(
-    instructions: I,
+    _: I,
     slab: &mut [T::Group],
     stride: usize,
     (rows, which): (&[RowMove], &[u16]),
@@ -280,13 +284,8 @@ fn take_some_rows<
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
-    for (i, &number) in which.iter().enumerate() {
+    for &number in which {
         let row = rows[number as usize];
-        if STRIDE == 0
-            && let Some(&ahead) = which.get(i + ROWS_AHEAD)
-        {
-            ask_row(instructions, stride, rows[ahead as usize], source);
-        }
         for g in 0..stride {
             // SAFETY: what the list reaches, which `take_some` has checked, is beyond all its rows.
             unsafe {

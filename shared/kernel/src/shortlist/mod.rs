@@ -29,7 +29,7 @@ use crate::{
 };
 
 /// While a run is taken, the memory of the run so many further down the shortlist is asked for.
-const RUNS_AHEAD: usize = 2;
+const RUNS_AHEAD: usize = 6;
 
 /// What a run does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -206,7 +206,7 @@ impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
     }
 }
 
-/// Asks for the memory of the next run, if it is of the slab.
+/// Asks for the memory of the next run that has not been asked for, if it is of the slab.
 #[inline(always)]
 fn ask_next<T: Value, I: Instructions>(
     instructions: I,
@@ -223,7 +223,7 @@ fn ask_next<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of the rows of a run that is next; long rows are asked for when those before them are taken.
+/// Asks for the memory of what a run takes.
 #[inline(always)]
 fn ask<T: Value, I: Instructions>(
     instructions: I,
@@ -241,14 +241,11 @@ fn ask<T: Value, I: Instructions>(
         }
         Kind::Picked | Kind::Single => {
             let Some(values) = values(routes, slab, head) else { return };
-            rows::ask_some(instructions, values.values(), which, source);
+            rows::ask_some(instructions, (0, values.values()), which, source);
         }
         _ => {
             let Some(list) = list(routes, slab, head) else { return };
-            let (stride, rows) = list.run(head.run);
-            if stride <= rows::LONG_ROW {
-                rows::ask_some(instructions, rows, which, source);
-            }
+            rows::ask_some(instructions, list.run(head.run), which, source);
         }
     }
 }
