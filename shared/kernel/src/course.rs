@@ -6,8 +6,6 @@
 //! the same in one process and on many machines, and written down it is all that is needed, beside
 //! the values, to go on.
 
-use std::ops::RangeInclusive;
-
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
@@ -16,7 +14,7 @@ use crate::{
         DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples, vector_of,
     },
     certificate::{Certificate, Growth, Proof, Verdict},
-    coarse::{self, Sums},
+    coarse::{self, Asked, SAMPLE_UNITS, Sums},
     convergence::{Convergence, Next},
     solve::{Precision, Settings, TierStatistics},
 };
@@ -38,13 +36,8 @@ pub enum Order {
         /// What multiples of their changes are added to the values.
         multiples: Multiples,
     },
-    /// What a sample of positions says of the values, for a coarse correction.
-    Sample {
-        /// What values are short of is told in units of 2 to the power of this: one of [`SAMPLE_UNITS`].
-        unit: i32,
-    },
-    /// How many more turns the step goes on, as a sample of positions says, for the start of a proof.
-    SampleTurns,
+    /// What a sample of positions says of the values.
+    Sample(Asked),
     /// A coarse correction.
     Correct {
         /// What multiple of each function is added to the values.
@@ -64,7 +57,7 @@ pub enum Outcome {
     /// Of [`Order::Measure`]: for every range of a shard, by its place in the order of positions, its
     /// part of the inner products.
     Measured(Vec<(u32, Products)>),
-    /// Of [`Order::Sample`] and [`Order::SampleTurns`].
+    /// Of [`Order::Sample`].
     Sampled(Sums),
     /// Of [`Order::Extrapolate`], [`Order::Correct`] and [`Order::Widen`].
     Done,
@@ -96,8 +89,7 @@ enum Task {
     Sweep,
     Measure,
     Extrapolate(Multiples),
-    Sample,
-    SampleTurns,
+    Sample(Asked),
     Correct(Vec<f64>),
     Widen,
     Prove,
@@ -179,9 +171,6 @@ const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
 /// What sampled values are short of is told in units that are smaller than the last residual by so many powers of two.
 const SAMPLE_BITS: i32 = 20;
 
-/// The units there are for it, by exponent.
-pub const SAMPLE_UNITS: RangeInclusive<i32> = -1000..=0;
-
 /// Values are corrected coarsely after so many supersteps: as soon as it is known what an extrapolation has done, and in the middle of
 /// a row.
 const SUPERSTEPS_TO_CORRECTION: usize = DIFFERENCES / 2;
@@ -236,8 +225,7 @@ impl Course {
             Task::Sweep => Order::Sweep { row, finest },
             Task::Measure => Order::Measure,
             &Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
-            Task::Sample => Order::Sample { unit: self.sample_unit() },
-            Task::SampleTurns => Order::SampleTurns,
+            &Task::Sample(asked) => Order::Sample(asked),
             Task::Correct(multiples) => Order::Correct { multiples: multiples.clone() },
             Task::Widen => Order::Widen,
             Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
@@ -309,12 +297,14 @@ impl Course {
                 self.has_earlier = true;
                 self.task = self.sweep_or_correct();
             }
-            (Task::Sample, Outcome::Sampled(sums)) => {
-                let multiples = sums.multiples(f64::from(self.sample_unit()).exp2());
-                self.task = multiples.map_or(Task::Sweep, Task::Correct);
-            }
-            (Task::SampleTurns, Outcome::Sampled(sums)) => {
-                self.prove_with(sums.multiples(1.0).unwrap_or_default());
+            (&Task::Sample(asked), Outcome::Sampled(sums)) => {
+                let multiples = sums.multiples(asked);
+                match asked {
+                    Asked::Missing { .. } => {
+                        self.task = multiples.map_or(Task::Sweep, Task::Correct);
+                    }
+                    Asked::Turns => self.prove_with(multiples.unwrap_or_default()),
+                }
             }
             (Task::Correct(_), Outcome::Done) => self.task = Task::Sweep,
             (Task::Widen, Outcome::Done) => {
@@ -328,7 +318,7 @@ impl Course {
 
     /// Whether [`Course::take`] can take an outcome.
     pub fn expects(&self, outcome: &Outcome) -> bool {
-        if let (Task::Sample | Task::SampleTurns, Outcome::Sampled(sums)) = (&self.task, outcome) {
+        if let (Task::Sample(_), Outcome::Sampled(sums)) = (&self.task, outcome) {
             return sums.functions() == self.goal.functions;
         }
         matches!(
@@ -368,7 +358,10 @@ impl Course {
         let corrects = self.goal.functions > 0
             && self.convergence.is_slow
             && self.row.is_multiple_of(SUPERSTEPS_TO_CORRECTION);
-        if corrects { Task::Sample } else { Task::Sweep }
+        match corrects {
+            true => Task::Sample(Asked::Missing { unit: self.sample_unit() }),
+            false => Task::Sweep,
+        }
     }
 
     fn sweep_again(&mut self) {
@@ -381,7 +374,7 @@ impl Course {
     fn prove(&mut self) {
         match self.goal.functions {
             0 => self.prove_with(Vec::new()),
-            _ => self.task = Task::SampleTurns,
+            _ => self.task = Task::Sample(Asked::Turns),
         }
     }
 

@@ -8,7 +8,7 @@ use crate::{
     SolveError,
     array::Array,
     certificate::{Certified, Cut, Distances, Unproven},
-    coarse::{self, Asked, Sample},
+    coarse::{self, Sample},
     context::{Context, Tables},
     course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, JournalError, Part},
@@ -201,10 +201,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         let Self { ground, cut, stage, sample, values_are_saved } = self;
         let Ground { encoding, memory, tier, simd, team, .. } = *ground;
         let new_state = |values| ground.state(values, &cut.shards);
-        *values_are_saved &= matches!(
-            order,
-            Order::Measure | Order::Sample { .. } | Order::SampleTurns | Order::Prove(_)
-        );
+        *values_are_saved &= matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, finest } => {
                 if let Stage::Proof(values, _, shortlists) = stage {
@@ -235,31 +232,21 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 }
                 Outcome::Done
             }
-            Order::Sample { .. } | Order::SampleTurns
-                if coarse::functions(encoding, tier, 0) == 0 =>
-            {
+            Order::Sample(_) if coarse::functions(encoding, tier, 0) == 0 => {
                 return Err(SolveError::Order);
             }
-            Order::Sample { .. } | Order::SampleTurns => {
-                let asked = match order {
-                    &Order::Sample { unit } => Asked::Missing { unit: f64::from(unit).exp2() },
-                    _ => Asked::Turns,
-                };
-                Outcome::Sampled(match stage {
-                    Stage::Rough(state, finals) => {
-                        state.sums(encoding, &ground.rough_context(finals), sample, asked, team)
-                    }
-                    Stage::Fine(state) => {
-                        state.sums(encoding, &ground.context(), sample, asked, team)
-                    }
-                    Stage::Proof(values, ..) => {
-                        let values: Vec<&[T]> = values.iter().map(Array::values).collect();
-                        let (context, shards) = (ground.context(), &cut.shards);
-                        sums(encoding, &context, shards, &values, sample, asked, team)
-                    }
-                    Stage::Between => return Err(SolveError::Order),
-                })
-            }
+            &Order::Sample(asked) => Outcome::Sampled(match stage {
+                Stage::Rough(state, finals) => {
+                    state.sums(encoding, &ground.rough_context(finals), sample, asked, team)
+                }
+                Stage::Fine(state) => state.sums(encoding, &ground.context(), sample, asked, team),
+                Stage::Proof(values, ..) => {
+                    let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+                    let (context, shards) = (ground.context(), &cut.shards);
+                    sums(encoding, &context, shards, &values, sample, asked, team)
+                }
+                Stage::Between => return Err(SolveError::Order),
+            }),
             Order::Correct { multiples } => {
                 let sections = &sample.as_ref().ok_or(SolveError::Order)?.sections;
                 if multiples.len() != sections.functions() {

@@ -8,7 +8,9 @@ use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Column, Order, Outcome, Precision, Proof, Settings, Sums, TierStatistics};
+use ziggurat_kernel::{
+    Asked, Column, Order, Outcome, Precision, Proof, Settings, Sums, TierStatistics,
+};
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{Answer, Failure, FailureKind, Job, Member, Submission, Task, runs},
@@ -166,10 +168,10 @@ fn tasks() -> Vec<Task> {
         Order::Sweep { row: 3, finest: -100 }.into(),
         Order::Measure.into(),
         Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9, -1.0, 7.0] }.into(),
-        Order::Sample { unit: -63 }.into(),
+        Order::Sample(Asked::Missing { unit: -63 }).into(),
         Order::Correct { multiples: vec![0.0, -1e-9, 2.5] }.into(),
         Order::Widen.into(),
-        Order::SampleTurns.into(),
+        Order::Sample(Asked::Turns).into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
         Order::Prove(Proof::with_turns(1e-12, 1e-13, vec![50.0, -3.5]).unwrap()).into(),
         Task::Save { epoch: 8, vectors: 5, distances: true },

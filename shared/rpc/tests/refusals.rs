@@ -10,7 +10,7 @@ use ziggurat_rpc::{
         Answer, Job, Member, Submission, Task, WireError, check_registration, identity, owners,
         precision, required, runs,
     },
-    proto::{self, order, report},
+    proto::{self, order, report, sample},
 };
 
 /// What is said against a message.
@@ -85,7 +85,9 @@ fn tasks_are_those_that_can_be_done() {
         let task = order::Task::Extrapolate(proto::Extrapolate { multiples });
         assert!(refusal::<_, Task>(task).contains("are not 6 numbers"));
     }
-    let sample = |unit| Task::try_from(order::Task::Sample(proto::Sample { unit }));
+    let sample = |asked| Task::try_from(order::Task::Sample(proto::Sample { asked }));
+    assert!(sample(None).unwrap_err().to_string().starts_with("sample.asked: is missing"));
+    let sample = |unit| sample(Some(sample::Asked::MissingIn(unit)));
     assert!(sample(0).is_ok() && sample(-1000).is_ok());
     assert!(sample(1).is_err() && sample(-1001).is_err() && sample(i32::MIN).is_err());
     let correct = order::Task::Correct(proto::Correct { multiples: vec![1.0, f64::INFINITY] });

@@ -359,7 +359,7 @@ impl Certifier<'_> {
         let sums = self
             .pool
             .install(|| sums(encoding, context, shards, &values, &mut None, Asked::Turns, None));
-        sums.multiples(1.0).unwrap_or_default()
+        sums.multiples(Asked::Turns).unwrap_or_default()
     }
 }
 

@@ -617,7 +617,7 @@ mod tests {
             let context = Context::new(&encoding, &tables, tier, |tier| &tiers[&tier]);
             let asked = Asked::Turns;
             let sums = sums(&encoding, &context, &cut.shards, &values, &mut None, asked, None);
-            sums.multiples(1.0).unwrap()
+            sums.multiples(asked).unwrap()
         } else {
             Vec::new()
         };

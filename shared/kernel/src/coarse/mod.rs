@@ -25,7 +25,7 @@ mod sums;
 
 use ziggurat_encoding::{Encoding, Tier};
 
-pub use sample::{Asked, Sample};
+pub use sample::{Asked, SAMPLE_UNITS, Sample};
 pub use sections::Sections;
 pub use sums::Sums;
 
@@ -152,9 +152,9 @@ mod tests {
             with_solved_step(game, tier, |encoding, context, state| {
                 let mut sample = None;
                 let found = |state: &StepState<f64>, sample: &mut _| {
-                    let asked = Asked::Missing { unit: 1e-14 };
+                    let asked = Asked::Missing { unit: -46 };
                     let sums = state.sums(encoding, context, sample, asked, None);
-                    sums.multiples(1e-14).expect("the sample tells")
+                    sums.multiples(asked).expect("the sample tells")
                 };
                 let none = found(state, &mut sample);
                 let sections = Sections::new(encoding, tier);
@@ -184,7 +184,7 @@ mod tests {
     ) -> Vec<(f64, f64)> {
         let tiers = &context.tiers;
         let sums = state.sums(encoding, context, &mut None, Asked::Turns, None);
-        let multiples = sums.multiples(1.0).expect("the sample tells");
+        let multiples = sums.multiples(Asked::Turns).expect("the sample tells");
         let sections = Sections::new(encoding, tiers[0]);
         let foretold = |orientation: usize| {
             let len = encoding.tier_len(tiers[orientation]) as usize;
@@ -275,7 +275,7 @@ mod tests {
             let halves: Vec<_> = all.iter().flat_map(half).collect();
             let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
             let sums = |ranges: &[_]| {
-                let asked = Asked::Missing { unit: 1e-18 };
+                let asked = Asked::Missing { unit: -60 };
                 Sample::new(encoding, context, ranges).sums(context, &values, asked)
             };
             let whole = sums(&all);

@@ -1,8 +1,9 @@
 //! The equation at a sample of positions, written down once for a step.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 
 use rayon::prelude::*;
+use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 
@@ -53,12 +54,28 @@ struct Sampled {
 }
 
 /// What a sample is asked.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Asked {
-    /// What is to be added to values that are short of something, which is told in units of this size.
-    Missing { unit: f64 },
-    /// How many more turns the step goes on, in turns.
+    /// What is to be added to values that are short of something, for a coarse correction.
+    Missing {
+        /// What they are short of is told in units of 2 to the power of this: one of [`SAMPLE_UNITS`].
+        unit: i32,
+    },
+    /// How many more turns the step goes on, for the start of a proof.
     Turns,
+}
+
+/// The units there are of what values are short of, by exponent.
+pub const SAMPLE_UNITS: RangeInclusive<i32> = -1000..=0;
+
+impl Asked {
+    /// What a sample's answer is told in units of.
+    pub(super) fn unit(self) -> f64 {
+        match self {
+            Self::Missing { unit } => f64::from(unit).exp2(),
+            Self::Turns => 1.0,
+        }
+    }
 }
 
 /// The equations of sampled positions.
@@ -132,18 +149,17 @@ impl<'a> Sample<'a> {
     ) -> Sums {
         let last = published.len() - 1;
         let arrays = [published[0], published[last], context.finals(0), context.finals(last)];
-        let functions = self.sections.functions();
+        let (functions, unit) = (self.sections.functions(), asked.unit());
         let of_some = |positions: &[Sampled]| {
             let mut sums = Sums::zero(functions);
             let (mut own, mut gained) = (Vec::new(), vec![0.0; functions]);
             for position in positions {
                 let missing = self.look_at(position, &arrays, asked, &mut own, &mut gained);
                 let units = match asked {
-                    Asked::Missing { unit } => {
-                        (missing / unit).clamp(-LARGEST_MISSING, LARGEST_MISSING).round()
-                    }
+                    Asked::Missing { .. } => missing / unit,
                     Asked::Turns => 1.0,
                 };
+                let units = units.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
                 sums.add(units, &own, &gained);
             }
             sums

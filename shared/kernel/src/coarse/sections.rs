@@ -41,8 +41,10 @@ pub struct Sections<'a> {
     tiers: Vec<Tier>,
     /// For each path position, 0 for the hand, what a piece there adds to the code of an arrangement.
     weights: Vec<u64>,
-    /// The arrangements, those with fewer pieces first.
-    arrangements: Vec<Vec<u8>>,
+    /// How many sections there are but the first.
+    sections: usize,
+    /// The arrangements, those with fewer pieces first: the sections that have pieces, the second one being 0, with how many.
+    arrangements: Vec<Vec<(usize, f64)>>,
     /// How many arrangements there are of at most so many pieces.
     counts: Vec<usize>,
     /// For each code of pieces on shared squares its place in `rows`.
@@ -100,14 +102,18 @@ impl<'a> Sections<'a> {
             shared: shared_codes.into_iter().zip(0..).collect(),
             weights,
             counts: (0..=pieces).map(up_to).collect(),
-            arrangements: arrangements.into_iter().map(|(_, counts, _)| counts).collect(),
+            sections: starts.len(),
+            arrangements: arrangements
+                .into_iter()
+                .map(|(_, counts, _)| occupied(&counts))
+                .collect(),
         }
     }
 
     /// The numbers of pieces that the functions of an orientation depend on: those of the player who just moved, then
     /// the other's.
     fn variables(&self) -> usize {
-        2 * self.arrangements[0].len()
+        2 * self.sections
     }
 
     /// How many functions the step has: each is 0 in the other orientation.
@@ -140,24 +146,20 @@ impl<'a> Sections<'a> {
         let variables = self.variables();
         let first = orientation * functions_of(variables);
         let [own, opponent] = arrangements.map(|number| &self.arrangements[number as usize]);
-        let count = |variable: usize| {
-            let sections = variables / 2;
-            let count =
-                if variable < sections { own[variable] } else { opponent[variable - sections] };
-            f64::from(count)
+        // The variables that are not 0, ascending.
+        let occupied = |k: usize| match own.get(k) {
+            Some(&of_own) => of_own,
+            None => {
+                let (section, count) = opponent[k - own.len()];
+                (self.sections + section, count)
+            }
         };
         visit(first, 1.0);
-        for i in 0..variables {
-            let one = count(i);
-            if one == 0.0 {
-                continue;
-            }
+        for k in 0..own.len() + opponent.len() {
+            let (i, one) = occupied(k);
             visit(first + 1 + i, one);
-            for j in 0..=i {
-                let other = count(j);
-                if other != 0.0 {
-                    visit(first + 1 + variables + i * (i + 1) / 2 + j, one * other);
-                }
+            for (j, other) in (0..=k).map(occupied) {
+                visit(first + 1 + variables + i * (i + 1) / 2 + j, one * other);
             }
         }
     }
@@ -185,7 +187,9 @@ impl<'a> Sections<'a> {
         let of_row =
             |row: &Vec<u32>| row.len() * size_of::<u32>() + size_of::<(Vec<u32>, u64, usize)>();
         let rows: usize = self.rows.iter().map(of_row).sum();
-        (tables + 2 * rows + 64 * self.arrangements.len()) as u64
+        let arrangement = |sections: &Vec<_>| 64 + size_of_val(&sections[..]);
+        let arrangements: usize = self.arrangements.iter().map(arrangement).sum();
+        (tables + 2 * rows + arrangements) as u64
     }
 
     /// Adds what a [table](Self::table) has to the values in some places of an orientation, which remain between a loss and a win.
@@ -276,6 +280,12 @@ fn sums(numbers: &[u64], most: u8) -> Vec<u64> {
         all.dedup();
     }
     all
+}
+
+/// Of the numbers of pieces in sections, those that are not 0.
+fn occupied(counts: &[u8]) -> Vec<(usize, f64)> {
+    let all = counts.iter().map(|&count| f64::from(count)).enumerate();
+    all.filter(|&(_, count)| count > 0.0).collect()
 }
 
 /// The number of pieces in each section but the first, as the digits of a number.

@@ -2,6 +2,8 @@
 
 use std::fmt::{self, Debug, Formatter};
 
+use super::Asked;
+
 /// A chance is told in units of one over this, so that sums are exact.
 const CHANCE_UNITS: f64 = (1 << 20) as f64;
 
@@ -79,9 +81,9 @@ impl Sums {
         (is_one_step && self.are_exact()).then_some(self)
     }
 
-    /// The multiples of all functions that are to be added to values, where what is missing is told in such units.
-    /// `None` if the sample does not tell.
-    pub fn multiples(&self, unit: f64) -> Option<Vec<f64>> {
+    /// The multiples of all functions that make what the sample was asked. `None` if it does not tell.
+    pub fn multiples(&self, asked: Asked) -> Option<Vec<f64>> {
+        let unit = asked.unit();
         let functions = self.functions();
         let mut rows = self.gained.clone();
         let mut right: Vec<f64> =
@@ -137,14 +139,14 @@ mod tests {
         // The right side for 2, -1 and 4, in units of a half.
         let missing = [2.0, 1.0, 2.0].map(|number: f64| 2.0 * number);
         let sums = Sums::from_parts(missing.to_vec(), gained.concat()).unwrap();
-        let multiples = sums.multiples(0.5).unwrap();
+        let multiples = sums.multiples(Asked::Missing { unit: -1 }).unwrap();
         let wrong = multiples.iter().zip([2.0, -1.0, 4.0]).map(|(a, b)| (a - b).abs());
         assert!(wrong.fold(0.0, f64::max) < 1e-6, "{multiples:?}");
     }
 
     #[test]
     fn positions_that_tell_nothing_have_no_multiples() {
-        assert_eq!(Sums::zero(3).multiples(1.0), None);
+        assert_eq!(Sums::zero(3).multiples(Asked::Turns), None);
     }
 
     #[test]

@@ -1,12 +1,12 @@
 //! What members of an attempt are told to do.
 
-use ziggurat_kernel::{FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
+use ziggurat_kernel::{Asked, FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
 
 use super::{
     WireError,
     step::{row, vectors},
 };
-use crate::proto::{self, order};
+use crate::proto::{self, order, sample};
 
 /// Something to do for an attempt.
 #[derive(Clone, PartialEq, Debug)]
@@ -40,8 +40,13 @@ impl From<Task> for order::Task {
             Task::Order(Order::Extrapolate { multiples }) => {
                 Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
-            Task::Order(Order::Sample { unit }) => Self::Sample(proto::Sample { unit }),
-            Task::Order(Order::SampleTurns) => Self::SampleTurns(proto::Unit {}),
+            Task::Order(Order::Sample(asked)) => {
+                let asked = match asked {
+                    Asked::Missing { unit } => sample::Asked::MissingIn(unit),
+                    Asked::Turns => sample::Asked::Turns(proto::Unit {}),
+                };
+                Self::Sample(proto::Sample { asked: Some(asked) })
+            }
             Task::Order(Order::Correct { multiples }) => {
                 Self::Correct(proto::Correct { multiples })
             }
@@ -71,13 +76,20 @@ impl TryFrom<order::Task> for Task {
                     finite.ok_or_else(|| WireError::new("extrapolate.multiples", problem))?;
                 Order::Extrapolate { multiples }.into()
             }
-            order::Task::Sample(proto::Sample { unit }) => {
-                let problem =
-                    || WireError::new("sample.unit", format_args!("there is no 2^{unit}"));
-                let unit = SAMPLE_UNITS.contains(&unit).then_some(unit).ok_or_else(problem)?;
-                Order::Sample { unit }.into()
+            order::Task::Sample(proto::Sample { asked }) => {
+                let asked =
+                    match asked.ok_or_else(|| WireError::new("sample.asked", "is missing"))? {
+                        sample::Asked::MissingIn(unit) if SAMPLE_UNITS.contains(&unit) => {
+                            Asked::Missing { unit }
+                        }
+                        sample::Asked::MissingIn(unit) => {
+                            let problem = format_args!("there is no 2^{unit}");
+                            return Err(WireError::new("sample.missing_in", problem));
+                        }
+                        sample::Asked::Turns(_) => Asked::Turns,
+                    };
+                Order::Sample(asked).into()
             }
-            order::Task::SampleTurns(_) => Order::SampleTurns.into(),
             order::Task::Correct(proto::Correct { multiples }) => {
                 if let Some(multiple) = multiples.iter().find(|multiple| !multiple.is_finite()) {
                     let problem = format_args!("{multiple} among the numbers");
