@@ -34,12 +34,10 @@ const INNER_CONFIGURATIONS: usize = 4096;
 /// positions, unless a single block has more.
 const SLAB_POSITIONS: u64 = 24 << 10;
 
-/// Slabs of the largest tier with fewer positions on average are small: what is worked out per slab then costs
-/// more than its values.
-const SMALL_SLAB: f64 = 100.0;
-
-/// The inner squares have at most this many configurations, however small slabs are.
-const MOST_INNER_CONFIGURATIONS: usize = 32 << 10;
+/// Slabs of the largest tier with fewer positions on average than this are small, as long as the inner squares have no
+/// more configurations than that. What is worked out per slab then costs more than its values, or, before that, moves
+/// that stay within a slab save more memory to wait for than their lists take.
+const SMALL_SLABS: [(f64, usize); 2] = [(1000.0, 32), (100.0, 32 << 10)];
 
 /// How many pieces are left for the squares that follow, (own, opponent).
 pub type Budgets = (u8, u8);
@@ -468,8 +466,10 @@ fn first_inner_square(
         let configurations = bases[square..].iter().fold(1, |all: usize, &b| all.saturating_mul(b));
         let fits = configurations <= INNER_CONFIGURATIONS
             && block.saturating_mul(configurations as u64) <= SLAB_POSITIONS;
-        let is_small = || average_slab(geometry, private, first, pieces) < SMALL_SLAB;
-        if !fits && (configurations > MOST_INNER_CONFIGURATIONS || !is_small()) {
+        let is_small = |(positions, most): (f64, usize)| {
+            configurations <= most && average_slab(geometry, private, first, pieces) < positions
+        };
+        if !fits && !SMALL_SLABS.into_iter().any(is_small) {
             break;
         }
         first = square;
