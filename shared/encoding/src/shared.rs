@@ -35,8 +35,8 @@ const INNER_CONFIGURATIONS: usize = 4096;
 const SLAB_POSITIONS: u64 = 24 << 10;
 
 /// Slabs of the largest tier with fewer positions on average than this are small, as long as the inner squares have no
-/// more configurations than that. What is worked out per slab then costs more than its values, or, before that, moves
-/// that stay within a slab save more memory to wait for than their lists take.
+/// more configurations than that. With the least, what is worked out per slab costs more than its values. With more,
+/// larger slabs still read less of each other, which is worth it while the lists of their inner squares are few.
 const SMALL_SLABS: [(f64, usize); 2] = [(1000.0, 32), (100.0, 32 << 10)];
 
 /// How many pieces are left for the squares that follow, (own, opponent).
@@ -466,11 +466,13 @@ fn first_inner_square(
         let configurations = bases[square..].iter().fold(1, |all: usize, &b| all.saturating_mul(b));
         let fits = configurations <= INNER_CONFIGURATIONS
             && block.saturating_mul(configurations as u64) <= SLAB_POSITIONS;
-        let is_small = |(positions, most): (f64, usize)| {
-            configurations <= most && average_slab(geometry, private, first, pieces) < positions
-        };
-        if !fits && !SMALL_SLABS.into_iter().any(is_small) {
-            break;
+        if !fits {
+            let average = average_slab(geometry, private, first, pieces);
+            let is_small =
+                |(positions, most): (f64, usize)| average < positions && configurations <= most;
+            if !SMALL_SLABS.into_iter().any(is_small) {
+                break;
+            }
         }
         first = square;
     }

@@ -253,7 +253,6 @@ pub fn fill_some<T: Value>(
 /// Sets some rows of a run of a list to a source's, or if they are to be `RAISED`, to the larger of both.
 #[inline(always)]
 pub fn take_some<T: Value, I: Instructions, const RAISED: bool>(
-    instructions: I,
     slab: &mut [T::Group],
     (list, run): (&RowList, usize),
     which: &[u16],
@@ -262,10 +261,7 @@ pub fn take_some<T: Value, I: Instructions, const RAISED: bool>(
     assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     let (stride, rows) = list.run(run);
     let rows = (rows, which);
-    with_constant_stride!(
-        stride,
-        take_some_rows::<_, RAISED, _>(instructions, slab, stride, rows, source)
-    );
+    with_constant_stride!(stride, take_some_rows::<_, RAISED, _>(slab, stride, rows, source));
 }
 
 #[inline(always)]
@@ -276,7 +272,6 @@ fn take_some_rows<
     const RAISED: bool,
     S: Offered<T>,
 >(
-    _: I,
     slab: &mut [T::Group],
     stride: usize,
     (rows, which): (&[RowMove], &[u16]),

@@ -147,7 +147,7 @@ impl<'a> Sections<'a> {
         let first = orientation * functions_of(variables);
         let [own, opponent] = arrangements.map(|number| &self.arrangements[number as usize]);
         // The variables that are not 0, ascending.
-        let occupied = |k: usize| match own.get(k) {
+        let variable = |k: usize| match own.get(k) {
             Some(&of_own) => of_own,
             None => {
                 let (section, count) = opponent[k - own.len()];
@@ -156,9 +156,9 @@ impl<'a> Sections<'a> {
         };
         visit(first, 1.0);
         for k in 0..own.len() + opponent.len() {
-            let (i, one) = occupied(k);
+            let (i, one) = variable(k);
             visit(first + 1 + i, one);
-            for (j, other) in (0..=k).map(occupied) {
+            for (j, other) in (0..=k).map(variable) {
                 visit(first + 1 + variables + i * (i + 1) / 2 + j, one * other);
             }
         }

@@ -180,10 +180,10 @@ impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
                     rows::fill_some::<T>(scratch, rows, which, T::NONE);
                 }
                 (Kind::SetRows | Kind::SetColumns, Some(rows), _, Some(source)) => {
-                    rows::take_some::<T, I, false>(instructions, scratch, rows, which, source);
+                    rows::take_some::<T, I, false>(scratch, rows, which, source);
                 }
                 (Kind::RaiseRows | Kind::RaiseColumns, Some(rows), _, Some(source)) => {
-                    rows::take_some::<T, I, true>(instructions, scratch, rows, which, source);
+                    rows::take_some::<T, I, true>(scratch, rows, which, source);
                 }
                 (Kind::Picked, _, Some(values), Some(source)) => {
                     rows::raise_some_values::<T, false>(scratch, values, which, source);

@@ -3,7 +3,7 @@
 use ziggurat_kernel::{Asked, FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
 
 use super::{
-    WireError,
+    WireError, required,
     step::{row, vectors},
 };
 use crate::proto::{self, order, sample};
@@ -41,11 +41,7 @@ impl From<Task> for order::Task {
                 Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
             Task::Order(Order::Sample(asked)) => {
-                let asked = match asked {
-                    Asked::Missing { unit } => sample::Asked::MissingIn(unit),
-                    Asked::Turns => sample::Asked::Turns(proto::Unit {}),
-                };
-                Self::Sample(proto::Sample { asked: Some(asked) })
+                Self::Sample(proto::Sample { asked: Some(asked.into()) })
             }
             Task::Order(Order::Correct { multiples }) => {
                 Self::Correct(proto::Correct { multiples })
@@ -77,18 +73,7 @@ impl TryFrom<order::Task> for Task {
                 Order::Extrapolate { multiples }.into()
             }
             order::Task::Sample(proto::Sample { asked }) => {
-                let asked =
-                    match asked.ok_or_else(|| WireError::new("sample.asked", "is missing"))? {
-                        sample::Asked::MissingIn(unit) if SAMPLE_UNITS.contains(&unit) => {
-                            Asked::Missing { unit }
-                        }
-                        sample::Asked::MissingIn(unit) => {
-                            let problem = format_args!("there is no 2^{unit}");
-                            return Err(WireError::new("sample.missing_in", problem));
-                        }
-                        sample::Asked::Turns(_) => Asked::Turns,
-                    };
-                Order::Sample(asked).into()
+                Order::Sample(required(asked, "sample.asked")?).into()
             }
             order::Task::Correct(proto::Correct { multiples }) => {
                 if let Some(multiple) = multiples.iter().find(|multiple| !multiple.is_finite()) {
@@ -103,6 +88,31 @@ impl TryFrom<order::Task> for Task {
                 Self::Save { epoch, vectors: vectors(number, "save.vectors")?, distances }
             }
         })
+    }
+}
+
+impl From<Asked> for sample::Asked {
+    fn from(asked: Asked) -> Self {
+        match asked {
+            Asked::Missing { unit } => Self::MissingIn(unit),
+            Asked::Turns => Self::Turns(proto::Unit {}),
+        }
+    }
+}
+
+impl TryFrom<sample::Asked> for Asked {
+    type Error = WireError;
+
+    fn try_from(asked: sample::Asked) -> Result<Self, WireError> {
+        match asked {
+            sample::Asked::MissingIn(unit) if SAMPLE_UNITS.contains(&unit) => {
+                Ok(Self::Missing { unit })
+            }
+            sample::Asked::MissingIn(unit) => {
+                Err(WireError::new("sample.missing_in", format_args!("there is no 2^{unit}")))
+            }
+            sample::Asked::Turns(_) => Ok(Self::Turns),
+        }
     }
 }
 
