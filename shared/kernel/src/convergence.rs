@@ -47,10 +47,6 @@ pub struct Convergence {
     since_extrapolation: usize,
     /// The last residual before the last extrapolation.
     before_extrapolation: f64,
-    /// The residual at the end of the last row.
-    last_row: f64,
-    /// Whether a row has once left more than [`Convergence::SLOW_ROW`] of it.
-    pub is_slow: bool,
     /// Rows of supersteps still to be made without an extrapolation, and how many after the next
     /// one that does harm.
     pause: u32,
@@ -68,8 +64,6 @@ impl Convergence {
     const ROUGH_UNITS: f64 = 16.0;
     /// The rates within a row of supersteps: as many are averaged.
     const ROW: usize = DIFFERENCES - 1;
-    /// A row of supersteps, with the extrapolation before it, that leaves more than this part of the residual is slow.
-    const SLOW_ROW: f64 = 1.0 / 16.0;
     /// No product of a row's rates is believed to be larger.
     const SLOWEST_ROW: f64 = 0.97;
 
@@ -86,8 +80,6 @@ impl Convergence {
             rates: VecDeque::new(),
             since_extrapolation: 0,
             before_extrapolation: f64::MAX,
-            last_row: f64::MAX,
-            is_slow: false,
             pause: 0,
             next_pause: 1,
         }
@@ -150,8 +142,6 @@ impl Convergence {
 
     fn end_of_row(&mut self) -> Next {
         self.since_extrapolation = 0;
-        self.is_slow |= self.residual > Self::SLOW_ROW * self.last_row;
-        self.last_row = self.residual;
         if self.residual > self.before_extrapolation {
             // The extrapolation did harm, and its row has not made up for it.
             self.pause = self.next_pause;
@@ -212,23 +202,6 @@ mod tests {
             }
         }
         assert!((2..8).contains(&extrapolations), "{extrapolations}");
-    }
-
-    #[test]
-    fn a_step_is_slow_once_a_row_has_left_much_of_the_residual() {
-        let mut convergence = Convergence::new(Precision::F64, 0.0);
-        let mut residual = 0.1;
-        let mut row = |rate: f64| {
-            for _ in 0..DIFFERENCES {
-                residual *= rate;
-                convergence.after(residual);
-            }
-            convergence.is_slow
-        };
-        assert!(!row(0.9), "there is no row before it");
-        assert!(!row(0.49));
-        assert!(row(0.51));
-        assert!(row(0.1));
     }
 
     #[test]

@@ -109,8 +109,7 @@ pub struct Goal {
     pub read: f64,
     /// The estimated error at which to try.
     pub error: f64,
-    /// How many functions are added to values where supersteps and extrapolations alone take long; 0 if values are not
-    /// corrected.
+    /// How many functions are added to values between supersteps; 0 if values are not corrected.
     pub functions: usize,
 }
 
@@ -170,10 +169,6 @@ const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
 
 /// What sampled values are short of is told in units that are smaller than the last residual by so many powers of two.
 const SAMPLE_BITS: i32 = 20;
-
-/// Values are corrected coarsely after so many supersteps: as soon as it is known what an extrapolation has done, and in the middle of
-/// a row.
-const SUPERSTEPS_TO_CORRECTION: usize = DIFFERENCES / 2;
 
 /// What stands for the last residual before the first superstep.
 const FIRST_RESIDUAL: f64 = 0.25;
@@ -291,11 +286,11 @@ impl Course {
             (Task::Measure, Outcome::Measured(products)) => {
                 let multiples = multiples(products, self.has_earlier);
                 self.has_earlier = false;
-                self.task = multiples.map_or(Task::Sweep, Task::Extrapolate);
+                self.task = multiples.map_or_else(|| self.correct_or_sweep(), Task::Extrapolate);
             }
             (Task::Extrapolate(_), Outcome::Done) => {
                 self.has_earlier = true;
-                self.task = self.sweep_or_correct();
+                self.task = self.correct_or_sweep();
             }
             (&Task::Sample(asked), Outcome::Sampled(sums)) => {
                 let multiples = sums.multiples(asked);
@@ -342,7 +337,7 @@ impl Course {
             self.has_earlier = false; // the row ends without an extrapolation
         }
         self.task = match next {
-            Next::Sweep => self.sweep_or_correct(),
+            Next::Sweep => self.correct_or_sweep(),
             Next::Extrapolate => Task::Measure,
             Next::Done if self.precision != self.goal.precision => Task::Widen,
             Next::Done if self.goal.certified => return self.prove(),
@@ -353,21 +348,16 @@ impl Course {
         }
     }
 
-    /// What comes before the next superstep of a row, if anything.
-    fn sweep_or_correct(&self) -> Task {
-        let corrects = self.goal.functions > 0
-            && self.convergence.is_slow
-            && self.row.is_multiple_of(SUPERSTEPS_TO_CORRECTION);
-        match corrects {
-            true => Task::Sample(Asked::Missing { unit: self.sample_unit() }),
-            false => Task::Sweep,
+    /// What comes next when there is to be one more superstep.
+    fn correct_or_sweep(&self) -> Task {
+        match self.goal.functions {
+            0 => Task::Sweep,
+            _ => Task::Sample(Asked::Missing { unit: self.sample_unit() }),
         }
     }
 
     fn sweep_again(&mut self) {
-        let is_slow = self.convergence.is_slow;
         self.convergence = Convergence::new(self.precision, self.goal.error);
-        self.convergence.is_slow = is_slow;
         (self.row, self.has_earlier, self.task) = (0, false, Task::Sweep);
     }
 

@@ -358,7 +358,7 @@ impl<T: Value> StepState<T> {
         team: Option<&Team<'_>>,
     ) -> Sums {
         let values: Vec<&[T]> = self.published.iter().map(Array::values).collect();
-        sums(encoding, context, &self.shards, &values, sample, asked, team)
+        sums(encoding, context, &self.shards, &values, (sample, asked), self.simd, team)
     }
 
     /// Adds multiples of functions to all values, and to the halo.
@@ -587,8 +587,8 @@ pub fn sums<'e, T: Value>(
     context: &Context<'_, T>,
     shards: &[Shard],
     values: &[&[T]],
-    sample: &mut Option<Sample<'e>>,
-    asked: Asked,
+    (sample, asked): (&mut Option<Sample<'e>>, Asked),
+    simd: Simd,
     team: Option<&Team<'_>>,
 ) -> Sums {
     let write_down = || {
@@ -597,7 +597,7 @@ pub fn sums<'e, T: Value>(
         let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
         Sample::new(encoding, context, &ranges)
     };
-    sample.get_or_insert_with(write_down).sums(context, values, asked)
+    sample.get_or_insert_with(write_down).sums(context, values, asked, simd)
 }
 
 /// The first values of a slice, which loses them.

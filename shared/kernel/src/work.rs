@@ -243,7 +243,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 Stage::Proof(values, ..) => {
                     let values: Vec<&[T]> = values.iter().map(Array::values).collect();
                     let (context, shards) = (ground.context(), &cut.shards);
-                    sums(encoding, &context, shards, &values, sample, asked, team)
+                    sums(encoding, &context, shards, &values, (sample, asked), simd, team)
                 }
                 Stage::Between => return Err(SolveError::Order),
             }),

@@ -79,7 +79,7 @@ fn any_vector_instructions_give_the_same_bits() {
     }
 }
 
-/// Games whose steps are all corrected coarsely where that is slow.
+/// Games whose steps are all corrected coarsely.
 fn corrected() -> Vec<(Ruleset, Settings)> {
     let precisions = [Precision::F64, Precision::F32];
     let games = [builtin("double-short", 2), builtin("short-backtrack", 2)];

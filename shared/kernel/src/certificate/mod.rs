@@ -356,9 +356,10 @@ impl Certifier<'_> {
             .zip(values)
             .map(|(&tier, values)| &values[..encoding.tier_len(tier) as usize])
             .collect();
+        let sample = (&mut None, Asked::Turns);
         let sums = self
             .pool
-            .install(|| sums(encoding, context, shards, &values, &mut None, Asked::Turns, None));
+            .install(|| sums(encoding, context, shards, &values, sample, Simd::best(), None));
         sums.multiples(Asked::Turns).unwrap_or_default()
     }
 }

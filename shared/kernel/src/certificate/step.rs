@@ -615,9 +615,10 @@ mod tests {
         let values = [&tiers[&tier][..encoding.tier_len(tier) as usize]];
         let turns = if has_turns {
             let context = Context::new(&encoding, &tables, tier, |tier| &tiers[&tier]);
-            let asked = Asked::Turns;
-            let sums = sums(&encoding, &context, &cut.shards, &values, &mut None, asked, None);
-            sums.multiples(asked).unwrap()
+            let sample = (&mut None, Asked::Turns);
+            let shards = &cut.shards;
+            let sums = sums(&encoding, &context, shards, &values, sample, Simd::best(), None);
+            sums.multiples(Asked::Turns).unwrap()
         } else {
             Vec::new()
         };

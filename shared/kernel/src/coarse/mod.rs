@@ -32,13 +32,12 @@ pub use sums::Sums;
 use crate::{layout::is_dense, step::both};
 
 /// Smaller steps are solved sooner without: a sample is as large for all of them.
-pub const LEAST_POSITIONS: u64 = 1 << 23;
+pub const LEAST_POSITIONS: u64 = 1 << 22;
 
 /// With more functions of an orientation, sums take longer to add up than what they save.
 const MOST_FUNCTIONS: usize = 128;
 
-/// How many functions are added to the values of the step of a tier where supersteps and extrapolations alone take long; 0 if
-/// they do not pay. They do for at least so many positions where players come by a square twice, but not where a block is
+/// How many functions are added to the values of the step of a tier; 0 if they do not pay. They do for at least so many positions where players come by a square twice, but not where a block is
 /// one position: finding out which it is takes too long.
 pub fn functions(encoding: &Encoding, tier: Tier, least_positions: u64) -> usize {
     let pays = encoding.step_len(tier) >= least_positions
@@ -276,7 +275,7 @@ mod tests {
             let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
             let sums = |ranges: &[_]| {
                 let asked = Asked::Missing { unit: -60 };
-                Sample::new(encoding, context, ranges).sums(context, &values, asked)
+                Sample::new(encoding, context, ranges).sums(context, &values, asked, Simd::best())
             };
             let whole = sums(&all);
             let (first, rest) = halves.split_at(1);

@@ -11,7 +11,13 @@ use super::{
     sections::Sections,
     sums::{LARGEST_MISSING, Sums},
 };
-use crate::{context::Context, value::Value};
+use crate::{
+    context::Context,
+    rows::Offered,
+    simd::Simd,
+    value::Value,
+    vector::{Instructions, Operation},
+};
 
 /// The most positions of a step that are sampled.
 const MOST: u64 = 1 << 16;
@@ -22,6 +28,9 @@ const STRIDES: [u64; 22] = [
     1, 2, 5, 13, 31, 61, 127, 251, 509, 1_021, 2_039, 4_093, 8_191, 16_381, 32_749, 65_521,
     131_071, 262_139, 524_287, 1_048_573, 2_097_143, 4_194_301,
 ];
+
+/// While a position is looked at, the memory of the position so many further on is asked for.
+const POSITIONS_AHEAD: usize = 4;
 
 /// A value that the equation of a sampled position reads.
 #[derive(Clone, Copy, Debug)]
@@ -146,22 +155,14 @@ impl<'a> Sample<'a> {
         context: &Context<'_, T>,
         published: &[&[T]],
         asked: Asked,
+        simd: Simd,
     ) -> Sums {
         let last = published.len() - 1;
-        let arrays = [published[0], published[last], context.finals(0), context.finals(last)];
-        let (functions, unit) = (self.sections.functions(), asked.unit());
+        let arrays = &[published[0], published[last], context.finals(0), context.finals(last)];
+        let functions = self.sections.functions();
         let of_some = |positions: &[Sampled]| {
             let mut sums = Sums::zero(functions);
-            let (mut own, mut gained) = (Vec::new(), vec![0.0; functions]);
-            for position in positions {
-                let missing = self.look_at(position, &arrays, asked, &mut own, &mut gained);
-                let units = match asked {
-                    Asked::Missing { .. } => missing / unit,
-                    Asked::Turns => 1.0,
-                };
-                let units = units.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
-                sums.add(units, &own, &gained);
-            }
+            simd.run(AddUp { sample: self, positions, arrays, asked, sums: &mut sums });
             sums
         };
         let together = self.positions.len().div_ceil(rayon::current_num_threads()).max(1);
@@ -170,8 +171,27 @@ impl<'a> Sample<'a> {
         parts.iter().fold(Sums::zero(functions), and)
     }
 
+    /// Asks for the memory of what the equation of a position reads.
+    #[inline(always)]
+    fn ask<T: Value, I: Instructions>(
+        &self,
+        instructions: I,
+        position: &Sampled,
+        arrays: &[&[T]; 4],
+    ) {
+        let mut rolls = self.chances.len();
+        for successor in &self.successors[position.successors..] {
+            arrays[usize::from(successor.array)].ask(instructions, successor.offset as usize);
+            rolls -= usize::from(successor.is_last);
+            if rolls == 0 {
+                break;
+            }
+        }
+    }
+
     /// What the value of a position is short of; with the functions that are not 0 there, and by function what is gained there for one
     /// of it.
+    #[inline(never)]
     fn look_at<T: Value>(
         &self,
         position: &Sampled,
@@ -214,6 +234,37 @@ impl<'a> Sample<'a> {
             }
         }
         -chance_of_mover - arrays[orientation][offset as usize].to_f64()
+    }
+}
+
+/// Adds up what some sampled positions say.
+struct AddUp<'a, 's, T> {
+    sample: &'a Sample<'s>,
+    positions: &'a [Sampled],
+    /// As [`Successor::array`] counts them.
+    arrays: &'a [&'a [T]; 4],
+    asked: Asked,
+    sums: &'a mut Sums,
+}
+
+impl<T: Value> Operation for AddUp<'_, '_, T> {
+    #[inline(always)]
+    fn run<I: Instructions>(self, instructions: I) {
+        let Self { sample, positions, arrays, asked, sums } = self;
+        let unit = asked.unit();
+        let (mut own, mut gained) = (Vec::new(), vec![0.0; sums.functions()]);
+        for (i, position) in positions.iter().enumerate() {
+            if let Some(ahead) = positions.get(i + POSITIONS_AHEAD) {
+                sample.ask(instructions, ahead, arrays);
+            }
+            let missing = sample.look_at(position, arrays, asked, &mut own, &mut gained);
+            let units = match asked {
+                Asked::Missing { .. } => missing / unit,
+                Asked::Turns => 1.0,
+            };
+            let units = units.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
+            sums.add(units, &own, &gained);
+        }
     }
 }
 

@@ -62,6 +62,7 @@ impl Sums {
     }
 
     /// Adds a position: what its value is short of, its functions that are not 0, and by function what is gained there.
+    #[inline(always)]
     pub(super) fn add(&mut self, missing: f64, functions: &[(usize, f64)], gained: &[f64]) {
         for &(function, value) in functions {
             self.missing[function] += missing * value;
