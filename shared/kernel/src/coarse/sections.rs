@@ -5,6 +5,7 @@ use std::{
     ops::Range,
 };
 
+use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Place, Tier};
 use ziggurat_game::{PathPosition, Position, Side};
 
@@ -175,8 +176,9 @@ impl<'a> Sections<'a> {
             self.for_each_function(orientation, [own, opponent], add);
             sum as f32
         };
-        let row = |own: u32| all(tier.to_move).map(move |opponent| of_pair(own, opponent));
-        all(tier.just_moved).flat_map(row).collect()
+        let row = |own: u32| all(tier.to_move).map(|opponent| of_pair(own, opponent)).collect();
+        let rows: Vec<Vec<f32>> = all(tier.just_moved).into_par_iter().map(row).collect();
+        rows.concat()
     }
 
     /// The most bytes that they take, with the tables of a correction.

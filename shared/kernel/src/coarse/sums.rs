@@ -3,6 +3,7 @@
 use std::fmt::{self, Debug, Formatter};
 
 use super::Asked;
+use crate::simd::Simd;
 
 /// A chance is told in units of one over this, so that sums are exact.
 const CHANCE_UNITS: f64 = (1 << 20) as f64;
@@ -94,31 +95,41 @@ impl Sums {
         for i in 0..functions {
             rows[diagonal(i)] += REGULARISATION * sum / functions as f64;
         }
-        // By elimination, with the largest pivot of a column.
-        for i in 0..functions {
-            let size = |row: usize| rows[row * functions + i].abs();
-            let pivot = (i..functions).max_by(|&a, &b| size(a).total_cmp(&size(b)))?;
-            if pivot != i {
-                let (above, below) = rows.split_at_mut(pivot * functions);
-                above[i * functions..][..functions].swap_with_slice(&mut below[..functions]);
-                right.swap(i, pivot);
-            }
-            let (done, rest) = rows.split_at_mut((i + 1) * functions);
-            let of_pivot = &done[i * functions..];
-            for (row, below) in rest.chunks_mut(functions).zip(i + 1..) {
-                let factor = row[i] / of_pivot[i];
-                for (number, above) in row[i..].iter_mut().zip(&of_pivot[i..]) {
-                    *number -= factor * above;
-                }
-                right[below] -= factor * right[i];
-            }
-        }
-        for i in (0..functions).rev() {
-            let row = &rows[i * functions..][..functions];
-            let known: f64 = (i + 1..functions).map(|j| row[j] * right[j]).sum();
-            right[i] = (right[i] - known) / row[i];
-        }
+        Simd::best().compute(
+            #[inline(always)]
+            || solve(&mut rows, &mut right),
+        );
         right.iter().all(|multiple| multiple.is_finite()).then_some(right)
+    }
+}
+
+/// Solves equations, given row after row, by elimination with the largest pivot of a column. The right sides become the
+/// solution, which is not finite if there is none.
+#[inline(always)]
+fn solve(rows: &mut [f64], right: &mut [f64]) {
+    let functions = right.len();
+    for i in 0..functions {
+        let size = |row: usize| rows[row * functions + i].abs();
+        let pivot = (i..functions).max_by(|&a, &b| size(a).total_cmp(&size(b))).unwrap_or(i);
+        if pivot != i {
+            let (above, below) = rows.split_at_mut(pivot * functions);
+            above[i * functions..][..functions].swap_with_slice(&mut below[..functions]);
+            right.swap(i, pivot);
+        }
+        let (done, rest) = rows.split_at_mut((i + 1) * functions);
+        let of_pivot = &done[i * functions..];
+        for (row, below) in rest.chunks_mut(functions).zip(i + 1..) {
+            let factor = row[i] / of_pivot[i];
+            for (number, above) in row[i..].iter_mut().zip(&of_pivot[i..]) {
+                *number -= factor * above;
+            }
+            right[below] -= factor * right[i];
+        }
+    }
+    for i in (0..functions).rev() {
+        let row = &rows[i * functions..][..functions];
+        let known: f64 = (i + 1..functions).map(|j| row[j] * right[j]).sum();
+        right[i] = (right[i] - known) / row[i];
     }
 }
 
