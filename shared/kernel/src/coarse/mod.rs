@@ -37,8 +37,9 @@ pub const LEAST_POSITIONS: u64 = 1 << 22;
 /// With more functions of an orientation, sums take longer to add up than what they save.
 const MOST_FUNCTIONS: usize = 128;
 
-/// How many functions are added to the values of the step of a tier; 0 if they do not pay. They do for at least so many positions where players come by a square twice, but not where a block is
-/// one position: finding out which it is takes too long.
+/// How many functions are added to the values of the step of a tier; 0 if they do not pay. They do for at least so many
+/// positions where players come by a square twice, but not where a block is one position: finding out which it is takes
+/// too long.
 pub fn functions(encoding: &Encoding, tier: Tier, least_positions: u64) -> usize {
     let pays = encoding.step_len(tier) >= least_positions
         && encoding.geometry().visits_squares_again()

@@ -208,7 +208,7 @@ mod tests {
             assert_eq!(shortlists.next(), Use::Take);
             residual /= 2.0;
         }
-        // The margin is 3.2e-3, and values have drifted by 3e-4 since.
+        // The margin is 3.2e-3, and values have drifted by 2e-4 since.
         assert!(shortlists.hold_for_intervals(1.2e-3) && !shortlists.hold_for_intervals(1.4e-3));
         // An extrapolation that leads far away.
         shortlists.extrapolated(2e-3);
