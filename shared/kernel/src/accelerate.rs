@@ -90,24 +90,6 @@ pub type Units = [f32; VECTORS];
 pub const NO_UNITS: Units = [f32::MIN_POSITIVE; VECTORS];
 
 impl<T: Value> Piece<'_, T> {
-    /// Changes the values towards new ones by whole units, no finer than 2 to the power of `finest`, keeps
-    /// the changes as those of a row's superstep, and returns the largest difference there was.
-    pub fn publish(&mut self, live: &[T], (row, finest): (usize, i32), simd: Simd) -> f64 {
-        look();
-        let Self { published, vectors, units } = self;
-        let residual = simd.compute(
-            #[inline(always)]
-            || largest_difference(live, published),
-        );
-        let unit = unit_for(residual, finest);
-        units[vector_of(row)] = unit;
-        simd.compute(
-            #[inline(always)]
-            || change_towards(live, published, vectors[vector_of(row)], unit),
-        );
-        residual
-    }
-
     /// The inner products of the differences.
     pub fn products(&self, simd: Simd) -> Products {
         look();
@@ -124,6 +106,31 @@ impl<T: Value> Piece<'_, T> {
         }
         products
     }
+}
+
+/// What a superstep has made of a piece, beside the bytes that say it.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Told {
+    /// The largest difference between an old value and a new one.
+    pub residual: f64,
+    /// What a unit of the bytes is worth.
+    pub unit: f32,
+}
+
+/// Says in bytes by how many units, no finer than 2 to the power of `finest`, the values of a piece are to be changed to come
+/// near new ones.
+pub fn tell<T: Value>(new: &[T], old: &[T], bytes: &mut [i8], finest: i32, simd: Simd) -> Told {
+    look();
+    let residual = simd.compute(
+        #[inline(always)]
+        || largest_difference(new, old),
+    );
+    let unit = unit_for(residual, finest);
+    simd.compute(
+        #[inline(always)]
+        || write_differences(new, old, bytes, unit),
+    );
+    Told { residual, unit }
 }
 
 /// The unit for a piece whose largest change this is.
@@ -162,13 +169,12 @@ fn byte_for(units: f32) -> i8 {
     (root + ROUND).to_bits() as i8
 }
 
-/// Changes values towards new ones, and says by what.
+/// Writes down differences in units.
 #[inline(always)]
-fn change_towards<T: Value>(new: &[T], old: &mut [T], changes: &mut [i8], unit: f32) {
+fn write_differences<T: Value>(new: &[T], old: &[T], bytes: &mut [i8], unit: f32) {
     let per_unit = 1.0 / f64::from(unit);
-    for ((&new, old), difference) in new.iter().zip(old).zip(changes) {
-        *difference = byte_for(((new.to_f64() - old.to_f64()) * per_unit) as f32);
-        *old = changed(*old, *difference, unit);
+    for ((&new, &old), byte) in new.iter().zip(old).zip(bytes) {
+        *byte = byte_for(((new.to_f64() - old.to_f64()) * per_unit) as f32);
     }
 }
 
@@ -423,7 +429,7 @@ mod tests {
                 let by_rate = piece.published.iter().zip(rates.iter().cycle());
                 let live: Vec<f64> = by_rate.map(|(x, rate)| rate * x).collect();
                 before_last = piece.published.to_vec();
-                piece.publish(&live, (superstep, -126), Simd::best());
+                publish(&mut piece, &live, (superstep, -126));
             }
             let products = vec![(0, piece.products(Simd::best()))];
             let multiples = multiples(products, row > 0 && may_look_back).unwrap();
@@ -487,6 +493,16 @@ mod tests {
         assert_eq!(weights(Products::default(), true), None);
     }
 
+    /// Changes a piece towards new values, in the superstep at a place of a row.
+    fn publish(piece: &mut Piece<'_, f64>, new: &[f64], (row, finest): (usize, i32)) -> f64 {
+        let Piece { published, vectors, units } = piece;
+        let (vector, simd) = (vector_of(row), Simd::best());
+        let Told { residual, unit } = tell(new, published, vectors[vector], finest, simd);
+        units[vector] = unit;
+        change(published, vectors[vector], unit, simd);
+        residual
+    }
+
     fn with_piece<R>(
         published: &mut [f64],
         check: impl FnOnce(&mut Piece<'_, f64>) -> R,
@@ -508,7 +524,7 @@ mod tests {
             let exact: Vec<f64> = (0..1000).map(|i| scale * f64::from(i).sin()).collect();
             let mut published = vec![0.0; 1000];
             let (residual, bytes, units) =
-                with_piece(&mut published, |piece| piece.publish(&exact, (2, -126), Simd::best()));
+                with_piece(&mut published, |piece| publish(piece, &exact, (2, -126)));
             let largest = exact.iter().map(|new| new.abs()).fold(0.0, f64::max);
             assert_eq!(residual, largest);
             let (unit, bytes) = (units[vector_of(2)], &bytes[vector_of(2)]);
@@ -526,7 +542,7 @@ mod tests {
         let exact: Vec<f64> = (0..1000).map(|i| 0.3 * f64::from(i).sin()).collect();
         let mut published = vec![0.0; 1000];
         for _ in 0..10 {
-            with_piece(&mut published, |piece| piece.publish(&exact, (0, -126), Simd::best()));
+            with_piece(&mut published, |piece| publish(piece, &exact, (0, -126)));
         }
         let errors = exact.iter().zip(&published).map(|(a, b)| (a - b).abs());
         assert!(errors.fold(0.0, f64::max) <= 1e-16);
@@ -537,7 +553,7 @@ mod tests {
         let exact = vec![0.25; 100];
         let mut published = exact.clone();
         let (residual, bytes, _) =
-            with_piece(&mut published, |piece| piece.publish(&exact, (1, -126), Simd::best()));
+            with_piece(&mut published, |piece| publish(piece, &exact, (1, -126)));
         assert_eq!((residual, published), (0.0, exact));
         assert!(bytes.iter().flatten().all(|&byte| byte == 0));
     }
@@ -546,7 +562,7 @@ mod tests {
     fn changes_far_below_the_finest_unit_wait() {
         let mut published = vec![0.1; 100];
         let (residual, bytes, units) =
-            with_piece(&mut published, |piece| piece.publish(&[0.101; 100], (3, -7), Simd::best()));
+            with_piece(&mut published, |piece| publish(piece, &[0.101; 100], (3, -7)));
         assert!((residual - 0.001).abs() < 1e-15);
         assert_eq!((published, units[vector_of(3)]), (vec![0.1; 100], 1.0 / 128.0));
         assert!(bytes[vector_of(3)].iter().all(|&byte| byte == 0));

@@ -4,7 +4,7 @@
 //! the first are on their way while others are made. A part is a list of *strips* of at most [`STRIP`] numbers: first a byte
 //! for each, its *head*, then the data of one after the other. There are three kinds:
 //!
-//! * What values changed by, in units ([`Piece::publish`](crate::accelerate::Piece::publish)): a byte each. A head of n is a
+//! * What values changed by, in units ([`tell`](crate::accelerate::tell)): a byte each. A head of n is a
 //!   unit of 2^-n; a head of 128 + n says that it is this, but nothing changed, and nothing follows.
 //! * What distances of a proof changed by: as many bytes each as the head says, 0, 1 or 2, all first (lower)
 //!   bytes before all second ones. The distances of both ends change alike, so a strip of lower ends comes

@@ -51,6 +51,11 @@ impl<W> Default for Pool<W> {
 }
 
 impl<W> Pool<W> {
+    /// Some that is there already.
+    pub fn of(memory: Vec<W>) -> Self {
+        Self(Mutex::new(memory))
+    }
+
     /// Works with some of it, which is made if there is none.
     pub fn with<R>(&self, make: impl FnOnce() -> W, work: impl FnOnce(&mut W) -> R) -> R {
         let free = || self.0.lock().unwrap_or_else(PoisonError::into_inner);

@@ -285,6 +285,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         Precision::F32 => size_of::<f32>() as u64,
         Precision::F64 => size_of::<f64>() as u64,
     };
+    let threads = settings.thread_count();
     let (mut peak, mut ordering) = (0, 0);
     let mut steps = Vec::new();
     let mut finals: Vec<(u8, u64)> = Vec::new();
@@ -298,14 +299,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             let shards = shards(encoding, settings, tier);
             // What is solved in `f32` first takes less, together with the final tiers in `f32`.
             let sweeping = match settings.precision {
-                Precision::F32 => StepState::<f32>::bytes(encoding, &shards),
-                Precision::F64 => StepState::<f64>::bytes(encoding, &shards),
+                Precision::F32 => StepState::<f32>::bytes(encoding, &shards, threads),
+                Precision::F64 => StepState::<f64>::bytes(encoding, &shards, threads),
             };
             let proving =
                 positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
             let correcting = match coarse::functions(encoding, tier, settings.corrected_from) {
                 0 => 0,
-                _ => Sample::bytes(encoding, tier, settings.thread_count()),
+                _ => Sample::bytes(encoding, tier, threads),
             };
             working += sweeping.max(if settings.certified { proving } else { 0 }) + correcting;
             ordering = order_bytes(encoding, tier, &shards).max(ordering);
@@ -314,8 +315,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         }
         peak = peak.max(kept + working);
     }
-    let scratch_bytes =
-        settings.thread_count() as u64 * ordering + scratch_bytes(encoding, settings);
+    let scratch_bytes = threads as u64 * ordering + scratch_bytes(encoding, settings);
     let peak_memory_bytes = peak + scratch_bytes;
     Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
 }
@@ -681,7 +681,7 @@ fn time_supersteps_in<T: Value>(
     let memory = Memory::anonymous();
     let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
     let halves = both(first).map(half).collect::<Result<_, _>>()?;
-    let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd, None)?;
+    let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd)?;
     pool.install(|| {
         (0..supersteps)
             .map(|i| {

@@ -2,9 +2,10 @@
 //!
 //! A superstep sweeps every shard in place, pieces furthest along first. The shards are swept in *waves*, those
 //! furthest along the path first, and each wave ends with a barrier at which its shards publish
-//! their values: most moves lead forward, to a shard of an earlier wave, and so read values of this
+//! what has changed: most moves lead forward, to a shard of an earlier wave, and so read values of this
 //! superstep. A shard reads its own values as they are now and those of the other shards as they
-//! were published at the last barrier, so the result does not depend on threads or timing.
+//! were published at the last barrier, so the result does not depend on threads or timing. Its own values are
+//! in room of a thread's own; once it is swept, nothing is left of them but what is told of their changes.
 //!
 //! The first shards, whose pieces are nearly all next to the start or in hand, change by far more than others
 //! from superstep to superstep. Of these the slabs that come last are swept twice.
@@ -20,8 +21,8 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
     accelerate::{
-        Multiples, NO_UNITS, PIECE, Piece, Products, Units, VECTORS, add, extrapolate, most,
-        units_after, vector_of,
+        Multiples, NO_UNITS, PIECE, Piece, Products, Told, Units, VECTORS, add, change,
+        extrapolate, most, tell, units_after, vector_of,
     },
     array::Array,
     coarse::{Asked, Sample, Sections, Sums},
@@ -44,8 +45,8 @@ pub struct StepState<T: Value> {
     shards: Vec<Shard>,
     /// The values of each orientation as of the last barrier.
     published: Vec<Array<T>>,
-    /// Room for the own values of the shards of a wave: range after range, each padded.
-    live: Array<T>,
+    /// Room for the values of the shards that are being swept: range after range, each padded.
+    live: Pool<Array<T>>,
     /// What the last supersteps changed, and the lead of the earlier point, as bytes, in the order of the published values.
     vectors: [Array<i8>; VECTORS],
     /// For each piece what a unit of them is worth.
@@ -62,14 +63,19 @@ pub struct StepState<T: Value> {
     pub shortlists: Shortlists,
 }
 
-/// A shard during a superstep, with its own values: one slice for each range, the second empty if
-/// there is none.
-struct LiveShard<'a, T> {
-    is_tail: bool,
+/// A shard to be swept.
+struct Unswept<'a> {
+    /// Its place.
+    place: usize,
     shard: &'a Shard,
-    live: [&'a mut [T]; 2],
+    is_tail: bool,
     shortlist: Option<&'a Mutex<Shortlist>>,
+    /// Where its changes are to be told, range by range.
+    changes: [&'a mut [i8]; 2],
 }
+
+/// What a sweep has made of a shard, piece by piece of its ranges.
+type Swept = [Vec<Told>; 2];
 
 /// Of the shards of the tail slabs are swept twice if fewer positions than one part in so many are
 /// swept after them.
@@ -119,10 +125,11 @@ impl<T: Value> StepState<T> {
         values: Vec<Array<T>>,
         shards: Vec<Shard>,
         simd: Simd,
-        team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
-        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
         let waves = waves(encoding, &shards);
+        let live = (0..live_at_once(&waves, rayon::current_num_threads()))
+            .map(|_| memory.filled(T::default(), live_len(&shards)))
+            .collect::<Result<Vec<_>, _>>()?;
         let positions = values.iter().map(|values| values.values().len()).sum();
         let vectors = (0..VECTORS).map(|_| memory.filled(0, positions));
         let vectors = vectors.collect::<Result<Vec<_>, _>>()?.try_into();
@@ -133,7 +140,7 @@ impl<T: Value> StepState<T> {
         }
         Ok(Self {
             published: values,
-            live: memory.filled(T::default(), live_len(&waves, &shards, own))?,
+            live: Pool::of(live),
             vectors: vectors.unwrap_or_else(|_| unreachable!("there are as many")),
             units: vec![NO_UNITS; pieces],
             first_pieces,
@@ -155,11 +162,11 @@ impl<T: Value> StepState<T> {
         self
     }
 
-    /// The most bytes a state takes.
-    pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
+    /// The most bytes a state takes that so many threads work on.
+    pub fn bytes(encoding: &Encoding, shards: &[Shard], threads: usize) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
-        let live = live_len(&waves(encoding, shards), shards, |_| true) as u64;
-        let values = (positions + live + 3 * PADDING as u64) * size_of::<T>() as u64;
+        let live = (live_len(shards) + PADDING) * live_at_once(&waves(encoding, shards), threads);
+        let values = (positions + live as u64 + 2 * PADDING as u64) * size_of::<T>() as u64;
         let vector = positions + PADDING as u64;
         let piece = size_of::<Units>() + size_of::<Piece<'_, T>>();
         let pieces = positions / PIECE as u64 + 2 * shards.len() as u64;
@@ -199,45 +206,53 @@ impl<T: Value> StepState<T> {
         lists: Use,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
-        let Self { shards, live, published, tail, scratch, simd, shortlists, .. } = self;
-        let (scratch, simd) = (&*scratch, *simd);
+        let Self { shards, published, live, vectors, units, first_pieces, .. } = self;
+        let Self { tail, scratch, simd, shortlists, .. } = self;
+        let (scratch, simd, vector) = (&*scratch, *simd, vector_of(row));
         let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
-        let mut rest: &mut [T] = live;
-        let mut take = |length: usize| rest.split_off_mut(..length).expect("a wave fits");
         let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
-        let part = |&i: &usize| {
-            let live = padded_lengths(&shards[i]).map(&mut take);
-            let shortlist = shortlists.of(i);
-            LiveShard { is_tail: i < *tail, shard: &shards[i], live, shortlist }
+        let unswept = |&place: &usize| Unswept {
+            place,
+            shard: &shards[place],
+            is_tail: place < *tail,
+            shortlist: shortlists.of(place),
+            changes: Default::default(),
         };
-        let parts: Vec<LiveShard<'_, T>> = own_of_wave.iter().map(part).collect();
-        largest_first(parts, |part| part.shard.len()).for_each(|shard| {
+        let mut parts: Vec<Unswept<'_>> = own_of_wave.iter().map(unswept).collect();
+        let mut rest = &mut *vectors[vector];
+        for ShardRange { shard, range, values, .. } in in_order(shards, published.len() - 1) {
+            let changes = split_off(&mut rest, values.len());
+            if let Ok(i) = own_of_wave.binary_search(&shard) {
+                parts[i].changes[range] = changes;
+            }
+        }
+        let room = || Array::filled(T::default(), live_len(shards));
+        let sweep = |shard: Unswept<'_>| {
+            let sweep = |scratch: &mut _, live: &mut Array<T>| {
+                shard.sweep(context, published, (scratch, live), (lists, finest), simd)
+            };
             scratch.with(
                 || Scratch::new(context.encoding),
-                |scratch| shard.sweep(context, published, scratch, lists, simd),
-            );
-        });
-        let Self { shards, published, live, vectors, units, .. } = self;
-        let mut end = 0;
-        let mut starts = vec![[0; 2]; shards.len()];
-        for &i in &own_of_wave {
-            starts[i] = padded_lengths(&shards[i]).map(|length| {
-                end += length;
-                end - length
-            });
-        }
-        let swept = |shard: usize, range: usize, start: usize, len: usize| {
-            let start = starts[shard][range] + start;
-            &live[start..start + len]
+                |scratch| live.with(room, |live| sweep(scratch, live)),
+            )
         };
+        let swept: Vec<(usize, Swept)> =
+            largest_first(parts, |part| part.shard.len()).map(sweep).collect();
+        let mut residual = 0.0_f64;
+        for (shard, swept) in swept {
+            for (&first, pieces) in first_pieces[shard].iter().zip(swept) {
+                for (units, told) in units[first..].iter_mut().zip(pieces) {
+                    units[vector] = told.unit;
+                    residual = residual.max(told.residual);
+                }
+            }
+        }
         let wanted = |shard: usize| own_of_wave.binary_search(&shard).is_ok();
-        let changes = pieces(shards, published, vectors, units, wanted).into_par_iter().map(
-            |(OwnPlace { shard, range, start, .. }, mut piece)| {
-                let swept = swept(shard, range, start, piece.published.len());
-                piece.publish(swept, (row, finest), simd)
-            },
-        );
-        let residual = changes.reduce(|| 0.0, f64::max);
+        let pieces = pieces(shards, published, vectors, units, wanted);
+        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, units })| {
+            look();
+            change(published, vectors[vector], units[vector], simd);
+        });
         if let Some(team) = team {
             let barrier = team.barrier(|shard| wave.binary_search(&shard).is_ok());
             self.exchange(&barrier, vector_of(row), |packed, values, changes| {
@@ -299,8 +314,7 @@ impl<T: Value> StepState<T> {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
         let Self { shards, published, vectors, units, simd, .. } = self;
         let pieces = pieces(shards, published, vectors, units, own);
-        let of_piece =
-            |(place, piece): &(OwnPlace, Piece<'_, T>)| (place.order, piece.products(*simd));
+        let of_piece = |(order, piece): &(u32, Piece<'_, T>)| (*order, piece.products(*simd));
         let mut ranges: Vec<(u32, Products)> = Vec::new();
         for (order, products) in pieces.par_iter().map(of_piece).collect::<Vec<_>>() {
             match ranges.last_mut() {
@@ -423,23 +437,15 @@ fn changes_of(strip: &Strip, len: usize) -> Range<usize> {
     first + strip.values.start..first + strip.values.end
 }
 
-/// Where the own values of a piece are: in which range of which shard.
-struct OwnPlace {
-    /// The place of the range among all of them.
-    order: u32,
-    shard: usize,
-    range: usize,
-    start: usize,
-}
-
-/// The values of some shards, piece by piece, in the order of the published values.
+/// The values of some shards, piece by piece, in the order of the published values, each with the place of its range
+/// among those of all shards.
 fn pieces<'a, T: Value>(
     shards: &[Shard],
     published: &'a mut [Array<T>],
     vectors: &'a mut [Array<i8>; VECTORS],
     units: &'a mut [Units],
     wanted: impl Fn(usize) -> bool,
-) -> Vec<(OwnPlace, Piece<'a, T>)> {
+) -> Vec<(u32, Piece<'a, T>)> {
     let mut rest = published.iter_mut().map(|all| &mut **all).collect::<Vec<_>>();
     let mut vectors = vectors.each_mut().map(|all| &mut **all);
     let mut units = units.iter_mut();
@@ -454,8 +460,7 @@ fn pieces<'a, T: Value>(
                 units: units.next().expect("the shards fit"),
             };
             if wanted(part.shard) {
-                pieces
-                    .push((OwnPlace { order, shard: part.shard, range: part.range, start }, piece));
+                pieces.push((order, piece));
             }
         }
     }
@@ -508,13 +513,14 @@ pub fn parts_of<'a, V: Pod>(
     in_order(shards, last).into_iter().map(part).collect()
 }
 
-/// How many values the largest wave has of some shards, padded.
-fn live_len(waves: &[Wave], shards: &[Shard], own: impl Fn(usize) -> bool) -> usize {
-    let of_wave = |wave: &Wave| {
-        let own = wave.iter().filter(|&&shard| own(shard));
-        own.flat_map(|&shard| padded_lengths(&shards[shard])).sum()
-    };
-    waves.iter().map(of_wave).max().unwrap_or(0)
+/// Room for the values of the largest shard, padded.
+fn live_len(shards: &[Shard]) -> usize {
+    shards.iter().map(|shard| padded_lengths(shard).iter().sum()).max().unwrap_or(0)
+}
+
+/// How many shards so many threads sweep at once, at the most.
+fn live_at_once(waves: &[Wave], threads: usize) -> usize {
+    waves.iter().map(Vec::len).max().unwrap_or(0).min(threads)
 }
 
 /// Fills arrays, one for each orientation; of those of a team's member what it needs.
@@ -612,23 +618,28 @@ pub fn ranges(shard: &Shard, last: usize) -> [Option<(usize, Range<usize>)>; 2] 
     [Some((0, range(first))), second.as_ref().map(|second| (last, range(second)))]
 }
 
-impl<T: Value> LiveShard<'_, T> {
-    /// Updates every position of the shard in place.
-    fn sweep(
+impl Unswept<'_> {
+    /// Updates every position of the shard, and tells what that changes while it is still in the caches. Returns the
+    /// shard's place, too.
+    fn sweep<T: Value>(
         self,
         context: &Context<'_, T>,
         published: &[Array<T>],
-        scratch: &mut Scratch<T>,
-        lists: Use,
+        (scratch, live): (&mut Scratch<T>, &mut [T]),
+        (lists, finest): (Use, i32),
         simd: Simd,
-    ) {
-        let Self { is_tail, shard, mut live, shortlist } = self;
+    ) -> (usize, Swept) {
+        let Self { place, shard, is_tail, shortlist, changes } = self;
+        let [first, second] = padded_lengths(shard);
+        let (first, rest) = live.split_at_mut(first);
+        let mut live = [first, &mut rest[..second]];
         let guard = shortlist.map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
         let mut lists = Visit::begin(guard.as_deref(), lists, shard);
-        for (live, (orientation, range)) in
-            live.iter_mut().zip(ranges(shard, published.len() - 1).into_iter().flatten())
-        {
-            memory::copy(&mut live[..range.len()], &published[orientation][range]);
+        let of_range = |(orientation, range): (usize, Range<usize>)| &published[orientation][range];
+        let published_of =
+            ranges(shard, published.len() - 1).map(|range| range.map_or(&[][..], of_range));
+        for (live, old) in live.iter_mut().zip(published_of) {
+            memory::copy(&mut live[..old.len()], old);
         }
         let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
         let mut after = shard.len();
@@ -661,6 +672,15 @@ impl<T: Value> LiveShard<'_, T> {
         if let (Some(recorded), Some(mut shortlist)) = (recorded, guard) {
             *shortlist = recorded;
         }
+        let told = |((live, old), changes): ((&&mut [T], &[T]), &mut [i8])| {
+            let pieces = live[..old.len()]
+                .chunks(PIECE)
+                .zip(old.chunks(PIECE))
+                .zip(changes.chunks_mut(PIECE));
+            pieces.map(|((new, old), changes)| tell(new, old, changes, finest, simd)).collect()
+        };
+        let mut swept = live.iter().zip(published_of).zip(changes).map(told);
+        (place, std::array::from_fn(|_| swept.next().expect("there are two")))
     }
 }
 
@@ -710,7 +730,7 @@ mod tests {
         assert!(waves(&encoding, &shards).len() > 2);
         let memory = Memory::anonymous();
         let halves = memory.filled(0.5, encoding.tier_len(tier) as usize).unwrap();
-        let state = StepState::new(&memory, &encoding, vec![halves], shards, Simd::best(), None);
+        let state = StepState::new(&memory, &encoding, vec![halves], shards, Simd::best());
         let mut state = state.unwrap();
         iterate(&context, &mut state);
         state.into_values()[0].values().to_vec()
@@ -794,7 +814,7 @@ mod tests {
         let state = || {
             let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
             let values = both(tier).map(|tier| half(tier).unwrap()).collect();
-            StepState::new(&memory, &encoding, values, shards.clone(), Simd::best(), None).unwrap()
+            StepState::new(&memory, &encoding, values, shards.clone(), Simd::best()).unwrap()
         };
         let (mut with, mut without) = (state(), state());
         without.shortlists = Shortlists::new(0);

@@ -77,7 +77,7 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
         values: Vec<Array<U>>,
         shards: &[Shard],
     ) -> Result<StepState<U>, MemoryError> {
-        StepState::new(self.memory, self.encoding, values, shards.to_vec(), self.simd, self.team)
+        StepState::new(self.memory, self.encoding, values, shards.to_vec(), self.simd)
     }
 
     /// Room for the values of each orientation.

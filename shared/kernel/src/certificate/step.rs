@@ -569,7 +569,7 @@ mod tests {
         let halves = both(tier).map(|tier| array(&vec![0.0; encoding.tier_len(tier) as usize]));
         let simd = Simd::best();
         let (shards, halves) = (cut.shards.clone(), halves.collect());
-        let mut state = StepState::new(&memory, &encoding, halves, shards, simd, None).unwrap();
+        let mut state = StepState::new(&memory, &encoding, halves, shards, simd).unwrap();
         while state.superstep(&context, (0, -100), None).unwrap() > residual {}
         let shortlists = std::mem::take(&mut state.shortlists);
         assert!(shortlists.words() > 0, "{game} {tier}");

@@ -137,8 +137,7 @@ mod tests {
         let context = Context::new(&encoding, &tables, tier, |tier| read(tier));
         let values = both(tier).map(|tier| filled(tier, 0.0)).collect();
         let shards = encoding.shards(tier, 1 << 12);
-        let mut state =
-            StepState::new(&memory, &encoding, values, shards, Simd::best(), None).unwrap();
+        let mut state = StepState::new(&memory, &encoding, values, shards, Simd::best()).unwrap();
         let mut superstep = || state.superstep(&context, (0, -100), None).unwrap();
         while superstep() > 1e-15 {}
         work(&encoding, &context, &mut state);
