@@ -75,7 +75,7 @@ struct Unswept<'a> {
 }
 
 /// What a sweep has made of a shard, piece by piece of its ranges.
-type Swept = [Vec<Told>; 2];
+type Swept = Vec<Vec<Told>>;
 
 /// Of the shards of the tail slabs are swept twice if fewer positions than one part in so many are
 /// swept after them.
@@ -255,7 +255,7 @@ impl<T: Value> StepState<T> {
         });
         if let Some(team) = team {
             let barrier = team.barrier(|shard| wave.binary_search(&shard).is_ok());
-            self.exchange(&barrier, vector_of(row), |packed, values, changes| {
+            self.exchange(&barrier, vector, |packed, values, changes| {
                 packed.change_values(values, changes, simd);
             })?;
         }
@@ -679,8 +679,7 @@ impl Unswept<'_> {
                 .zip(changes.chunks_mut(PIECE));
             pieces.map(|((new, old), changes)| tell(new, old, changes, finest, simd)).collect()
         };
-        let mut swept = live.iter().zip(published_of).zip(changes).map(told);
-        (place, std::array::from_fn(|_| swept.next().expect("there are two")))
+        (place, live.iter().zip(published_of).zip(changes).map(told).collect())
     }
 }
 
