@@ -275,12 +275,44 @@ mod tests {
             let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
             let sums = |ranges: &[_]| {
                 let asked = Asked::Missing { unit: -60 };
-                Sample::new(encoding, context, ranges).sums(context, &values, asked, Simd::best())
+                let mut sample = Sample::new(encoding, context, ranges);
+                sample.sums(context, &values, asked, Simd::best())
             };
             let whole = sums(&all);
             let (first, rest) = halves.split_at(1);
             assert!(whole.parts()[0].iter().any(|&missing| missing != 0.0));
             assert!(sums(first).and(&sums(rest)).as_ref() == Some(&whole));
+        });
+    }
+
+    #[test]
+    fn what_a_sample_knows_already_changes_no_sum() {
+        let tier = Tier::new(2, 1);
+        with_solved_step("double-short", tier, |encoding, context, state| {
+            let ranges: Vec<_> =
+                both(tier).map(|tier| 0..encoding.tier_len(tier) as usize).enumerate().collect();
+            let solution: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
+            let made_up = |values: &&[f64]| -> Vec<f64> {
+                (0..values.len()).map(|i| 0.4 * (i as f64 * 0.37).sin()).collect()
+            };
+            let made_up: Vec<Vec<f64>> = solution.iter().map(made_up).collect();
+            let made_up: Vec<&[f64]> = made_up.iter().map(|values| &values[..]).collect();
+            let new = || Sample::new(encoding, context, &ranges);
+            let mut used = new();
+            let missing = Asked::Missing { unit: -60 };
+            let mut gained = Vec::new();
+            for (values, asked) in [
+                (&solution, missing),
+                (&made_up, missing),
+                (&made_up, Asked::Turns),
+                (&solution, missing),
+                (&solution, missing),
+            ] {
+                let sums = used.sums(context, values, asked, Simd::best());
+                assert!(new().sums(context, values, asked, Simd::best()) == sums, "{asked:?}");
+                gained.push(sums.parts()[1].to_vec());
+            }
+            assert!(gained[0] != gained[1] && gained[1] != gained[2], "other moves are best");
         });
     }
 

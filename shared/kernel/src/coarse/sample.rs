@@ -1,6 +1,9 @@
 //! The equation at a sample of positions, written down once for a step.
 
-use std::ops::{Range, RangeInclusive};
+use std::{
+    mem::{Discriminant, discriminant},
+    ops::{Range, RangeInclusive},
+};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -97,7 +100,22 @@ pub struct Sample<'a> {
     successors: Vec<Successor>,
     /// The chance of each roll.
     chances: Vec<f64>,
+    /// What was found when it was last asked.
+    known: Option<Known>,
 }
+
+/// The best moves of the sampled positions, and the sums of what they gain: later on, few other moves are best, and only these are
+/// added up. Sums are exact, so they do not depend on what was known.
+#[derive(Debug)]
+struct Known {
+    asked: Discriminant<Asked>,
+    /// For each position and roll, the place of the best successor among those of the roll.
+    best: Vec<u8>,
+    gained: Sums,
+}
+
+/// In place of the best successor of a position that has not been looked at yet.
+const UNKNOWN: u8 = u8::MAX;
 
 /// One position in how many of a step is sampled.
 fn stride(positions: u64) -> u64 {
@@ -133,7 +151,7 @@ impl<'a> Sample<'a> {
         }
         let Equations { positions, successors } = all;
         let chances = encoding.ruleset().dice().rolls().iter().map(|roll| roll.chance()).collect();
-        Self { sections, positions, successors, chances }
+        Self { sections, positions, successors, chances, known: None }
     }
 
     /// The most bytes that the sample of a step takes, with the sums of so many threads and the tables of functions.
@@ -144,14 +162,15 @@ impl<'a> Sample<'a> {
         let positions = MOST.min(encoding.step_len(tier)) + 1;
         let sections = Sections::new(encoding, tier);
         let functions = sections.functions();
-        let sums = (threads + 2) * (functions + 3) * functions * size_of::<f64>();
+        let sums = (threads + 3) * (functions + 3) * functions * size_of::<f64>();
+        let best = positions * encoding.ruleset().dice().rolls().len() as u64;
         // While the equations are put together, there are all of them and those of ranges.
-        2 * positions * position as u64 + sums as u64 + sections.bytes()
+        2 * positions * position as u64 + best + sums as u64 + sections.bytes()
     }
 
     /// What the sample says of values, by orientation.
     pub fn sums<T: Value>(
-        &self,
+        &mut self,
         context: &Context<'_, T>,
         published: &[&[T]],
         asked: Asked,
@@ -159,16 +178,27 @@ impl<'a> Sample<'a> {
     ) -> Sums {
         let last = published.len() - 1;
         let arrays = &[published[0], published[last], context.finals(0), context.finals(last)];
-        let functions = self.sections.functions();
-        let of_some = |positions: &[Sampled]| {
+        let (functions, rolls) = (self.sections.functions(), self.chances.len());
+        let known = self.known.take().filter(|known| known.asked == discriminant(&asked));
+        let mut known = known.unwrap_or_else(|| Known {
+            asked: discriminant(&asked),
+            best: vec![UNKNOWN; self.positions.len() * rolls],
+            gained: Sums::zero(functions),
+        });
+        let of_some = |(positions, best): (&[Sampled], &mut [u8])| {
             let mut sums = Sums::zero(functions);
-            simd.run(AddUp { sample: self, positions, arrays, asked, sums: &mut sums });
+            simd.run(AddUp { sample: self, positions, best, arrays, asked, sums: &mut sums });
             sums
         };
         let together = self.positions.len().div_ceil(rayon::current_num_threads()).max(1);
-        let parts: Vec<Sums> = self.positions.par_chunks(together).map(of_some).collect();
+        let parts = self.positions.par_chunks(together);
+        let parts: Vec<Sums> =
+            parts.zip(known.best.par_chunks_mut(together * rolls)).map(of_some).collect();
         let and = |all: Sums, more: &Sums| all.and(more).expect("no sample has larger sums");
-        parts.iter().fold(Sums::zero(functions), and)
+        let sums = parts.iter().fold(known.gained, and);
+        known.gained = sums.without_missing();
+        self.known = Some(known);
+        sums
     }
 
     /// Asks for the memory of what the equation of a position reads.
@@ -189,51 +219,65 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// What the value of a position is short of; with the functions that are not 0 there, and by function what is gained there for one
-    /// of it.
+    /// What the value of a position is short of, and for each roll the place of the best successor.
     #[inline(never)]
-    fn look_at<T: Value>(
-        &self,
-        position: &Sampled,
-        arrays: &[&[T]; 4],
-        asked: Asked,
-        own: &mut Vec<(usize, f64)>,
-        gained: &mut [f64],
-    ) -> f64 {
-        let Sampled { orientation, arrangements, offset, successors } = *position;
-        let (sections, orientation) = (&self.sections, usize::from(orientation));
-        own.clear();
-        sections.for_each_function(orientation, arrangements, |function, value| {
-            own.push((function, value));
-        });
-        gained.fill(0.0);
-        let whole = Sums::whole(1.0);
-        own.iter().for_each(|&(function, value)| gained[function] = whole * value);
+    fn look_at<T: Value>(&self, position: &Sampled, arrays: &[&[T]; 4], best: &mut [u8]) -> f64 {
         let mut chance_of_mover = 0.0;
-        let mut rest = self.successors[successors..].iter();
-        for &chance in &self.chances {
-            let mut best = None;
-            for successor in rest.by_ref() {
+        let mut rest = self.successors[position.successors..].iter();
+        for (&chance, best) in self.chances.iter().zip(best) {
+            let mut largest = f64::NEG_INFINITY;
+            for (place, successor) in (0..).zip(rest.by_ref()) {
                 let value = successor.value(arrays);
-                if best.is_none_or(|(other, _)| value > other) {
-                    best = Some((value, successor));
+                if value > largest {
+                    (largest, *best) = (value, place);
                 }
                 if successor.is_last {
                     break;
                 }
             }
-            let (value, successor) = best.expect("there is one for every roll");
-            chance_of_mover += chance * value;
+            chance_of_mover += chance * largest;
+        }
+        let own = arrays[usize::from(position.orientation)][position.offset as usize];
+        -chance_of_mover - own.to_f64()
+    }
+
+    /// What is gained at a position, by function, for one of it, more than with the successors that were best before: `own` has
+    /// the functions that are not 0 there.
+    fn gained(
+        &self,
+        position: &Sampled,
+        asked: Asked,
+        own: &[(usize, f64)],
+        [before, best]: [&[u8]; 2],
+        gained: &mut [f64],
+    ) {
+        gained.fill(0.0);
+        let mut add = |successor: &Successor, weight: f64| {
             if successor.array < SOLVED {
                 // What a position gets, those who just moved there lose; turns are turns to both.
                 let loses = matches!(asked, Asked::Missing { .. }) && !successor.rolls_again;
-                let weight = Sums::whole(chance) * if loses { 1.0 } else { -1.0 };
+                let weight = if loses { weight } else { -weight };
+                let (orientation, arrangements) = (successor.array, successor.arrangements);
                 let read = |function: usize, value: f64| gained[function] += weight * value;
-                let orientation = usize::from(successor.array);
-                sections.for_each_function(orientation, successor.arrangements, read);
+                self.sections.for_each_function(orientation.into(), arrangements, read);
             }
+        };
+        let mut rest = &self.successors[position.successors..];
+        for ((&chance, &before), &best) in self.chances.iter().zip(before).zip(best) {
+            if before != best {
+                let chance = Sums::whole(chance);
+                add(&rest[usize::from(best)], chance);
+                if before != UNKNOWN {
+                    add(&rest[usize::from(before)], -chance);
+                }
+            }
+            let of_roll = rest.iter().take_while(|successor| !successor.is_last).count() + 1;
+            rest = &rest[of_roll..];
         }
-        -chance_of_mover - arrays[orientation][offset as usize].to_f64()
+        if before.contains(&UNKNOWN) {
+            let whole = Sums::whole(1.0);
+            own.iter().for_each(|&(function, value)| gained[function] += whole * value);
+        }
     }
 }
 
@@ -241,6 +285,8 @@ impl<'a> Sample<'a> {
 struct AddUp<'a, 's, T> {
     sample: &'a Sample<'s>,
     positions: &'a [Sampled],
+    /// For each of them and each roll the place of the best successor, as far as it is known; and as it is found.
+    best: &'a mut [u8],
     /// As [`Successor::array`] counts them.
     arrays: &'a [&'a [T]; 4],
     asked: Asked,
@@ -250,20 +296,31 @@ struct AddUp<'a, 's, T> {
 impl<T: Value> Operation for AddUp<'_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { sample, positions, arrays, asked, sums } = self;
-        let unit = asked.unit();
+        let Self { sample, positions, best, arrays, asked, sums } = self;
+        let (unit, rolls) = (asked.unit(), sample.chances.len());
         let (mut own, mut gained) = (Vec::new(), vec![0.0; sums.functions()]);
-        for (i, position) in positions.iter().enumerate() {
+        let mut now = vec![UNKNOWN; rolls];
+        for (i, (position, best)) in positions.iter().zip(best.chunks_exact_mut(rolls)).enumerate()
+        {
             if let Some(ahead) = positions.get(i + POSITIONS_AHEAD) {
                 sample.ask(instructions, ahead, arrays);
             }
-            let missing = sample.look_at(position, arrays, asked, &mut own, &mut gained);
+            let missing = sample.look_at(position, arrays, &mut now);
             let units = match asked {
                 Asked::Missing { .. } => missing / unit,
                 Asked::Turns => 1.0,
             };
             let units = units.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
-            sums.add(units, &own, &gained);
+            let Sampled { orientation, arrangements, .. } = *position;
+            own.clear();
+            let add = |function, value| own.push((function, value));
+            sample.sections.for_each_function(orientation.into(), arrangements, add);
+            sums.add_missing(units, &own);
+            if now != best {
+                sample.gained(position, asked, &own, [best, &now], &mut gained);
+                sums.add_gained(&gained, &own);
+                best.copy_from_slice(&now);
+            }
         }
     }
 }

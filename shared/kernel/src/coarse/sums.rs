@@ -62,16 +62,28 @@ impl Sums {
         (chance * CHANCE_UNITS).round()
     }
 
-    /// Adds a position: what its value is short of, its functions that are not 0, and by function what is gained there.
+    /// Adds what the value of a position is short of, where these functions are not 0.
     #[inline(always)]
-    pub(super) fn add(&mut self, missing: f64, functions: &[(usize, f64)], gained: &[f64]) {
+    pub(super) fn add_missing(&mut self, missing: f64, functions: &[(usize, f64)]) {
         for &(function, value) in functions {
             self.missing[function] += missing * value;
+        }
+    }
+
+    /// Adds what is gained at a position, by function, where these functions are not 0.
+    #[inline(always)]
+    pub(super) fn add_gained(&mut self, gained: &[f64], functions: &[(usize, f64)]) {
+        for &(function, value) in functions {
             let row = &mut self.gained[function * gained.len()..][..gained.len()];
             for (sum, gained) in row.iter_mut().zip(gained) {
                 *sum += value * gained;
             }
         }
+    }
+
+    /// The same, with nothing missing.
+    pub(super) fn without_missing(&self) -> Self {
+        Self { missing: vec![0.0; self.functions()], gained: self.gained.clone() }
     }
 
     /// Those of two samples of a step; `None` if they are not.
