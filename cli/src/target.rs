@@ -47,6 +47,12 @@ impl TargetArgs {
         self.out.as_deref()
     }
 
+    /// The same, where the user may have named the file in another way.
+    pub fn or(&self, named: Option<&Path>) -> Self {
+        let named = || named.map(Path::to_owned);
+        Self { out: self.out.clone().or_else(named), ..*self }
+    }
+
     /// The file to write, `default` unless the user named one. Removes what killed runs have left of
     /// it.
     ///

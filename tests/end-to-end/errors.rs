@@ -70,6 +70,9 @@ fn a_file_that_exists_is_kept_unless_the_user_says_otherwise() {
     fails(path, &solve, BAD_INPUT, &["table.zgt exists already", "--force"]);
     let export = ["export", "table.zgt", "--format", "zgt"];
     fails(path, &export, BAD_INPUT, &["table.zgt exists already", "--out FILE"]);
+    let export = ["export", "table.zgt", "table.zgt"];
+    fails(path, &export, BAD_INPUT, &["table.zgt exists already"]);
+    fails(path, &["export", "table.zgt"], BAD_INPUT, &["which format", "--format"]);
     assert_eq!(fs::read(path.join("table.zgt")).unwrap(), before);
 
     succeed(path, &[&solve[..], &["--force"]].concat());

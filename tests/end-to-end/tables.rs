@@ -143,7 +143,7 @@ fn tables_of_all_formats_and_types_agree_and_hold() {
         assert_eq!((&info["format"], &info["value_type"]), (&format.into(), &value_type.into()));
     }
     // There and back again, nothing is lost but the last digit.
-    succeed(path, &["export", "f64.rgu", "--format", "zgt", "--raw", "--out", "back.zgt"]);
+    succeed(path, &["export", "f64.rgu", "back.zgt", "--raw"]);
     let diff = ["table", "diff", "table.zgt", "back.zgt", "--json"];
     assert!(succeed_with_json(path, &diff)["largest_points"].as_f64().unwrap() < 1e-13);
 }

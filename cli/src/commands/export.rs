@@ -20,7 +20,7 @@ use crate::{
 
 /// Write a table in another format or with another type of values, or the table of a job of a cluster
 ///
-/// The file is called like the table, with the ending of the format, unless --out names it; the table of a job
+/// The file is called like the table, with the ending of the format, unless it is named; the table of a job
 /// is called RULESET-PIECES. The values of a job come from its workers; what was fetched when the command is
 /// interrupted is in FILE.part, and the same command goes on from there.
 #[derive(clap::Args, Debug)]
@@ -29,7 +29,11 @@ pub struct Args {
     #[arg(value_name = "FILE|JOB")]
     source: JobOrPath,
 
-    /// The format to write [default: what --out ends in; of a job without --out, zgt]
+    /// The file to write, as with --out
+    #[arg(value_name = "OUT", conflicts_with = "out")]
+    to: Option<PathBuf>,
+
+    /// The format to write [default: what the name of the file to write ends in; of a job without one, zgt]
     #[arg(long, value_enum)]
     format: Option<Format>,
 
@@ -54,21 +58,22 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    let format = format(args)?;
+    let target = args.target.or(args.to.as_deref());
+    let format = format(args, &target)?;
     if args.raw && format != Format::Zgt {
         let ending = format.ending();
         return Err(Failure::bad_input(format!("--raw is about .zgt files, not .{ending} files"))
             .help("leave --raw out, or write --format zgt"));
     }
     match &args.source {
-        JobOrPath::Job(job) => export_job(args, format, *job),
-        JobOrPath::Path(file) => export_table(args, format, file),
+        JobOrPath::Job(job) => export_job(args, &target, format, *job),
+        JobOrPath::Path(file) => export_table(args, &target, format, file),
     }
 }
 
 /// The format to write: if nobody says so, the name of the file does.
-fn format(args: &Args) -> Result<Format, Failure> {
-    match (args.format, args.target.named(), &args.source) {
+fn format(args: &Args, target: &TargetArgs) -> Result<Format, Failure> {
+    match (args.format, target.named(), &args.source) {
         (Some(format), ..) => Ok(format),
         (None, Some(out), _) => Format::of_file(out).ok_or_else(|| {
             Failure::bad_input(format!("the name of {} does not say its format", out.display()))
@@ -76,17 +81,22 @@ fn format(args: &Args) -> Result<Format, Failure> {
         }),
         (None, None, JobOrPath::Job(_)) => Ok(Format::Zgt),
         (None, None, JobOrPath::Path(_)) => {
-            Err(Failure::bad_input("neither --format nor --out says what to write")
-                .help("name the file to write: --out FILE"))
+            Err(Failure::bad_input("nothing says which format to write")
+                .help("name the file to write, or say which: --format"))
         }
     }
 }
 
-fn export_table(args: &Args, format: Format, file: &Path) -> Result<Exit, Failure> {
+fn export_table(
+    args: &Args,
+    target: &TargetArgs,
+    format: Format,
+    file: &Path,
+) -> Result<Exit, Failure> {
     let table = AnyTable::open(file)?;
-    let out = args.target.file(|| file.with_extension(format.ending()))?;
+    let out = target.file(|| file.with_extension(format.ending()))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
-    let existing = args.target.existing();
+    let existing = target.existing();
     interrupt::end_on_interrupt()?;
     let title = format!("Writing {}", out.display());
     watched(&title, args.json, |tell| match format {
@@ -97,16 +107,16 @@ fn export_table(args: &Args, format: Format, file: &Path) -> Result<Exit, Failur
     report(args, format, &out, value_type)
 }
 
-fn export_job(args: &Args, format: Format, job: u64) -> Result<Exit, Failure> {
+fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Result<Exit, Failure> {
     let coordinator = Coordinator::new(&args.coordinator)?;
     let download = Download::locate(&coordinator, job)?;
     let default = || PathBuf::from(format!("{}.{}", download.title(), format.ending()));
-    let out = args.target.file(default)?;
+    let out = target.file(default)?;
     let value_type = args.value_type.unwrap_or(download.value_type());
     let stops = interrupt::flag_on_interrupt()?;
     let wanted = Wanted {
         out: &out,
-        existing: args.target.existing(),
+        existing: target.existing(),
         format,
         value_type,
         compression: compression(args),
