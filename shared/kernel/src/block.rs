@@ -39,7 +39,7 @@ use crate::{
 pub const PASSES: usize = 2;
 
 /// From so many pieces on shared squares on, once is enough for the values themselves, of blocks that are not their
-/// own swaps, as measured (docs/ARCHITECTURE.md, "What was tried to make fewer supersteps"). Intervals are passed over
+/// own swaps, as measured (docs/EXPERIMENTS.md, "Fewer supersteps, shorter proofs"). Intervals are passed over
 /// as often as any.
 const CROWDED: u8 = 6;
 

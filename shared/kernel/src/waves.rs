@@ -16,7 +16,7 @@ pub type Wave = Vec<usize>;
 const MOST_WAVES: u64 = 8;
 
 /// The same where players come by a square twice: more waves save far more supersteps there, as measured
-/// (docs/ARCHITECTURE.md, "In which order").
+/// (docs/EXPERIMENTS.md, "In which order").
 const MOST_WAVES_OF_LAPS: u64 = 16;
 
 /// The shards a wave of a superstep has on average, at the least.
