@@ -80,6 +80,17 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
         StepState::new(self.memory, self.encoding, values, shards.to_vec(), self.simd)
     }
 
+    /// The same in `f32` where the step is to go on in `f64`.
+    fn rough_state(
+        &self,
+        values: Vec<Array<f32>>,
+        shards: &[Shard],
+    ) -> Result<StepState<f32>, MemoryError> {
+        let mut state = self.state(values, shards)?;
+        state.shortlists = state.shortlists.to_be_widened();
+        Ok(state)
+    }
+
     /// Room for the values of each orientation.
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
         let room = |tier| self.memory.filled(U::default(), self.encoding.tier_len(tier) as usize);
@@ -149,8 +160,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         } else {
             let mut values = ground.room()?;
             fill(&mut values, 0.0_f32, &shards, ground.team);
-            let state = ground.state(values, &shards)?;
-            Stage::Rough(state, ground.rough_finals()?)
+            Stage::Rough(ground.rough_state(values, &shards)?, ground.rough_finals()?)
         };
         let cut = Cut::new(ground.encoding, shards);
         Ok(Self { ground, cut, stage, sample: None, values_are_saved: false })
@@ -169,7 +179,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         let Ground { memory, team, .. } = ground;
         let cut = Cut::new(ground.encoding, shards);
         let stage = if place.precision != T::PRECISION {
-            let state = ground.state(ground.room()?, &cut.shards)?;
+            let state = ground.rough_state(ground.room()?, &cut.shards)?;
             Stage::Rough(state, ground.rough_finals()?)
         } else if place.distances {
             let distances = Distances::new(memory, ground.encoding, ground.tier, &cut, team)?;

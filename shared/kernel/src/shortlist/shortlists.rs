@@ -7,6 +7,10 @@ use ziggurat_encoding::Shard;
 /// Shortlists are written down once a superstep has changed nothing by more than this.
 const RECORDED_BELOW: f64 = 1.0 / 8192.0;
 
+/// The same in `f32` where a step goes on in `f64`: 16 times what the last superstep in `f32` changes. What is written down
+/// earlier is used a few times only, and comes up to a larger margin than is needed then.
+const RECORDED_BELOW_IN_F32: f64 = 1.0 / 131_072.0;
+
 /// The margin of what is written down, as a multiple of what the superstep before has changed at most.
 const MARGIN: f64 = 32.0;
 
@@ -23,6 +27,8 @@ const ROUNDING: f64 = f32::EPSILON as f64;
 #[derive(Debug, Default)]
 pub struct Shortlists {
     of_shards: Vec<Mutex<Shortlist>>,
+    /// They are written down once a superstep has changed nothing by more than this.
+    recorded_below: f64,
     /// What was written down may be worse than the best by so much.
     margin: f64,
     /// How far values are from where they were then, at most.
@@ -55,7 +61,13 @@ impl Shortlists {
     /// Room for those of so many shards.
     pub fn new(shards: usize) -> Self {
         let of_shards = (0..shards).map(|_| Mutex::default()).collect();
-        Self { of_shards, ..Self::default() }
+        Self { of_shards, recorded_below: RECORDED_BELOW, ..Self::default() }
+    }
+
+    /// The same for supersteps in `f32` whose result is to go on from in `f64`.
+    pub fn to_be_widened(mut self) -> Self {
+        self.recorded_below = RECORDED_BELOW_IN_F32;
+        self
     }
 
     /// Whether there is room for none.
@@ -90,7 +102,7 @@ impl Shortlists {
         if self.hold() {
             return Use::Take;
         }
-        if expected > RECORDED_BELOW {
+        if expected > self.recorded_below {
             return Use::None;
         }
         (self.margin, self.drift) = (MARGIN * expected, 0.0);
@@ -122,9 +134,8 @@ impl Shortlists {
         self.drift += most;
     }
 
-    /// Values that were computed in `f32` go on in `f64`: what comes up to a smaller margin is written down anew.
+    /// Values that were computed in `f32` go on in `f64`.
     pub fn widened(&mut self) {
-        self.margin = 0.0;
         self.drift += ROUNDING;
     }
 }
@@ -217,8 +228,20 @@ mod tests {
         assert_eq!(shortlists.next(), Use::Record(MARGIN * 3e-5));
         shortlists.swept(1e-6);
         assert_eq!(shortlists.next(), Use::Take);
-        shortlists.widened();
+    }
+
+    #[test]
+    fn where_values_are_to_be_widened_they_are_written_down_just_before_and_then_hold() {
+        let mut shortlists = Shortlists::new(1).to_be_widened();
+        for residual in [1e-4, 2e-6] {
+            shortlists.swept(residual);
+            assert_eq!(shortlists.next(), Use::None);
+        }
+        shortlists.swept(1e-6);
         assert_eq!(shortlists.next(), Use::Record(MARGIN * 1e-6));
+        shortlists.swept(3e-7);
+        shortlists.widened();
+        assert_eq!(shortlists.next(), Use::Take);
     }
 
     #[test]
