@@ -87,7 +87,7 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
         shards: &[Shard],
     ) -> Result<StepState<f32>, MemoryError> {
         let mut state = self.state(values, shards)?;
-        state.shortlists = state.shortlists.to_be_widened();
+        state.shortlists = state.shortlists.for_widening();
         Ok(state)
     }
 

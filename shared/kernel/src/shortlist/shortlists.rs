@@ -65,7 +65,7 @@ impl Shortlists {
     }
 
     /// The same for supersteps in `f32` whose result is to go on from in `f64`.
-    pub fn to_be_widened(mut self) -> Self {
+    pub fn for_widening(mut self) -> Self {
         self.recorded_below = RECORDED_BELOW_IN_F32;
         self
     }
@@ -231,8 +231,8 @@ mod tests {
     }
 
     #[test]
-    fn where_values_are_to_be_widened_they_are_written_down_just_before_and_then_hold() {
-        let mut shortlists = Shortlists::new(1).to_be_widened();
+    fn where_values_are_for_widening_they_are_written_down_just_before_and_then_hold() {
+        let mut shortlists = Shortlists::new(1).for_widening();
         for residual in [1e-4, 2e-6] {
             shortlists.swept(residual);
             assert_eq!(shortlists.next(), Use::None);
