@@ -231,9 +231,9 @@ mod tests {
     }
 
     #[test]
-    fn where_values_are_for_widening_they_are_written_down_just_before_and_then_hold() {
+    fn where_values_are_to_be_widened_they_are_written_down_just_before_and_then_hold() {
         let mut shortlists = Shortlists::new(1).for_widening();
-        for residual in [1e-4, 2e-6] {
+        for residual in [1e-4, 1e-5] {
             shortlists.swept(residual);
             assert_eq!(shortlists.next(), Use::None);
         }
