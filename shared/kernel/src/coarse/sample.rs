@@ -226,6 +226,7 @@ impl<'a> Sample<'a> {
         let mut rest = self.successors[position.successors..].iter();
         for (&chance, best) in self.chances.iter().zip(best) {
             let mut largest = f64::NEG_INFINITY;
+            *best = 0;
             for (place, successor) in (0..).zip(rest.by_ref()) {
                 let value = successor.value(arrays);
                 if value > largest {
@@ -262,17 +263,17 @@ impl<'a> Sample<'a> {
                 self.sections.for_each_function(orientation.into(), arrangements, read);
             }
         };
-        let mut rest = &self.successors[position.successors..];
-        for ((&chance, &before), &best) in self.chances.iter().zip(before).zip(best) {
+        let of_position = &self.successors[position.successors..];
+        let by_roll = of_position.split_inclusive(|successor| successor.is_last);
+        let changes = before.iter().zip(best).zip(&self.chances).zip(by_roll);
+        for (((&before, &best), &chance), successors) in changes {
             if before != best {
                 let chance = Sums::whole(chance);
-                add(&rest[usize::from(best)], chance);
+                add(&successors[usize::from(best)], chance);
                 if before != UNKNOWN {
-                    add(&rest[usize::from(before)], -chance);
+                    add(&successors[usize::from(before)], -chance);
                 }
             }
-            let of_roll = rest.iter().take_while(|successor| !successor.is_last).count() + 1;
-            rest = &rest[of_roll..];
         }
         if before.contains(&UNKNOWN) {
             let whole = Sums::whole(1.0);

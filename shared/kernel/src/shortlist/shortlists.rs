@@ -136,6 +136,7 @@ impl Shortlists {
 
     /// Values that were computed in `f32` go on in `f64`.
     pub fn widened(&mut self) {
+        self.recorded_below = RECORDED_BELOW;
         self.drift += ROUNDING;
     }
 }
