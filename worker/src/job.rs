@@ -21,7 +21,7 @@ use crate::journal::StepRecord;
 
 /// The version of what a job writes down, and of what is done to it: a job that another version began would end
 /// in other bytes.
-pub const MANIFEST_FORMAT: u32 = 19;
+pub const MANIFEST_FORMAT: u32 = 20;
 
 /// What the store of a job may hold in memory, beside three mebibytes per thread.
 pub const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;

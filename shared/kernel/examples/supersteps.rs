@@ -10,7 +10,7 @@ use std::{collections::BTreeMap, time::Instant};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_kernel::{
-    Cancelled, Event, Precision, Settings, Surroundings, TierStatistics, plan, solve,
+    Cancelled, CorrectedFrom, Event, Precision, Settings, Surroundings, TierStatistics, plan, solve,
 };
 
 const TOLERANCE: f64 = 1e-13;
@@ -24,7 +24,7 @@ fn main() {
         settings = Settings { tolerance: TOLERANCE, certified, ..settings };
     }
     if has("--uncorrected") {
-        settings.corrected_from = u64::MAX;
+        settings.corrected_from = CorrectedFrom::NOTHING;
     }
     for game in std::env::args().skip(1).filter(|arg| !arg.starts_with("--")) {
         let (name, pieces) = game.split_once(':').expect("games are given as name:pieces");

@@ -14,7 +14,7 @@ use crate::{
         DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples, vector_of,
     },
     certificate::{Certificate, Growth, Proof, Verdict},
-    coarse::{self, Asked, SAMPLE_UNITS, Sums},
+    coarse::{self, Asked, Corrected, SAMPLE_UNITS, Sums},
     convergence::{Convergence, Next},
     solve::{Precision, Settings, TierStatistics},
 };
@@ -109,7 +109,9 @@ pub struct Goal {
     pub read: f64,
     /// The estimated error at which to try.
     pub error: f64,
-    /// How many functions are added to values between supersteps; 0 if values are not corrected.
+    /// When values are corrected.
+    pub corrected: Corrected,
+    /// How many functions are added to them then.
     pub functions: usize,
 }
 
@@ -133,9 +135,11 @@ impl Goal {
     /// levels have rounding errors too, and the rest by positions: more is saved where there is more to sweep.
     pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, read: f64) -> Self {
         let Settings { tolerance, certified, precision, .. } = *settings;
-        let functions = coarse::functions(encoding, tier, settings.corrected_from);
+        let corrected = settings.corrected_from.when(encoding, tier);
+        let functions = coarse::functions(encoding, tier);
         if !certified {
-            return Self { precision, certified, bound: 1.0, read, error: tolerance, functions };
+            let (bound, error) = (1.0, tolerance);
+            return Self { precision, certified, bound, read, error, corrected, functions };
         }
         let tiers = encoding.tiers();
         let positions = |levels: u8| -> u64 {
@@ -158,6 +162,7 @@ impl Goal {
             bound,
             read,
             error: share * error_of_level(precision, encoding),
+            corrected,
             functions,
         }
     }
@@ -201,7 +206,7 @@ impl Course {
             Precision::F32 => Convergence::new(Precision::F32, goal.error),
             Precision::F64 => Convergence::rough(goal.error),
         };
-        Self {
+        let mut this = Self {
             goal,
             task: Task::Sweep,
             precision: Self::FIRST,
@@ -210,7 +215,11 @@ impl Course {
             has_earlier: false,
             proof: None,
             statistics: TierStatistics::default(),
+        };
+        if this.goal.corrected != Corrected::Never {
+            this.task = this.ask_what_is_missing();
         }
+        this
     }
 
     /// What is to be done next; `None` if the step is solved.
@@ -228,19 +237,23 @@ impl Course {
         })
     }
 
-    /// The finest unit of changes that is worth having, by its exponent: a small part of the last residual.
-    fn finest(&self) -> i32 {
-        let residual = match self.statistics.supersteps {
+    /// The residual of the last superstep.
+    fn last_residual(&self) -> f64 {
+        match self.statistics.supersteps {
             0 => FIRST_RESIDUAL,
             _ => self.statistics.residual,
-        };
-        (exponent_of(residual) - FINEST_BITS[self.row])
+        }
+    }
+
+    /// The finest unit of changes that is worth having, by its exponent: a small part of the last residual.
+    fn finest(&self) -> i32 {
+        (exponent_of(self.last_residual()) - FINEST_BITS[self.row])
             .clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
     }
 
     /// The unit of what sampled values are short of, by its exponent.
     fn sample_unit(&self) -> i32 {
-        (exponent_of(self.statistics.residual) - SAMPLE_BITS)
+        (exponent_of(self.last_residual()) - SAMPLE_BITS)
             .clamp(*SAMPLE_UNITS.start(), *SAMPLE_UNITS.end())
     }
 
@@ -350,10 +363,15 @@ impl Course {
 
     /// What comes next when there is to be one more superstep.
     fn correct_or_sweep(&self) -> Task {
-        match self.goal.functions {
-            0 => Task::Sweep,
-            _ => Task::Sample(Asked::Missing { unit: self.sample_unit() }),
+        match self.goal.corrected {
+            Corrected::Always => self.ask_what_is_missing(),
+            Corrected::Never | Corrected::AtFirst => Task::Sweep,
         }
+    }
+
+    /// A coarse correction begins.
+    fn ask_what_is_missing(&self) -> Task {
+        Task::Sample(Asked::Missing { unit: self.sample_unit() })
     }
 
     fn sweep_again(&mut self) {
@@ -362,9 +380,9 @@ impl Course {
     }
 
     fn prove(&mut self) {
-        match self.goal.functions {
-            0 => self.prove_with(Vec::new()),
-            _ => self.task = Task::Sample(Asked::Turns),
+        match self.goal.corrected {
+            Corrected::Always => self.task = Task::Sample(Asked::Turns),
+            Corrected::Never | Corrected::AtFirst => self.prove_with(Vec::new()),
         }
     }
 

@@ -41,7 +41,7 @@ mod work;
 
 pub use accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, POINTS, Products, VECTORS};
 pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
-pub use coarse::{Asked, SAMPLE_UNITS, Sums};
+pub use coarse::{Asked, CorrectedFrom, SAMPLE_UNITS, Sums};
 pub use context::Tables;
 pub use course::{Course, Goal, Order, Outcome};
 pub use journal::{Column, Data, Found, Journal, JournalError, Part};

@@ -19,7 +19,7 @@ use crate::{
     accelerate::{DIFFERENCES, FINEST_UNITS},
     array::Array,
     certificate::{Certificate, Distances},
-    coarse::{self, Sample},
+    coarse::{Corrected, CorrectedFrom, Sample},
     context::{Context, Tables},
     course::{Course, Goal, Order},
     journal::{Column, Found, Journal, JournalError, Part},
@@ -69,9 +69,8 @@ pub struct Settings {
     /// The most positions a shard may hold, unless a single block is larger; `None` for the
     /// default: 1/64 of the tier, at least 64 Ki, at most 4 Mi.
     pub shard_positions: Option<u64>,
-    /// Steps of at least so many positions are corrected coarsely, where players come by a square twice; smaller ones
-    /// are solved sooner without. (For tests: those who ask for a job leave this alone.)
-    pub corrected_from: u64,
+    /// Which steps are corrected coarsely. (For tests: those who ask for a job leave this alone.)
+    pub corrected_from: CorrectedFrom,
     /// The number of threads; 0 for one per core.
     pub threads: usize,
     /// The vector instructions.
@@ -91,7 +90,7 @@ impl Settings {
             tolerance,
             certified: true,
             shard_positions: None,
-            corrected_from: coarse::LEAST_POSITIONS,
+            corrected_from: CorrectedFrom::DEFAULT,
             threads: 0,
             simd: Simd::best(),
         }
@@ -304,9 +303,9 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             };
             let proving =
                 positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
-            let correcting = match coarse::functions(encoding, tier, settings.corrected_from) {
-                0 => 0,
-                _ => Sample::bytes(encoding, tier, threads),
+            let correcting = match settings.corrected_from.when(encoding, tier) {
+                Corrected::Never => 0,
+                Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
             };
             working += sweeping.max(if settings.certified { proving } else { 0 }) + correcting;
             ordering = order_bytes(encoding, tier, &shards).max(ordering);

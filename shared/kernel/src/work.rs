@@ -214,6 +214,9 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         *values_are_saved &= matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, finest } => {
+                if !encoding.geometry().visits_squares_again() {
+                    *sample = None; // it is asked before the first superstep only
+                }
                 if let Stage::Proof(values, _, shortlists) = stage {
                     let (values, shortlists) = (std::mem::take(values), std::mem::take(shortlists));
                     *stage = Stage::Between; // gives back the memory of the proof
@@ -242,7 +245,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 }
                 Outcome::Done
             }
-            Order::Sample(_) if coarse::functions(encoding, tier, 0) == 0 => {
+            Order::Sample(_) if coarse::functions(encoding, tier) == 0 => {
                 return Err(SolveError::Order);
             }
             &Order::Sample(asked) => Outcome::Sampled(match stage {
@@ -282,7 +285,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                 Outcome::Done
             }
             Order::Prove(proof) => {
-                let functions = || coarse::functions(encoding, tier, 0);
+                let functions = || coarse::functions(encoding, tier);
                 if !proof.turns().is_empty() && proof.turns().len() != functions() {
                     return Err(SolveError::Order);
                 }

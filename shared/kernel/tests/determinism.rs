@@ -5,7 +5,7 @@ mod common;
 use common::{Solved, builtin, describe, settings, tracks};
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Precision, Settings, Simd, plan};
+use ziggurat_kernel::{CorrectedFrom, Precision, Settings, Simd, plan};
 
 /// Both precisions, to a tolerance that takes a few supersteps: if bits come to depend on the
 /// threads, it is in the first of them.
@@ -82,9 +82,9 @@ fn any_vector_instructions_give_the_same_bits() {
 /// Games whose steps are all corrected coarsely.
 fn corrected() -> Vec<(Ruleset, Settings)> {
     let precisions = [Precision::F64, Precision::F32];
-    let games = [builtin("double-short", 2), builtin("short-backtrack", 2)];
+    let games = ["double-short", "short-backtrack", "finkel", "blitz"].map(|game| builtin(game, 2));
     let settings = |precision| Settings {
-        corrected_from: 0,
+        corrected_from: CorrectedFrom::ALL,
         shard_positions: Some(3000),
         ..Settings::new(precision)
     };
@@ -101,7 +101,10 @@ fn nothing_matters_to_the_bits_of_corrected_steps() {
             assert!(best.bits() == solve(simd).bits(), "{}, {}", describe(&ruleset), simd.name());
         }
         // They are corrected, and to the same values.
-        let plain = Solved::new(&ruleset, &Settings { corrected_from: u64::MAX, ..job.clone() });
+        let plain = Solved::new(
+            &ruleset,
+            &Settings { corrected_from: CorrectedFrom::NOTHING, ..job.clone() },
+        );
         assert!(best.bits() != plain.bits(), "{}", describe(&ruleset));
         let apart = best.values().zip(plain.values()).map(|(a, b)| (a - b).abs());
         let apart = apart.fold(0.0, f64::max);

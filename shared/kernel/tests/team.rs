@@ -11,7 +11,7 @@ use common::{
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, Column, Precision, Settings, Surroundings, TierValues, both, shards,
+    Cancelled, Column, CorrectedFrom, Precision, Settings, Surroundings, TierValues, both, shards,
 };
 
 /// Numbers that look random.
@@ -82,10 +82,13 @@ fn any_team_gives_the_same_bits_on_every_track() {
 
 #[test]
 fn a_team_gives_the_same_bits_of_corrected_steps() {
-    for (name, precision) in [("double-short", Precision::F64), ("short-backtrack", Precision::F32)]
-    {
+    for (name, precision) in [
+        ("double-short", Precision::F64),
+        ("short-backtrack", Precision::F32),
+        ("finkel", Precision::F64),
+    ] {
         let settings = Settings {
-            corrected_from: 0,
+            corrected_from: CorrectedFrom::ALL,
             shard_positions: Some(3000),
             threads: 1,
             ..Settings::new(precision)

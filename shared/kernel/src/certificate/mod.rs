@@ -34,7 +34,7 @@ pub use step::{Cut, Distances, Unproven};
 
 use crate::{
     SolveError,
-    coarse::{self, Asked},
+    coarse::{Asked, Corrected, CorrectedFrom},
     context::{Context, Tables},
     memory::Memory,
     shortlist::Shortlists,
@@ -347,7 +347,7 @@ impl Certifier<'_> {
     /// What multiple of each function makes how many more turns a step goes on, if solves find that out, too.
     fn turns(&self, context: &Context<'_, f64>, shards: &[Shard], values: &[&[f64]]) -> Vec<f64> {
         let (encoding, tier) = (self.encoding, context.tiers[0]);
-        if coarse::functions(encoding, tier, coarse::LEAST_POSITIONS) == 0 {
+        if CorrectedFrom::DEFAULT.when(encoding, tier) != Corrected::Always {
             return Vec::new();
         }
         let values: Vec<&[f64]> = context

@@ -23,6 +23,7 @@ mod sample;
 mod sections;
 mod sums;
 
+use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
 pub use sample::{Asked, SAMPLE_UNITS, Sample};
@@ -31,21 +32,55 @@ pub use sums::Sums;
 
 use crate::{layout::is_dense, step::both};
 
-/// Smaller steps are solved sooner without: a sample is as large for all of them.
-pub const LEAST_POSITIONS: u64 = 1 << 22;
+/// When the values of a step are corrected.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Corrected {
+    /// Never.
+    Never,
+    /// Before the first superstep.
+    AtFirst,
+    /// Then, and after every superstep.
+    Always,
+}
+
+/// From how many positions on steps are corrected: smaller ones are solved sooner without.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CorrectedFrom {
+    /// Before the first superstep, where players come by every square once. What supersteps leave over shrinks fast there, and
+    /// corrections between them are in the way of extrapolations.
+    pub at_first: u64,
+    /// Always, where players come by a square twice.
+    pub always: u64,
+}
+
+impl CorrectedFrom {
+    /// As measured (docs/EXPERIMENTS.md, "A coarse correction").
+    pub const DEFAULT: Self = Self { at_first: 1 << 20, always: 1 << 22 };
+    /// No step is.
+    pub const NOTHING: Self = Self { at_first: u64::MAX, always: u64::MAX };
+    /// All steps are.
+    pub const ALL: Self = Self { at_first: 0, always: 0 };
+
+    /// When the values of the step of a tier are corrected.
+    pub fn when(self, encoding: &Encoding, tier: Tier) -> Corrected {
+        let (from, when) = match encoding.geometry().visits_squares_again() {
+            true => (self.always, Corrected::Always),
+            false => (self.at_first, Corrected::AtFirst),
+        };
+        let is_corrected = encoding.step_len(tier) >= from && functions(encoding, tier) > 0;
+        if is_corrected { when } else { Corrected::Never }
+    }
+}
 
 /// With more functions of an orientation, sums take longer to add up than what they save.
 const MOST_FUNCTIONS: usize = 128;
 
-/// How many functions are added to the values of the step of a tier; 0 if they do not pay. They do for at least so many
-/// positions where players come by a square twice, but not where a block is one position: finding out which it is takes
-/// too long.
-pub fn functions(encoding: &Encoding, tier: Tier, least_positions: u64) -> usize {
-    let pays = encoding.step_len(tier) >= least_positions
-        && encoding.geometry().visits_squares_again()
-        && !is_dense(encoding);
-    let functions = if pays { sections::functions_of_orientation(encoding) } else { 0 };
-    if functions > MOST_FUNCTIONS { 0 } else { both(tier).count() * functions }
+/// How many functions there are for the step of a tier; 0 if they do not pay. Where a block is one position they do not: finding out
+/// which it is takes too long.
+pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
+    let functions = sections::functions_of_orientation(encoding);
+    let pays = functions <= MOST_FUNCTIONS && !is_dense(encoding);
+    if pays { both(tier).count() * functions } else { 0 }
 }
 
 #[cfg(test)]
@@ -58,6 +93,7 @@ mod tests {
         context::{Context, Tables},
         memory::Memory,
         simd::Simd,
+        solve::{Cancelled, Precision, Settings, Surroundings, TierStatistics, solve},
         step::{StepState, read_by},
     };
 
@@ -106,7 +142,7 @@ mod tests {
         let encoding = encoding("double-short");
         let tier = Tier::new(2, 2);
         let sections = Sections::new(&encoding, tier);
-        assert_eq!(sections.functions(), functions(&encoding, tier, 0));
+        assert_eq!(sections.functions(), functions(&encoding, tier));
         let position = encoding.unrank(ziggurat_encoding::Index { tier, offset: 12_345 });
         let (own, opponent) = (position.opponent.board, position.own.board);
         let mut sum = [0.0; 2];
@@ -317,9 +353,47 @@ mod tests {
     }
 
     #[test]
-    fn games_of_one_lap_or_without_private_squares_or_with_many_functions_are_not_corrected() {
-        let count = |game| functions(&encoding(game), Tier::new(2, 1), 0);
-        let games = ["finkel", "murray", "skiriuk", "double-short", "short-backtrack"];
-        assert_eq!(games.map(count), [0, 0, 0, 240, 240]);
+    fn where_squares_are_come_by_twice_steps_are_corrected_always_and_elsewhere_at_first() {
+        let games = ["finkel", "blitz", "masters", "double-short", "short-backtrack"];
+        let when = |from: CorrectedFrom, game| from.when(&encoding(game), Tier::new(2, 1));
+        let (at_first, always) = (Corrected::AtFirst, Corrected::Always);
+        let all = games.map(|game| when(CorrectedFrom::ALL, game));
+        assert_eq!(all, [at_first, at_first, at_first, always, always]);
+        // These steps are small.
+        for from in [CorrectedFrom::NOTHING, CorrectedFrom::DEFAULT] {
+            assert!(games.iter().all(|game| when(from, game) == Corrected::Never));
+        }
+    }
+
+    #[test]
+    fn games_without_private_squares_or_with_many_functions_are_not_corrected() {
+        for game in ["murray", "skiriuk"] {
+            let (encoding, tier) = (encoding(game), Tier::new(2, 1));
+            assert_eq!(functions(&encoding, tier), 0, "{game}");
+            assert_eq!(CorrectedFrom::ALL.when(&encoding, tier), Corrected::Never, "{game}");
+        }
+    }
+
+    #[test]
+    fn a_correction_before_the_first_superstep_saves_some_of_them() {
+        for game in ["finkel", "blitz"] {
+            let overrides = Overrides { pieces: Some(4), ..Overrides::default() };
+            let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+            let encoding = Encoding::new(&ruleset).unwrap();
+            let supersteps = |corrected_from| {
+                let settings = Settings { corrected_from, ..Settings::new(Precision::F32) };
+                let cancelled = Cancelled::new(false);
+                let surroundings = Surroundings::in_memory(&cancelled);
+                let solved =
+                    solve(&encoding, &settings, surroundings, &mut |_| {}, &mut |_, _, _| Ok(()));
+                let of_tier = |(tier, statistics): (Tier, TierStatistics)| {
+                    u64::from(statistics.supersteps) * encoding.tier_len(tier)
+                };
+                solved.unwrap().tiers.into_iter().map(of_tier).sum::<u64>()
+            };
+            let (corrected, plain) =
+                (supersteps(CorrectedFrom::DEFAULT), supersteps(CorrectedFrom::NOTHING));
+            assert!(corrected < plain, "{game}: {corrected} and {plain}");
+        }
     }
 }

@@ -25,6 +25,9 @@ use crate::{
 /// The most positions of a step that are sampled.
 const MOST: u64 = 1 << 16;
 
+/// The same where players come by every square once: to begin with, few positions tell as much as many.
+const MOST_AT_FIRST: u64 = 1 << 12;
+
 /// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one is for
 /// steps of 2^37 positions and more.
 const STRIDES: [u64; 22] = [
@@ -117,9 +120,15 @@ struct Known {
 /// In place of the best successor of a position that has not been looked at yet.
 const UNKNOWN: u8 = u8::MAX;
 
-/// One position in how many of a step is sampled.
-fn stride(positions: u64) -> u64 {
-    let fits = |stride: &u64| positions / stride <= MOST;
+/// The most positions of a step of a ruleset that are sampled.
+fn most(encoding: &Encoding) -> u64 {
+    if encoding.geometry().visits_squares_again() { MOST } else { MOST_AT_FIRST }
+}
+
+/// One position in how many of the step of a tier is sampled.
+fn stride(encoding: &Encoding, tier: Tier) -> u64 {
+    let (positions, most) = (encoding.step_len(tier), most(encoding));
+    let fits = |stride: &u64| positions / stride <= most;
     STRIDES.into_iter().find(fits).unwrap_or(STRIDES[STRIDES.len() - 1])
 }
 
@@ -133,7 +142,7 @@ impl<'a> Sample<'a> {
     ) -> Self {
         let tier = context.tiers[0];
         let sections = Sections::new(encoding, tier);
-        let stride = stride(encoding.step_len(tier));
+        let stride = stride(encoding, tier);
         let of_range = |(orientation, range): &(usize, Range<usize>)| {
             let first = (range.start as u64).next_multiple_of(stride);
             let mut equations = Equations::default();
@@ -159,7 +168,7 @@ impl<'a> Sample<'a> {
         let moves =
             encoding.ruleset().dice().rolls().len() * usize::from(encoding.ruleset().pieces());
         let position = size_of::<Sampled>() + moves * size_of::<Successor>();
-        let positions = MOST.min(encoding.step_len(tier)) + 1;
+        let positions = most(encoding).min(encoding.step_len(tier)) + 1;
         let sections = Sections::new(encoding, tier);
         let functions = sections.functions();
         let sums = (threads + 3) * (functions + 3) * functions * size_of::<f64>();
