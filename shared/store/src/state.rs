@@ -2,7 +2,11 @@
 //!
 //! Every write is one batch, there as a whole or not at all, and on disk when it returns.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    thread::sleep,
+    time::{Duration, Instant},
+};
 
 use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
@@ -18,6 +22,10 @@ const FORMAT_VERSION: u32 = 1;
 const MANIFEST: &[u8] = b"manifest";
 const EPOCH: &[u8] = b"epoch/";
 const ENTRY: &[u8] = b"state/";
+/// A process that was killed holds its store until the system has taken all of its memory back. So long it is waited for.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(50);
 
 /// What a store says of itself.
 #[derive(Serialize, Deserialize)]
@@ -79,7 +87,7 @@ pub(crate) struct State {
 }
 
 impl State {
-    /// Opens the state of the store in `root`; `create` makes it if there is none.
+    /// Opens the state of the store in `root`; `create` makes it if there is none. Somebody who has it open is waited for, but not for long.
     pub(crate) fn open(root: &Path, owner: u64, create: bool) -> Result<Self, StoreError> {
         let dir = root.join("state");
         let current = dir.join("CURRENT").exists();
@@ -97,7 +105,13 @@ impl State {
         let settings = settings::state();
         let mut opening = settings.clone();
         opening.create_if_missing(create);
-        let db = DB::open(&opening, &dir).map_err(|error| cannot_open(root, error))?;
+        let begun = Instant::now();
+        let db = loop {
+            match DB::open(&opening, &dir).map_err(|error| cannot_open(root, error)) {
+                Err(StoreError::InUse { .. }) if begun.elapsed() < PATIENCE => sleep(LOOK),
+                opened => break opened?,
+            }
+        };
         let state = Self { db, settings, root: root.to_owned() };
         match (state.read::<Manifest>(MANIFEST, "manifest")?, create) {
             (None, true) => state.found(owner)?,

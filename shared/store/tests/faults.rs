@@ -227,6 +227,18 @@ fn anothers_store_is_refused() {
 }
 
 #[test]
+fn a_store_that_is_soon_given_back_is_waited_for() {
+    let (dir, store) = new_store();
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(std::time::Duration::from_millis(300));
+            drop(store);
+        });
+        open(dir.path()).unwrap();
+    });
+}
+
+#[test]
 fn a_store_is_open_once() {
     let (dir, store) = new_store();
     let error = open(dir.path()).map(drop).unwrap_err();
