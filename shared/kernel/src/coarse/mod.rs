@@ -17,6 +17,9 @@
 //! functions, so many times, are then added to all values; supersteps do the rest. Where values solve the
 //! equation, all c are 0.
 //!
+//! Before the first superstep all values are one half, no move is better than another unless it scores, and c says roughly who
+//! leads and by how much. Steps of one lap begin with that, from a small sample, and are not corrected any more.
+//!
 //! The same sample tells how many more turns, about, the step goes on from every position: with 1 in place of P x - x, and M without signs.
 
 mod sample;
