@@ -75,14 +75,21 @@ impl CorrectedFrom {
     }
 }
 
-/// With more functions of an orientation, sums take longer to add up than what they save.
+/// With more functions of an orientation, sums take longer to add up than what they save where steps are always corrected.
 const MOST_FUNCTIONS: usize = 128;
+
+/// With more, a correction before the first superstep saves none, and tables of what it adds are large.
+const MOST_FUNCTIONS_AT_FIRST: usize = 64;
 
 /// How many functions there are for the step of a tier; 0 if they do not pay. Where a block is one position they do not: finding out
 /// which it is takes too long.
 pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
     let functions = sections::functions_of_orientation(encoding);
-    let pays = functions <= MOST_FUNCTIONS && !is_dense(encoding);
+    let most = match encoding.geometry().visits_squares_again() {
+        true => MOST_FUNCTIONS,
+        false => MOST_FUNCTIONS_AT_FIRST,
+    };
+    let pays = functions <= most && !is_dense(encoding);
     if pays { both(tier).count() * functions } else { 0 }
 }
 
@@ -370,7 +377,7 @@ mod tests {
 
     #[test]
     fn games_without_private_squares_or_with_many_functions_are_not_corrected() {
-        for game in ["murray", "skiriuk"] {
+        for game in ["murray", "skiriuk", "aseb"] {
             let (encoding, tier) = (encoding(game), Tier::new(2, 1));
             assert_eq!(functions(&encoding, tier), 0, "{game}");
             assert_eq!(CorrectedFrom::ALL.when(&encoding, tier), Corrected::Never, "{game}");
