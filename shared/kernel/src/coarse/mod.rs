@@ -78,7 +78,7 @@ impl CorrectedFrom {
 /// With more functions of an orientation, sums take longer to add up than what they save where steps are always corrected.
 const MOST_FUNCTIONS: usize = 128;
 
-/// With more, a correction before the first superstep saves none, and tables of what it adds are large.
+/// With more, a correction before the first superstep saves none, as measured with 91 (aseb), and tables of what it adds are large.
 const MOST_FUNCTIONS_AT_FIRST: usize = 64;
 
 /// How many functions there are for the step of a tier; 0 if they do not pay. Where a block is one position they do not: finding out

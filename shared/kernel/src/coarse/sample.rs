@@ -29,7 +29,7 @@ const MOST: u64 = 1 << 16;
 const MOST_AT_FIRST: u64 = 1 << 12;
 
 /// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one is for
-/// steps of 2^37 positions and more.
+/// steps of 2^37 positions and more, or 2^33 where fewer are sampled.
 const STRIDES: [u64; 22] = [
     1, 2, 5, 13, 31, 61, 127, 251, 509, 1_021, 2_039, 4_093, 8_191, 16_381, 32_749, 65_521,
     131_071, 262_139, 524_287, 1_048_573, 2_097_143, 4_194_301,
