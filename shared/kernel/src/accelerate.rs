@@ -172,9 +172,9 @@ fn byte_for(units: f32) -> i8 {
 /// Writes down differences in units.
 #[inline(always)]
 fn write_differences<T: Value>(new: &[T], old: &[T], bytes: &mut [i8], unit: f32) {
-    let per_unit = 1.0 / f64::from(unit);
+    let per_unit = 1.0 / unit;
     for ((&new, &old), byte) in new.iter().zip(old).zip(bytes) {
-        *byte = byte_for(((new.to_f64() - old.to_f64()) * per_unit) as f32);
+        *byte = byte_for(new.difference(old, per_unit));
     }
 }
 
@@ -239,7 +239,7 @@ pub fn most(unit: f32) -> f64 {
 /// A value that is changed by what a byte stands for. It remains between a loss and a win.
 #[inline(always)]
 pub fn changed<T: Value>(value: T, byte: i8, unit: f32) -> T {
-    moved(value, units_of(byte) * unit)
+    value.moved_by(units_of(byte) * unit)
 }
 
 /// Changes values by what bytes stand for.
@@ -308,23 +308,17 @@ fn add_multiples<T: Value>(
         }
         if let Some(values) = values[start..end].as_mut_array::<LANES>() {
             for lane in 0..LANES {
-                values[lane] = moved(values[lane], steps[lane]);
+                values[lane] = values[lane].moved_by(steps[lane]);
             }
         } else {
             for (value, &step) in values[start..end].iter_mut().zip(&steps) {
-                *value = moved(*value, step);
+                *value = value.moved_by(step);
             }
         }
         vectors[LEAD][start..end].copy_from_slice(&leads[..end - start]);
     }
     let [_, earlier, .., last] = vectors;
     earlier.copy_from_slice(last);
-}
-
-/// The value that is nearest to a [moved](Value::moved) one.
-#[inline(always)]
-fn moved<T: Value>(value: T, by: f32) -> T {
-    T::from_f64(value.moved(by.into()))
 }
 
 /// Inner products of the differences of the points; the lower triangle counts.

@@ -18,8 +18,11 @@ pub struct InnerMoves {
     rolls: usize,
     rows: usize,
     width: Option<usize>,
-    stream: Vec<u32>,
-    /// The stream for columns.
+    /// The stream with as many moves for each row and roll, if there is a width.
+    padded: Vec<u32>,
+    /// The stream with the number of moves before those of each row and roll.
+    counted: Vec<u32>,
+    /// The stream for columns, padded if there is a width, or counted.
     column: Vec<u32>,
 }
 
@@ -49,7 +52,7 @@ impl InnerMoves {
         let line = groups(rows) * LANES;
         let value =
             |InnerMove { after, again }| line + after + if again { 0 } else { (1 + rolls) * line };
-        let stream = |place: &dyn Fn(InnerMove) -> usize| {
+        let stream = |width: Option<usize>, place: &dyn Fn(InnerMove) -> usize| {
             let mut stream = Vec::new();
             for moves in &moves {
                 stream.extend(width.is_none().then_some(moves.len() as u32));
@@ -59,29 +62,46 @@ impl InnerMoves {
             }
             stream
         };
-        let (stream, column) = (stream(&row), stream(&value));
-        Self { rolls, rows, width, stream, column }
+        Self {
+            rolls,
+            rows,
+            width,
+            padded: width.map_or_else(Vec::new, |width| stream(Some(width), &row)),
+            counted: stream(None, &row),
+            column: stream(width, &value),
+        }
     }
 
-    /// How many moves every row and roll has: 0, 2 or 3. `None` if their number comes before the
-    /// moves of each.
+    /// How many moves every row and roll has in [`InnerMoves::padded`]: 0, 2 or 3; `None` if there is no such stream.
     #[inline(always)]
     pub fn width(&self) -> Option<usize> {
         self.width
     }
 
-    /// The moves, for a block of so many rows and rolls above 0: with a width, so many for each row
+    /// The moves, for a block of so many rows and rolls above 0, where there is a width: so many for each row
     /// and roll. Every move leads to a row of the block's own or the mover's values, or to row 0.
     ///
     /// # Panics
     /// If these are the moves of other blocks.
     #[inline(always)]
-    pub fn stream(&self, rows: usize, rolls: usize) -> &[u32] {
+    pub fn padded(&self, rows: usize, rolls: usize) -> &[u32] {
         assert!(self.rows == rows && self.rolls == rolls);
-        &self.stream
+        &self.padded
     }
 
-    /// The same for a block of one column: moves lead to single values, counted in its scratch memory.
+    /// The moves, for a block of so many rows and rolls above 0: for each row and roll how many there are, and then these.
+    /// Every move leads to a row of the block's own or the mover's values.
+    ///
+    /// # Panics
+    /// If these are the moves of other blocks.
+    #[inline(always)]
+    pub fn counted(&self, rows: usize, rolls: usize) -> &[u32] {
+        assert!(self.rows == rows && self.rolls == rolls);
+        &self.counted
+    }
+
+    /// The moves for a block of one column: they lead to single values, counted in its scratch memory. With a width, so many
+    /// for each row and roll; else their number comes before them.
     ///
     /// # Panics
     /// If these are the moves of other blocks.

@@ -40,15 +40,24 @@ impl<T: Value> Pass<'_, T> {
             (Some(width), 2, 3) => self.small::<I, SHIFTED, 2, 3>(width, block),
             (Some(width), 1, 4) => self.small::<I, SHIFTED, 1, 4>(width, block),
             (Some(width), 2, 4) => self.small::<I, SHIFTED, 2, 4>(width, block),
-            (width, stride, _) => {
-                for from in (0..stride).step_by(4) {
-                    match stride - from {
-                        1 => self.strip::<I, SHIFTED, 1>(from, width, block),
-                        2 => self.strip::<I, SHIFTED, 2>(from, width, block),
-                        3 => self.strip::<I, SHIFTED, 3>(from, width, block),
-                        _ => self.strip::<I, SHIFTED, 4>(from, width, block),
-                    }
-                }
+            (_, _, 4) => self.strips::<I, SHIFTED, 4>(block),
+            _ => self.strips::<I, SHIFTED, 0>(block),
+        }
+    }
+
+    /// Computes a block of long rows, or of many: a strip of a few groups of all rows, then the next.
+    #[inline(always)]
+    fn strips<I: Instructions, const SHIFTED: bool, const ROLLS: usize>(
+        &self,
+        block: &mut [T::Group],
+    ) {
+        let stride = self.block.stride;
+        for from in (0..stride).step_by(4) {
+            match stride - from {
+                1 => self.strip::<I, SHIFTED, ROLLS, 1>(from, block),
+                2 => self.strip::<I, SHIFTED, ROLLS, 2>(from, block),
+                3 => self.strip::<I, SHIFTED, ROLLS, 3>(from, block),
+                _ => self.strip::<I, SHIFTED, ROLLS, 4>(from, block),
             }
         }
     }
@@ -132,7 +141,7 @@ impl<T: Value> Pass<'_, T> {
         for (vector, &chance) in chances.iter_mut().zip(self.chances) {
             *vector = T::Vector::<I>::splat(chance);
         }
-        let stream = self.inner.stream(rows, ROLLS);
+        let stream = self.inner.padded(rows, ROLLS);
         assert!(stream.len() == rows * ROLLS * WIDTH);
         let mut moves = stream.as_ptr();
         // Reads a row of the block's scratch memory, whose length `run` has checked: one of a matrix, or one that a
@@ -175,20 +184,27 @@ impl<T: Value> Pass<'_, T> {
         }
     }
 
-    /// Computes `WIDTH` groups of every row, from group `from` on.
+    /// Computes `WIDTH` groups of every row, from group `from` on. There are `ROLLS` rolls, or if that is 0, any number.
     #[inline(always)]
-    fn strip<I: Instructions, const SHIFTED: bool, const WIDTH: usize>(
+    fn strip<I: Instructions, const SHIFTED: bool, const ROLLS: usize, const WIDTH: usize>(
         &self,
         from: usize,
-        width: Option<usize>,
         block: &mut [T::Group],
     ) {
         let Block { rows, stride, .. } = *self.block;
+        let rolls = if ROLLS == 0 { self.chances.len() } else { ROLLS };
+        let chances = &self.chances[..rolls];
         let own_start = self.block.own() - self.block.at;
-        let first: *mut T::Group = block.as_mut_ptr();
-        let mut stream = self.inner.stream(rows, self.chances.len()).iter();
-        let mut next = || stream.next().copied().unwrap_or(0) as usize;
-        let zero = T::Vector::<I>::splat(self.zero);
+        let first: *mut T::Group = block[from..].as_mut_ptr();
+        let mut stream = self.inner.counted(rows, rolls).as_ptr_range();
+        macro_rules! next {
+            () => {{
+                // SAFETY: it is not the end: for so many rows and rolls there are so many moves as it says.
+                let next = unsafe { *stream.start } as usize;
+                stream.start = unsafe { stream.start.add(1) };
+                next
+            }};
+        }
         // Reads a strip of a row of the block's scratch memory, whose length `run` has checked: one of a matrix, or
         // one that a move within the block leads to.
         macro_rules! read {
@@ -197,27 +213,35 @@ impl<T: Value> Pass<'_, T> {
                 unsafe { read_groups::<T, I, WIDTH>(first.add($at)) }
             };
         }
+        let zero = T::Vector::<I>::splat(self.zero);
         for p in (0..rows).rev() {
-            let value = stride + p * stride + from;
-            let own = read!(own_start + p * stride + from);
-            let mut sum = own;
+            let value = stride + p * stride;
+            let own = own_start + p * stride;
+            let mut sum = read!(own);
             for sum in &mut sum {
                 *sum = sum.times(zero);
             }
             let mut best = value;
-            for &chance in self.chances {
+            for &chance in chances {
                 best += rows * stride;
                 let mut top = read!(best);
-                let moves = width.unwrap_or_else(&mut next);
+                let moves = next!();
+                if moves == 0 {
+                    // Where there is no legal move the turn passes; there is one where one leads to a row of the block.
+                    for (top, own) in top.iter_mut().zip(read!(own)) {
+                        *top = top.or_if_none(own);
+                    }
+                }
                 for _ in 0..moves {
-                    let offered = read!(next() * stride + from);
+                    let row = next!();
+                    let offered = read!(row * stride);
                     for (top, offered) in top.iter_mut().zip(offered) {
                         *top = top.larger(offered);
                     }
                 }
                 let chance = T::Vector::<I>::splat(chance);
-                for ((sum, top), own) in sum.iter_mut().zip(top).zip(own) {
-                    *sum = sum.plus(chance.times(top.or_if_none(own)));
+                for (sum, top) in sum.iter_mut().zip(top) {
+                    *sum = sum.plus(chance.times(top));
                 }
             }
             for (i, sum) in sum.into_iter().enumerate() {
@@ -226,6 +250,7 @@ impl<T: Value> Pass<'_, T> {
                 unsafe { sum.write(first.add(value + i).cast()) };
             }
         }
+        debug_assert!(stream.is_empty());
     }
 }
 

@@ -128,8 +128,8 @@ fn ask_row<T: Value, I: Instructions>(
     row: RowMove,
     source: impl Offered<T>,
 ) {
-    for g in 0..stride {
-        source.ask(instructions, row.from as usize + g * LANES);
+    for at in (0..stride * LANES).step_by(line_values::<T>()) {
+        source.ask(instructions, row.from as usize + at);
     }
 }
 
@@ -153,8 +153,11 @@ pub const LONG_ROW: usize = 2;
 pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
     let group = T::Group::splat(value);
     for (stride, rows) in list.runs() {
-        for row in rows {
-            slab[row.to as usize..][..stride].fill(group);
+        // Short rows, which most are, are written without a loop.
+        match stride {
+            1 => rows.iter().for_each(|row| slab[row.to as usize] = group),
+            2 => rows.iter().for_each(|row| slab[row.to as usize..][..2].fill(group)),
+            _ => rows.iter().for_each(|row| slab[row.to as usize..][..stride].fill(group)),
         }
     }
 }
@@ -302,13 +305,14 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>>(
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let to: *mut T::Group = slab.as_mut_ptr();
-    for (i, row) in rows.iter().enumerate() {
+    for (i, &RowMove { to: to_row, from }) in rows.iter().enumerate() {
+        let (to_row, from) = (to_row as usize, from as usize);
         ask_ahead::<T, I, STRIDE>(instructions, stride, (rows, i), source);
         for g in 0..stride {
             // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
             unsafe {
-                let offered = source.group::<I>(row.from as usize + g * LANES);
-                raise_group::<T, I>(to.add(row.to as usize + g), offered);
+                let offered = source.group::<I>(from + g * LANES);
+                raise_group::<T, I>(to.add(to_row + g), offered);
             }
         }
     }
@@ -438,14 +442,15 @@ fn raise_rows_within<'a, T: Value, I: Instructions, const STRIDE: usize>(
 ) {
     let stride = if STRIDE == 0 { stride } else { STRIDE };
     let slab: *mut T::Group = slab.as_mut_ptr();
-    for row in rows {
-        debug_assert!(row.to.max(row.from) as usize + stride <= end);
+    for &RowMove { to, from } in rows {
+        let (to, from) = (to as usize, from as usize);
+        debug_assert!(to.max(from) + stride <= end);
         for g in 0..stride {
             // SAFETY: the rows are before `end`, by the contract of `Within`, and that is within
             // the slab, as `raise_within` has checked.
             unsafe {
-                let offered = T::Vector::<I>::read(slab.add(row.from as usize + g).cast());
-                raise_group::<T, I>(slab.add(row.to as usize + g), offered);
+                let offered = T::Vector::<I>::read(slab.add(from + g).cast());
+                raise_group::<T, I>(slab.add(to + g), offered);
             }
         }
     }
@@ -478,30 +483,44 @@ pub fn store<T: Value, I: Instructions>(
     (rows, columns): (usize, usize),
     values: &mut [T],
 ) {
-    let len = rows * columns;
-    assert!(from.len() >= rows * stride && values.len() >= len && columns <= stride * LANES);
-    let mut left = len;
-    let mut from: *const T = from.as_ptr().cast();
+    assert!(from.len() >= rows * stride && values.len() >= rows * columns);
+    assert!((1..=stride * LANES).contains(&columns));
+    with_constant_stride!(stride, store_rows::<_>(from.as_ptr(), stride, (rows, columns), values));
+}
+
+/// [`store`] with a constant number of groups per row, or 0: rows in whole groups as long as values of the block follow,
+/// then the last ones with care.
+#[inline(always)]
+fn store_rows<T: Value, I: Instructions, const STRIDE: usize>(
+    from: *const T::Group,
+    stride: usize,
+    (rows, columns): (usize, usize),
+    values: &mut [T],
+) {
+    let stride = if STRIDE == 0 { stride } else { STRIDE };
+    let mut from: *const T = from.cast();
     let mut to = values.as_mut_ptr();
-    for _ in 0..rows {
-        for g in 0..stride {
-            let at = g * LANES;
-            // SAFETY: `left` values of the block are still to be written, from `to` on. What a group
-            // writes beyond its row is written again with the rows that follow.
-            unsafe {
-                let vector = T::Vector::<I>::read(from.add(at));
-                if at + LANES <= left {
-                    vector.write(to.add(at));
-                } else {
-                    vector.write_first(to.add(at), left - at);
+    let mut left = rows * columns;
+    // SAFETY: `left` values of the block are still to be written, from `to` on, and as many rows to be read as that are,
+    // as `store` has checked. What a group writes beyond its row is written again with the rows that follow.
+    unsafe {
+        while left >= stride * LANES {
+            for g in 0..stride {
+                T::Vector::<I>::read(from.add(g * LANES)).write(to.add(g * LANES));
+            }
+            left -= columns;
+            (from, to) = (from.add(stride * LANES), to.add(columns));
+        }
+        while left > 0 {
+            for g in 0..stride {
+                let vector = T::Vector::<I>::read(from.add(g * LANES));
+                match left.saturating_sub(g * LANES) {
+                    LANES.. => vector.write(to.add(g * LANES)),
+                    few => vector.write_first(to.add(g * LANES), few),
                 }
             }
-        }
-        left -= columns;
-        // SAFETY: the next row, or the end of the last one.
-        unsafe {
-            from = from.add(stride * LANES);
-            to = to.add(columns);
+            left -= columns;
+            (from, to) = (from.add(stride * LANES), to.add(columns));
         }
     }
 }

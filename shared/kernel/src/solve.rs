@@ -126,7 +126,7 @@ pub struct Plan {
     pub positions: u64,
     /// The most memory the solver will hold at once, in bytes.
     pub peak_memory_bytes: u64,
-    /// How much of it is the threads' working memory, which cannot be in files.
+    /// How much of it cannot be in files: the threads' working memory, and what steps are sampled for.
     pub scratch_bytes: u64,
 }
 
@@ -285,14 +285,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         Precision::F64 => size_of::<f64>() as u64,
     };
     let threads = settings.thread_count();
-    let (mut peak, mut ordering) = (0, 0);
+    let (mut peak, mut ordering, mut sampling) = (0, 0, 0);
     let mut steps = Vec::new();
     let mut finals: Vec<(u8, u64)> = Vec::new();
     for batch in batches(encoding) {
         let this = batch[0].level();
         finals.retain(|&(at, _)| at + 1 >= this);
         let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
-        let mut working = 0;
+        let (mut working, mut samples) = (0, 0);
         for &tier in &batch {
             let positions = encoding.step_len(tier);
             let shards = shards(encoding, settings, tier);
@@ -303,18 +303,19 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             };
             let proving =
                 positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
-            let correcting = match settings.corrected_from.when(encoding, tier) {
+            working += sweeping.max(if settings.certified { proving } else { 0 });
+            samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
                 Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
             };
-            working += sweeping.max(if settings.certified { proving } else { 0 }) + correcting;
             ordering = order_bytes(encoding, tier, &shards).max(ordering);
             steps.push(Step { tier, positions, shards: shards.len() });
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working);
+        sampling = samples.max(sampling);
     }
-    let scratch_bytes = threads as u64 * ordering + scratch_bytes(encoding, settings);
+    let scratch_bytes = threads as u64 * ordering + sampling + scratch_bytes(encoding, settings);
     let peak_memory_bytes = peak + scratch_bytes;
     Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
 }

@@ -53,6 +53,10 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     fn minus(self, other: Self) -> Self;
     /// `|self - other|`
     fn distance(self, other: Self) -> Self;
+    /// `self - other`, times a power of two, rounded once.
+    fn difference(self, other: Self, times: f32) -> f32;
+    /// The value nearest to the value and a number, no further than a loss or a win.
+    fn moved_by(self, by: f32) -> Self;
     /// The value moved, as a number that remains between a loss and a win.
     #[inline(always)]
     fn moved(self, by: f64) -> f64 {
@@ -128,6 +132,14 @@ macro_rules! value {
             fn distance(self, other: Self) -> Self {
                 (self - other).abs()
             }
+            #[inline(always)]
+            fn difference(self, other: Self, times: f32) -> f32 {
+                ((self - other) * Self::from(times)) as f32
+            }
+            #[inline(always)]
+            fn moved_by(self, by: f32) -> Self {
+                (self + Self::from(by)).clamp(-Self::WIN, Self::WIN)
+            }
         }
 
         /// A group of values.
@@ -158,4 +170,34 @@ value!(f64, 64, GroupF64, F64, F64, I::F64::read);
 #[inline(always)]
 pub fn groups(len: usize) -> usize {
     len.div_ceil(LANES)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Numbers of all sizes, up to a half.
+    fn number() -> impl Strategy<Value = f32> {
+        (-1.0_f32..1.0, 1_u8..140).prop_map(|(x, halvings)| x * (-f32::from(halvings)).exp2())
+    }
+
+    proptest! {
+        #[test]
+        fn values_of_32_bits_are_moved_as_if_in_64(value in number(), by in number(), times in 1.0_f32..8.0) {
+            for by in [by, times * by, times * value, times * value.abs() * f32::EPSILON / 4.0] {
+                prop_assert_eq!(value.moved_by(by), Value::moved(value, by.into()) as f32);
+            }
+        }
+
+        #[test]
+        fn differences_of_32_bits_are_as_if_in_64(a in number(), b in number(), exponent in 1_u8..126) {
+            let times = f32::from(exponent).exp2();
+            for b in [b, a * (1.0 + f32::EPSILON), -a] {
+                let wide = (a.to_f64() - b.to_f64()) * f64::from(times);
+                prop_assert_eq!(a.difference(b, times), wide as f32);
+            }
+        }
+    }
 }

@@ -8,7 +8,7 @@ use crate::{
     SolveError,
     array::Array,
     certificate::{Certified, Cut, Distances, Unproven},
-    coarse::{self, Sample},
+    coarse::{self, Corrected, Sample},
     context::{Context, Tables},
     course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, JournalError, Part},
@@ -214,8 +214,8 @@ impl<'a, T: AsTierValues> Work<'a, T> {
         *values_are_saved &= matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
         Ok(match order {
             &Order::Sweep { row, finest } => {
-                if !encoding.geometry().visits_squares_again() {
-                    *sample = None; // it is asked before the first superstep only
+                if coarse::Usage::of(encoding).when == Corrected::AtFirst {
+                    *sample = None; // it is not asked any more
                 }
                 if let Stage::Proof(values, _, shortlists) = stage {
                     let (values, shortlists) = (std::mem::take(values), std::mem::take(shortlists));

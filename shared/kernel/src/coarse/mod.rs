@@ -66,30 +66,41 @@ impl CorrectedFrom {
 
     /// When the values of the step of a tier are corrected.
     pub fn when(self, encoding: &Encoding, tier: Tier) -> Corrected {
-        let (from, when) = match encoding.geometry().visits_squares_again() {
-            true => (self.always, Corrected::Always),
-            false => (self.at_first, Corrected::AtFirst),
-        };
+        let when = Usage::of(encoding).when;
+        let from = if when == Corrected::Always { self.always } else { self.at_first };
         let is_corrected = encoding.step_len(tier) >= from && functions(encoding, tier) > 0;
         if is_corrected { when } else { Corrected::Never }
     }
 }
 
-/// With more functions of an orientation, sums take longer to add up than what they save where steps are always corrected.
-const MOST_FUNCTIONS: usize = 128;
+/// How the steps of a ruleset are corrected, as measured (docs/EXPERIMENTS.md, "A coarse correction").
+pub(crate) struct Usage {
+    /// When large steps are corrected.
+    pub when: Corrected,
+    /// The most functions of an orientation that pay. With more, where steps are always corrected, sums take longer to add up
+    /// than what they save; a correction before the first superstep saves none, and tables of what it adds are large.
+    most_functions: usize,
+    /// The most positions of a step that are sampled. To begin with, few tell as much as many.
+    most_positions: u64,
+}
 
-/// With more, a correction before the first superstep saves none, as measured with 91 (aseb), and tables of what it adds are large.
-const MOST_FUNCTIONS_AT_FIRST: usize = 64;
+impl Usage {
+    const ONE_LAP: Self =
+        Self { when: Corrected::AtFirst, most_functions: 64, most_positions: 1 << 12 };
+    const TWO_LAPS: Self =
+        Self { when: Corrected::Always, most_functions: 128, most_positions: 1 << 16 };
+
+    /// That of an encoding's ruleset.
+    pub fn of(encoding: &Encoding) -> Self {
+        if encoding.geometry().visits_squares_again() { Self::TWO_LAPS } else { Self::ONE_LAP }
+    }
+}
 
 /// How many functions there are for the step of a tier; 0 if they do not pay. Where a block is one position they do not: finding out
 /// which it is takes too long.
 pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
     let functions = sections::functions_of_orientation(encoding);
-    let most = match encoding.geometry().visits_squares_again() {
-        true => MOST_FUNCTIONS,
-        false => MOST_FUNCTIONS_AT_FIRST,
-    };
-    let pays = functions <= most && !is_dense(encoding);
+    let pays = functions <= Usage::of(encoding).most_functions && !is_dense(encoding);
     if pays { both(tier).count() * functions } else { 0 }
 }
 

@@ -11,6 +11,7 @@ use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 
 use super::{
+    Usage,
     sections::Sections,
     sums::{LARGEST_MISSING, Sums},
 };
@@ -21,12 +22,6 @@ use crate::{
     value::Value,
     vector::{Instructions, Operation},
 };
-
-/// The most positions of a step that are sampled.
-const MOST: u64 = 1 << 16;
-
-/// The same where players come by every square once: to begin with, few positions tell as much as many.
-const MOST_AT_FIRST: u64 = 1 << 12;
 
 /// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one is for
 /// steps of 2^37 positions and more, or 2^33 where fewer are sampled.
@@ -120,14 +115,9 @@ struct Known {
 /// In place of the best successor of a position that has not been looked at yet.
 const UNKNOWN: u8 = u8::MAX;
 
-/// The most positions of a step of a ruleset that are sampled.
-fn most(encoding: &Encoding) -> u64 {
-    if encoding.geometry().visits_squares_again() { MOST } else { MOST_AT_FIRST }
-}
-
 /// One position in how many of the step of a tier is sampled.
 fn stride(encoding: &Encoding, tier: Tier) -> u64 {
-    let (positions, most) = (encoding.step_len(tier), most(encoding));
+    let (positions, most) = (encoding.step_len(tier), Usage::of(encoding).most_positions);
     let fits = |stride: &u64| positions / stride <= most;
     STRIDES.into_iter().find(fits).unwrap_or(STRIDES[STRIDES.len() - 1])
 }
@@ -168,7 +158,7 @@ impl<'a> Sample<'a> {
         let moves =
             encoding.ruleset().dice().rolls().len() * usize::from(encoding.ruleset().pieces());
         let position = size_of::<Sampled>() + moves * size_of::<Successor>();
-        let positions = most(encoding).min(encoding.step_len(tier)) + 1;
+        let positions = Usage::of(encoding).most_positions.min(encoding.step_len(tier)) + 1;
         let sections = Sections::new(encoding, tier);
         let functions = sections.functions();
         let sums = (threads + 3) * (functions + 3) * functions * size_of::<f64>();

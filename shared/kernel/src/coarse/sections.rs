@@ -208,7 +208,7 @@ impl<'a> Sections<'a> {
                 #[inline(always)]
                 || {
                     for (value, &step) in values.iter_mut().zip(steps) {
-                        *value = T::from_f64(value.moved(step.into()));
+                        *value = value.moved_by(step);
                     }
                 },
             );

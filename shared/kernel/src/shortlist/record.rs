@@ -76,12 +76,12 @@ fn lower<T: Value, I: Instructions>(
     let slab = &mut scratch[*slab..];
     let (rolls, stride) = (context.chances.len(), block.stride);
     let inner = &context.tables.inner[view.left(context).0 as usize];
-    let mut rest = match block.is_column {
-        true => inner.column(block.rows, rolls),
-        false => inner.stream(block.rows, rolls),
+    let (mut rest, width) = match block.is_column {
+        true => (inner.column(block.rows, rolls), inner.width()),
+        false => (inner.counted(block.rows, rolls), None),
     };
     for (p, roll) in (0..block.rows).rev().flat_map(|p| (0..rolls).map(move |roll| (p, roll))) {
-        let width = match inner.width() {
+        let width = match width {
             Some(width) => width,
             None => rest.split_off_first().map_or(0, |&width| width as usize),
         };
