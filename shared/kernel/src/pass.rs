@@ -82,11 +82,18 @@ impl<T: Value> Pass<'_, T> {
         for p in (0..rows).rev() {
             let own = read(block, own_start + p);
             let mut sum = own.times(self.zero);
+            let of_row =
+                moves.split_off(..width.unwrap_or(0) * rolls).expect("moves for every row");
             for (roll, &chance) in chances.iter().enumerate() {
                 let mut top = read(block, (2 + roll) * line + p);
-                let next = || moves.split_off_first().map_or(0, |&width| width as usize);
-                let width = width.unwrap_or_else(next);
-                for &at in moves.split_off(..width).expect("moves for every row and roll") {
+                let of_roll = match width {
+                    Some(width) => &of_row[roll * width..][..width],
+                    None => {
+                        let &count = moves.split_off_first().expect("a number for every roll");
+                        moves.split_off(..count as usize).expect("as many moves")
+                    }
+                };
+                for &at in of_roll {
                     top = top.larger(read(block, at as usize));
                 }
                 // Where there is no legal move the turn passes.

@@ -248,8 +248,11 @@ pub fn fill_some<T: Value>(
     value: T,
 ) {
     let (group, (stride, rows)) = (T::Group::splat(value), list.run(run));
-    for &number in which {
-        slab[rows[number as usize].to as usize..][..stride].fill(group);
+    let to = which.iter().map(|&number| rows[number as usize].to as usize);
+    match stride {
+        1 => to.for_each(|to| slab[to] = group),
+        2 => to.for_each(|to| slab[to..][..2].fill(group)),
+        _ => to.for_each(|to| slab[to..][..stride].fill(group)),
     }
 }
 

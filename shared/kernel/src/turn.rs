@@ -212,25 +212,18 @@ pub fn transpose_negated<T: Value, I: Instructions>(
     from: usize,
     to: usize,
 ) {
-    if block.is_flat() {
-        let [from, to] = scratch
-            .get_disjoint_mut([from..from + block.stride, to..to + block.stride])
-            .expect("two matrices of scratch memory");
-        for (from, to) in from.iter().zip(to) {
-            // SAFETY: both are groups.
-            unsafe {
-                T::Vector::<I>::read(std::ptr::from_ref(from).cast())
-                    .negated()
-                    .write(std::ptr::from_mut(to).cast());
-            }
-        }
-        return;
-    }
-    let area = block.area();
+    let area = if block.is_flat() { block.stride } else { block.area() };
     assert!(scratch.len() >= from.max(to) + area && from.abs_diff(to) >= area);
     let first: *mut T::Group = scratch.as_mut_ptr();
     // SAFETY: both matrices have `area` groups, at least one, within the slice.
     let (from, to) = unsafe { (first.add(from).cast_const(), first.add(to)) };
+    if block.is_flat() {
+        for i in 0..area {
+            // SAFETY: as just said.
+            unsafe { T::Vector::<I>::read(from.add(i).cast()).negated().write(to.add(i).cast()) };
+        }
+        return;
+    }
     let strides = (block.stride, groups(block.rows));
     assert!(area == strides.0 * LANES * strides.1);
     // SAFETY: both matrices have so many groups.
