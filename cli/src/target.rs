@@ -33,7 +33,7 @@ impl From<OsString> for JobOrPath {
 #[derive(Args, Debug)]
 pub struct TargetArgs {
     /// The file to write
-    #[arg(long, value_name = "FILE")]
+    #[arg(short, long, value_name = "FILE")]
     out: Option<PathBuf>,
 
     /// Replace the file if it exists, once the new one is complete

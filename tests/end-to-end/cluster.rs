@@ -168,7 +168,7 @@ impl Cluster {
     /// Waits for the end, and compares the table. A job whose values are lost after all is solved again.
     fn ends_well(&self, job: &str, expected: &[u8]) {
         let address = self.address();
-        let export = ["export", job, "--format", "zgt", "--out", "table.zgt", "--force"];
+        let export = ["export", job, "--format", "zgt", "-o", "table.zgt", "--force"];
         let export = [&export[..], &["--coordinator", &address]].concat();
         self.wait_for("the table", || {
             let state = self.state(job);

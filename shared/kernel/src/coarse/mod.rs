@@ -114,7 +114,7 @@ mod tests {
         context::{Context, Tables},
         memory::Memory,
         simd::Simd,
-        solve::{Cancelled, Precision, Settings, Surroundings, TierStatistics, solve},
+        solve::{Cancelled, Precision, Settings, Surroundings, TierStatistics, plan, solve},
         step::{StepState, read_by},
     };
 
@@ -156,6 +156,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn samples_take_memory_that_cannot_be_in_files() {
+        let encoding = encoding("finkel");
+        let plan = |corrected_from| {
+            plan(
+                &encoding,
+                &Settings { corrected_from, threads: 1, ..Settings::new(Precision::F64) },
+            )
+        };
+        let (all, none) = (plan(CorrectedFrom::ALL), plan(CorrectedFrom::NOTHING));
+        let largest = Sample::bytes(&encoding, Tier::new(2, 2), 1);
+        assert!(all.scratch_bytes >= none.scratch_bytes + largest);
+        let in_files = |plan: &crate::solve::Plan| plan.peak_memory_bytes - plan.scratch_bytes;
+        assert_eq!(in_files(&all), in_files(&none));
     }
 
     #[test]
