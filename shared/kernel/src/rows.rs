@@ -128,9 +128,8 @@ fn ask_row<T: Value, I: Instructions>(
     row: RowMove,
     source: impl Offered<T>,
 ) {
-    for at in (0..stride * LANES).step_by(line_values::<T>()) {
-        source.ask(instructions, row.from as usize + at);
-    }
+    let from = row.from as usize;
+    ask_all(instructions, source, from..from + stride * LANES);
 }
 
 /// Asks for the memory of a source's single values.
@@ -151,14 +150,25 @@ pub const LONG_ROW: usize = 2;
 /// Sets the rows of a list to a value.
 #[inline(always)]
 pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
-    let group = T::Group::splat(value);
     for (stride, rows) in list.runs() {
-        // Short rows, which most are, are written without a loop.
-        match stride {
-            1 => rows.iter().for_each(|row| slab[row.to as usize] = group),
-            2 => rows.iter().for_each(|row| slab[row.to as usize..][..2].fill(group)),
-            _ => rows.iter().for_each(|row| slab[row.to as usize..][..stride].fill(group)),
-        }
+        fill_each::<T>(slab, stride, rows.iter(), value);
+    }
+}
+
+/// Sets rows of so many groups to a value; short ones, which most are, without a loop.
+#[inline(always)]
+fn fill_each<'a, T: Value>(
+    slab: &mut [T::Group],
+    stride: usize,
+    rows: impl Iterator<Item = &'a RowMove>,
+    value: T,
+) {
+    let group = T::Group::splat(value);
+    let to = rows.map(|row| row.to as usize);
+    match stride {
+        1 => to.for_each(|to| slab[to] = group),
+        2 => to.for_each(|to| slab[to..][..2].fill(group)),
+        _ => to.for_each(|to| slab[to..][..stride].fill(group)),
     }
 }
 
@@ -247,13 +257,8 @@ pub fn fill_some<T: Value>(
     which: &[u16],
     value: T,
 ) {
-    let (group, (stride, rows)) = (T::Group::splat(value), list.run(run));
-    let to = which.iter().map(|&number| rows[number as usize].to as usize);
-    match stride {
-        1 => to.for_each(|to| slab[to] = group),
-        2 => to.for_each(|to| slab[to..][..2].fill(group)),
-        _ => to.for_each(|to| slab[to..][..stride].fill(group)),
-    }
+    let (stride, rows) = list.run(run);
+    fill_each::<T>(slab, stride, which.iter().map(|&number| &rows[number as usize]), value);
 }
 
 /// Sets some rows of a run of a list to a source's, or if they are to be `RAISED`, to the larger of both.
