@@ -227,7 +227,7 @@ fn report(
     let ruleset = table.ruleset();
     let size = fs::metadata(out).map_or(0, |file| file.len());
     let mut text = format!(
-        "\nSolved {} in {}, {} positions per second{}.\n\n\
+        "\nSolved {} in {}, sweeping {} positions per second{}.\n\n\
          The first player wins {}\n",
         game(ruleset),
         duration(seconds),

@@ -101,7 +101,7 @@ pub fn line(following: &Following) -> String {
         }
     }
     if !words::has_ended(job) {
-        parts.push(format!("{} positions per second", short(forecast.speed())));
+        parts.push(format!("sweeps {} positions per second", short(forecast.speed())));
     }
     if job.exchanged_bytes > 0 {
         parts.push(format!("{} exchanged", bytes(job.exchanged_bytes)));
@@ -129,7 +129,7 @@ mod tests {
         assert_eq!(
             line(&following),
             "job 3, blitz-3: running, step 5 of 6, tier 3-2 superstep 12, residual 3.4e-7, \
-             10.4 M positions per second, 52.0 MB exchanged, 1 min 35 s gone, about 3 min 30 s left, \
+             sweeps 10.4 M positions per second, 52.0 MB exchanged, 1 min 35 s gone, about 3 min 30 s left, \
              waiting for worker utu (last heard 40 s ago)"
         );
         following.silence = Some("connection refused".into());

@@ -283,7 +283,7 @@ impl Report {
             if self.threads == 1 { "thread" } else { "threads" },
         );
         text += &format!(
-            "  solved in {}, {} positions per second{}\n",
+            "  solved in {}, sweeping {} positions per second{}\n",
             duration(self.wall.as_secs_f64()),
             short(rate),
             self.peak_memory_bytes

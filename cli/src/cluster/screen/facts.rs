@@ -34,7 +34,7 @@ pub fn lines(following: &Following) -> Vec<Line<'static>> {
         }
     });
     lines.extend(active.take(STEPS));
-    lines.push(format!("{} positions per second", short(forecast.speed())));
+    lines.push(format!("sweeps {} positions per second", short(forecast.speed())));
     let each = words::bytes_per_position(job);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} per halo position"));
     lines.push(format!("{} exchanged{each}", bytes(job.exchanged_bytes)));

@@ -4,7 +4,7 @@
 //! job 3, blitz-3: running                                    127.0.0.1:7400
 //!
 //!         ░░░           4 of 6 steps, 19.0 % of the positions
-//!       ███ ▓░░         10.4 M positions per second
+//!       ███ ▓░░         sweeps 10.4 M positions per second
 //!     ███ ███ ███       ...
 //!
 //! residual against superstep, as a chart

@@ -43,7 +43,7 @@ job 3, blitz-3: running                                           127.0.0.1:7400
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
    ██████ ▒▒▒▒░░        3-2: superstep 12, residual 6.0e-8
-██████ ██████ ██████    10.4 M positions per second
+██████ ██████ ██████    sweeps 10.4 M positions per second
                         52.0 MB exchanged, 0.52 per halo position
                         1 min 35 s gone, about 2 min 38 s left
 
@@ -76,7 +76,7 @@ job 3, blitz-3: running                                                         
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
    ██████ ▒▒▒▒░░        3-2: superstep 12, residual 6.0e-8
-██████ ██████ ██████    10.4 M positions per second
+██████ ██████ ██████    sweeps 10.4 M positions per second
                         52.0 MB exchanged, 0.52 per halo position
                         1 min 35 s gone, about 2 min 38 s left
 
@@ -119,7 +119,7 @@ job 3, blitz-3: running   127.0.0.1:7400
 
 4 of 6 steps, 19.0 % of the positions
 3-2: superstep 12, residual 6.0e-8
-10.4 M positions per second
+sweeps 10.4 M positions per second
 52.0 MB exchanged, 0.52 per halo positio
 1 min 35 s gone, about 2 min 38 s left
 
@@ -148,7 +148,7 @@ job 3, blitz-3: running                                           127.0.0.1:7400
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
    ██████ ▓▓▓▓▓░        3-2: proof, sweep 2
-██████ ██████ ██████    10.4 M positions per second
+██████ ██████ ██████    sweeps 10.4 M positions per second
                         52.0 MB exchanged, 0.52 per halo position
                         1 min 35 s gone, about 2 min 14 s left
 
@@ -187,7 +187,7 @@ fn a_job_that_is_solved_is_a_whole_ziggurat() {
 job 3, blitz-3: solved                                            127.0.0.1:7400
 
        ██████           6 of 6 steps, 100.0 % of the positions
-   ██████ ██████        10.4 M positions per second
+   ██████ ██████        sweeps 10.4 M positions per second
 ██████ ██████ ██████    52.0 MB exchanged, 0.52 per halo position
                         1 min 35 s gone
 
