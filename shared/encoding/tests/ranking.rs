@@ -5,7 +5,7 @@ mod common;
 use common::tracks;
 use proptest::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Place, Tier};
-use ziggurat_game::Position;
+use ziggurat_game::{Overrides, Position, Ruleset};
 
 #[test]
 fn all_tracks_have_the_published_numbers_of_positions() {
@@ -17,6 +17,19 @@ fn all_tracks_have_the_published_numbers_of_positions() {
             let counted = [encoding.states(), encoding.undecided(), largest.unwrap()];
             assert_eq!(counted, published, "{} with {pieces} pieces", track.name);
         }
+    }
+}
+
+/// What was measured to be fastest (docs/EXPERIMENTS.md, "Faster sweeps"). No index depends on it.
+#[test]
+fn inner_squares_have_as_many_configurations_as_were_measured_to_be_best() {
+    for (name, pieces, configurations) in
+        [("finkel", 7, 3), ("blitz", 5, 81), ("masters", 7, 81), ("double-short", 4, 5)]
+    {
+        let overrides = Overrides { pieces: Some(pieces), ..Overrides::default() };
+        let ruleset = Ruleset::builtin(name).unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        assert_eq!(encoding.shared().inner_pieces().len(), configurations, "{name}");
     }
 }
 
