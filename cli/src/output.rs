@@ -112,6 +112,11 @@ pub fn short(number: f64) -> String {
     }
 }
 
+/// How fast a solve goes, in positions per second.
+pub fn sweeping(speed: f64) -> String {
+    format!("sweeps {} positions per second", short(speed))
+}
+
 /// Lines of cells with the columns aligned: the first to the left, the others to the right.
 pub fn columns(rows: &[Vec<String>]) -> String {
     let count = rows.iter().map(Vec::len).max().unwrap_or(0);

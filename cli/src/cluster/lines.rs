@@ -11,7 +11,7 @@ use std::{
 use super::{feed::News, following::Following, words};
 use crate::{
     failure::Failure,
-    output::{bytes, duration, print_json, short},
+    output::{bytes, duration, print_json, sweeping},
     progress::forecast::StepState,
 };
 
@@ -101,7 +101,7 @@ pub fn line(following: &Following) -> String {
         }
     }
     if !words::has_ended(job) {
-        parts.push(format!("sweeps {} positions per second", short(forecast.speed())));
+        parts.push(sweeping(forecast.speed()));
     }
     if job.exchanged_bytes > 0 {
         parts.push(format!("{} exchanged", bytes(job.exchanged_bytes)));

@@ -12,7 +12,7 @@ use super::{
     drawing,
     forecast::{Forecast, StepState},
 };
-use crate::output::{duration, pieces, print_json, short};
+use crate::output::{duration, pieces, print_json, sweeping};
 
 /// The progress of one solve.
 pub struct Progress<'p> {
@@ -70,7 +70,7 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
         StepState::Proving { sweep, .. } => lines.push(format!("proof, interval sweep {sweep}")),
         StepState::Waiting | StepState::Done { .. } => {}
     }
-    lines.push(format!("sweeps {} positions per second", short(forecast.speed())));
+    lines.push(sweeping(forecast.speed()));
     let left = match forecast.seconds_left() {
         Some(left) => format!(", about {} left", duration(left)),
         None => String::new(),

@@ -4,7 +4,7 @@ use ratatui::text::Line;
 
 use crate::{
     cluster::{following::Following, words},
-    output::{bytes, duration, short},
+    output::{bytes, duration, sweeping},
     progress::forecast::StepState,
 };
 
@@ -34,7 +34,9 @@ pub fn lines(following: &Following) -> Vec<Line<'static>> {
         }
     });
     lines.extend(active.take(STEPS));
-    lines.push(format!("sweeps {} positions per second", short(forecast.speed())));
+    if !words::has_ended(job) {
+        lines.push(sweeping(forecast.speed()));
+    }
     let each = words::bytes_per_position(job);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} per halo position"));
     lines.push(format!("{} exchanged{each}", bytes(job.exchanged_bytes)));

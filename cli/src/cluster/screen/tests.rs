@@ -187,9 +187,8 @@ fn a_job_that_is_solved_is_a_whole_ziggurat() {
 job 3, blitz-3: solved                                            127.0.0.1:7400
 
        ██████           6 of 6 steps, 100.0 % of the positions
-   ██████ ██████        sweeps 10.4 M positions per second
-██████ ██████ ██████    52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone
+   ██████ ██████        52.0 MB exchanged, 0.52 per halo position
+██████ ██████ ██████    1 min 35 s gone
 
 worker  shards  speed     memory   state
 anu     5       31.2 M/s  512 MB   job 3, step 3-2
