@@ -182,9 +182,9 @@ pub struct Run {
 }
 
 impl Checkpoint {
-    /// What is proven of the values, if they are final.
+    /// What is proven of the values, if they are final: 1, which is true of all, if nothing is.
     pub fn bound(&self) -> f64 {
-        self.course.statistics().certificate.map_or(0.0, |certificate| certificate.bound)
+        self.course.statistics().certificate.map_or(1.0, |certificate| certificate.bound)
     }
 
     /// How many shards a worker wrote.

@@ -24,7 +24,18 @@ pub struct Roll {
 impl Roll {
     /// The probability as the nearest `f64`.
     pub fn chance(&self) -> f64 {
-        *self.probability.numer() as f64 / *self.probability.denom() as f64
+        let (numer, denom) = (u128::from(*self.probability.numer()), *self.probability.denom());
+        // At least 63 bits of the quotient, the last of them set if there are others: what is rounded is rounded once.
+        let shift = numer.leading_zeros();
+        let (numer, denom) = (numer << shift, u128::from(denom));
+        let quotient = (numer / denom) | u128::from(numer % denom > 0);
+        quotient as f64 / f64::from(shift).exp2()
+    }
+
+    /// Whether the probability is a multiple of 2 to the power of minus so many.
+    pub fn is_multiple_of_two_to_minus(&self, exponent: u32) -> bool {
+        let denom = self.probability.denom();
+        denom.is_power_of_two() && denom.trailing_zeros() <= exponent
     }
 }
 
@@ -246,4 +257,46 @@ pub enum DiceError {
         "the dice never roll 1, so that a piece on the last square of its path can never score and a game may never end; give a roll of 1 some probability"
     )]
     NoRollOfOne,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_chance_is_the_nearest_number_however_long_the_fraction() {
+        // Numerator and denominator rounded one by one give other numbers.
+        for (numer, nearest) in [
+            (998_332_676_126_660_559, 0.09364727117604389),
+            (9_662_230_772_112_354_328, 0.9063527288239561),
+        ] {
+            let denom = 10_660_563_448_239_014_887;
+            let roll = Roll { value: 1, probability: Ratio::new(numer, denom) };
+            assert_eq!(roll.chance(), nearest);
+            assert_ne!(numer as f64 / denom as f64, nearest);
+        }
+    }
+
+    #[test]
+    fn a_chance_of_small_numbers_is_their_quotient() {
+        for denom in 1..200_u64 {
+            for numer in 1..=denom {
+                let roll = Roll { value: 1, probability: Ratio::new(numer, denom) };
+                assert_eq!(roll.chance(), numer as f64 / denom as f64);
+            }
+        }
+        let least = Roll { value: 1, probability: Ratio::new(1, u64::MAX) };
+        assert_eq!(least.chance(), 0.5f64.powi(64));
+    }
+
+    #[test]
+    fn multiples_of_powers_of_two_are_told_from_what_rounds_to_them() {
+        let is = |numer, denom, exponent| {
+            let roll = Roll { value: 1, probability: Ratio::new(numer, denom) };
+            roll.is_multiple_of_two_to_minus(exponent)
+        };
+        assert!(is(3, 8, 10) && is(1, 1024, 10) && is(1, 1, 0));
+        assert!(!is(1, 1024, 9) && !is(1, 3, 10));
+        assert!(!is(1 << 62, (1 << 63) + 1, 10));
+    }
 }

@@ -9,7 +9,7 @@
 //! ```text
 //! V[p][q]        = sum over rolls of P(roll) * max( best of other blocks [roll][p][q],
 //!                                                   rows p' of block(w), rows p' of V )
-//! block(swap(w))[q][p] = 1 - V[p][q]
+//! block(swap(w))[q][p] = -V[p][q]
 //! ```
 //!
 //! What other slabs offer is there already, for the whole slab; the best of other blocks of the slab is

@@ -416,7 +416,7 @@ impl Course {
             self.sweep_again();
         } else {
             // Rounding allows no less: prove what can be proven, twice as far beyond what is read.
-            *bound += (*bound - *read).max(unit);
+            *bound = (*bound + (*bound - *read).max(unit)).max(bound.next_up());
             self.prove();
         }
     }

@@ -122,7 +122,7 @@ impl<T: Value, S: Offering<T>> Operation for Gather<'_, '_, T, S> {
     }
 }
 
-/// Sets the best of a slab to 1 where a move wins.
+/// Sets the best of a slab to a win where a move wins.
 #[inline(always)]
 pub fn take_wins<T: Value>(context: &Context<'_, T>, slab: &Slab<'_>, scratch: &mut [T::Group]) {
     let routes = &context.tables.routes;

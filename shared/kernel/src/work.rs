@@ -31,9 +31,9 @@ pub struct Final<T> {
 }
 
 impl<T> Final<T> {
-    /// What is proven of the values.
+    /// What is proven of the values: 1, which is true of all, if nothing is.
     pub fn bound(&self) -> f64 {
-        self.statistics.certificate.map_or(0.0, |certificate| certificate.bound)
+        self.statistics.certificate.map_or(1.0, |certificate| certificate.bound)
     }
 }
 
@@ -290,6 +290,8 @@ impl<'a, T: AsTierValues> Work<'a, T> {
                     return Err(SolveError::Order);
                 }
                 *stage = match std::mem::replace(stage, Stage::Between) {
+                    // Distances of a later sweep than the first that nobody has computed would be 0, and prove anything.
+                    Stage::Fine(_) if proof.sweeps() > 0 => return Err(SolveError::Order),
                     Stage::Fine(mut state) => {
                         let shortlists = std::mem::take(&mut state.shortlists);
                         let values = state.into_values(); // gives back the memory of sweeps
@@ -384,5 +386,45 @@ impl<'a, T: AsTierValues> Work<'a, T> {
             Stage::Proof(values, ..) => Some(values),
             Stage::Rough(..) | Stage::Between => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_game::{Overrides, Ruleset};
+
+    use super::*;
+    use crate::{
+        certificate::Proof,
+        solve::{Settings, shards},
+    };
+
+    #[test]
+    fn a_proof_does_not_go_on_from_distances_that_nobody_has_computed() {
+        let one_piece = Overrides { pieces: Some(1), ..Overrides::default() };
+        let ruleset = Ruleset::builtin("finkel").unwrap().with(&one_piece).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let (memory, tables) = (Memory::anonymous(), Tables::new(&encoding));
+        let (tier, finals) = (Tier::new(1, 1), HashMap::new());
+        let ground = Ground {
+            encoding: &encoding,
+            memory: &memory,
+            tables: &tables,
+            tier,
+            finals: &finals,
+            simd: Simd::best(),
+            team: None,
+        };
+        let settings = Settings::new(Precision::F64);
+        let carried_out = |sweeps| {
+            let shards = shards(&encoding, &settings, tier);
+            let mut work = Work::<f64>::start(ground, shards, Precision::F64).unwrap();
+            let begun = Proof::new(1e-12, 0.0).unwrap();
+            let ends = [begun.least(), begun.start()];
+            let proof = Proof::from_parts(1e-12, begun.unit(), ends, sweeps, Vec::new()).unwrap();
+            work.carry_out(&Order::Prove(proof))
+        };
+        assert!(matches!(carried_out(0), Ok(Outcome::Proved(_))));
+        assert!(matches!(carried_out(1), Err(SolveError::Order)));
     }
 }

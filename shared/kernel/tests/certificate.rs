@@ -144,6 +144,20 @@ fn an_error_of_twice_the_bound_in_one_value_is_refused() {
 }
 
 #[test]
+fn what_is_no_number_is_refused_wherever_it_is() {
+    let mut solved = Solved::new(&builtin("finkel", 2), &settings(Precision::F64));
+    for tier in solved.encoding.tiers() {
+        for at in 0..solved.tiers[&tier].len() / 40 {
+            let values = solved.tiers.get_mut(&tier).unwrap();
+            let right = std::mem::replace(&mut values[at * 40], f64::NAN);
+            let refused = certify(&solved, 1e-6).expect_err(&format!("tier {tier}, index {at}"));
+            assert!(refused == tier || refused == tier.swap(), "{refused}");
+            solved.tiers.get_mut(&tier).unwrap()[at * 40] = right;
+        }
+    }
+}
+
+#[test]
 fn values_that_satisfy_the_equation_roughly_are_refused() {
     let ruleset = builtin("finkel", 2);
     let solved = Solved::new(&ruleset, &Settings { tolerance: 1e-9, ..settings(Precision::F64) });

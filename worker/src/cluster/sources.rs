@@ -92,7 +92,7 @@ impl Sources for Saved {
     }
 
     fn bound(&self, step: Tier) -> f64 {
-        self.places.get(&step).map_or(0.0, |(_, bound)| *bound)
+        self.places.get(&step).map_or(1.0, |(_, bound)| *bound)
     }
 }
 

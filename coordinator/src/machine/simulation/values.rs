@@ -113,7 +113,7 @@ pub fn solve(plan: &JobPlan) -> (BTreeMap<Tier, Vec<Value>>, u32) {
             course.take(outcome.expect("a step has shards"));
             orders += 1;
         }
-        bounds.insert(tier, course.statistics().certificate.map_or(0.0, |proof| proof.bound));
+        bounds.insert(tier, course.statistics().certificate.map_or(1.0, |proof| proof.bound));
         solved.insert(tier, values);
     }
     (solved, orders)

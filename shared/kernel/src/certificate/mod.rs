@@ -4,9 +4,11 @@
 //! take for every value v of a step the interval [v - e, v + e], and apply the equation to intervals:
 //! the upper end of what a mover gains comes from the upper ends where the turn passes and from
 //! the other player's *lower* ends where the mover rolls again, and the other way round. Every
-//! rounding goes outwards. If after some such *interval sweeps* every interval lies inside the one it
-//! started from, or inside the one before the last sweep, the true values lie there too: the operator
-//! is monotone, so it has a fixed point in there, and where play ends with certainty there is only one.
+//! rounding goes outwards, by more than it can be. If after some such *interval sweeps* every interval lies inside the one it
+//! started from, or inside the one before the last sweep, the true values lie there too. For say that they do not, and that the
+//! farthest outside is one that lies d above the upper end u of its interval. All intervals widened by d hold the true values, and the equation
+//! makes of such intervals ends that are larger by d at the most, so that one lies at u + d at the most, less what ends are moved
+//! outwards beyond rounding: it does not lie there.
 //!
 //! An interval is kept as the distances of its ends from v, 15 bits each, in units of a power of two
 //! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position

@@ -199,7 +199,10 @@ impl<T: Value> Ends<'_, T> {
             let (values, distances) = (&values[range.clone()], &mut distances[range]);
             for ((&end, &value), to) in ends.iter().zip(values).zip(distances) {
                 let distance = sign * (end - value.to_f64()) * multiples;
-                let distance = (distance.ceil() * multiple).clamp(0.0, f64::from(FAR));
+                // What is no number is as far as can be: both comparisons are false of it.
+                let distance = distance.ceil() * multiple;
+                let distance = if distance < f64::from(FAR) { distance } else { f64::from(FAR) };
+                let distance = if distance > 0.0 { distance } else { 0.0 };
                 // The sum has its unit in the lowest bit. (A cast does not vectorise.)
                 let distance = (distance + INTEGERS).to_bits() as u16;
                 largest = largest.max(distance);

@@ -8,6 +8,7 @@ use std::{
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_game::{Dice, Roll};
 
 use super::{
     Certified, FAR, GROWN, Growth, Proof,
@@ -20,7 +21,6 @@ use crate::{
     halo::{Content, STRIP},
     journal::{Column, Data, Part},
     memory::{self, Memory, MemoryError},
-    rules::Rules,
     scratch::{Pool, Scratch},
     shortlist::{Shortlist, Shortlists, Use, Visit},
     simd::Simd,
@@ -191,7 +191,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         let len = |&tier| encoding.tier_len(tier) as usize;
         let values = context.tiers.iter().map(len).zip(values);
         let values = values.map(|(len, values)| &values[..len]).collect();
-        let margin = rounding_margin(&tables.rules);
+        let margin = rounding_margin(encoding.ruleset().dice());
         let unit = proof.unit;
         let mut this =
             Self { context, cut, values, finals, unit, multiple: 1.0, skips: false, margin };
@@ -389,17 +389,15 @@ fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<Shar
 ///
 /// Distances are rounded up; what they lose before, as the difference of an end and a value, is a part 2^-53 of them and far
 /// less than what is added here for it.
-fn rounding_margin(rules: &Rules) -> f64 {
-    let chances = [rules.zero].into_iter().chain(rules.rolls.iter().map(|roll| roll.chance));
-    let chances: Vec<f64> = chances.filter(|&chance| chance > 0.0).collect();
-    let is_exact = |chance: f64| (chance * 1024.0).fract() == 0.0;
+fn rounding_margin(dice: &Dice) -> f64 {
+    let is_exact = |roll: &Roll| roll.is_multiple_of_two_to_minus(10);
     // Sums of chances that are rounded may be beyond 1 by a little.
-    let all_exact = chances.iter().all(|&chance| is_exact(chance));
-    let beyond = if all_exact { 1.0 } else { 1.0 + 16.0 * f64::EPSILON };
+    let beyond = if dice.rolls().iter().all(is_exact) { 1.0 } else { 1.0 + 16.0 * f64::EPSILON };
     let (mut errors, mut sum) = (rounding(0.5) + rounding(0.25), 0.0);
-    for chance in chances {
-        errors += if is_exact(chance) { 0.0 } else { rounding(chance) / 2.0 };
-        errors += if chance.log2().fract() == 0.0 { 0.0 } else { rounding(chance / 2.0) };
+    for roll in dice.rolls() {
+        let chance = roll.chance();
+        errors += if is_exact(roll) { 0.0 } else { rounding(chance) / 2.0 };
+        errors += if power_of_two_from(chance) == chance { 0.0 } else { rounding(chance / 2.0) };
         if sum > 0.0 {
             errors += rounding((sum + chance) / 2.0 * beyond);
         }
@@ -411,13 +409,22 @@ fn rounding_margin(rules: &Rules) -> f64 {
 
 /// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
 fn rounding(largest: f64) -> f64 {
-    largest.log2().ceil().exp2() * f64::EPSILON / 4.0
+    power_of_two_from(largest) * f64::EPSILON / 4.0
+}
+
+/// The least power of two that is no smaller than a positive number.
+fn power_of_two_from(number: f64) -> f64 {
+    let mantissa = (1 << 52) - 1;
+    f64::from_bits((number.to_bits() + mantissa) & !mantissa)
 }
 
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
+    use num_bigint::BigInt;
+    use num_integer::Integer;
+    use num_traits::Float;
     use proptest::{prelude::*, test_runner::TestRunner};
     use ziggurat_game::{Overrides, Ruleset};
 
@@ -428,17 +435,24 @@ mod tests {
         step::{StepState, read_by, sums},
     };
 
-    /// A number that is a multiple of 2^-110, in these.
-    fn exact(value: f64) -> i128 {
-        (value * 110f64.exp2()) as i128
+    /// A number in units of 2^-400.
+    fn exact(value: f64) -> BigInt {
+        let (mantissa, exponent, sign) = value.integer_decode();
+        if mantissa == 0 {
+            BigInt::ZERO
+        } else {
+            (BigInt::from(mantissa) * sign) << (exponent + 400)
+        }
     }
 
     /// An end of a value near some other, as it is computed, and exactly.
-    fn any_end(random: &mut impl FnMut() -> f64, near: f64, width: f64, sign: f64) -> (f64, i128) {
-        // A multiple of 2^-100, so that every number here is one of 2^-110.
-        let value = near + width * (random() - 0.5);
-        let value = (value * 100f64.exp2()).round() / 100f64.exp2();
-        let value = value.clamp(-0.5 + 1e-9, 0.5 - 1e-9);
+    fn any_end(
+        random: &mut impl FnMut() -> f64,
+        near: f64,
+        width: f64,
+        sign: f64,
+    ) -> (f64, BigInt) {
+        let value = (near + width * (random() - 0.5)).clamp(-0.5 + 1e-9, 0.5 - 1e-9);
         let distance = sign * (random() * 4096.0).floor() * 0.5f64.powi(55);
         (value + distance, exact(value) + exact(distance))
     }
@@ -447,30 +461,40 @@ mod tests {
     fn what_is_computed_lies_outside_whatever_is_rounded() {
         let mut runner = TestRunner::deterministic();
         let mut random = || runner.rng().random::<f64>();
-        for game in ["finkel", "masters", "double-short", "murray"] {
-            let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
-            let rules = Rules::new(&encoding);
-            let chances = rules.rolls.iter().map(|roll| roll.chance);
-            let chances: Vec<f64> = [rules.zero].into_iter().chain(chances).collect();
-            let margin = rounding_margin(&rules);
+        let explicit = [
+            "1:1/3,2:2/3",
+            "0:1/7,1:2/7,2:1/7,3:3/7",
+            "1:0.123456789,2:0.876543211",
+            "1:998332676126660559/10660563448239014887,2:9662230772112354328/10660563448239014887",
+        ];
+        for name in Dice::names().chain(explicit) {
+            let dice: Dice = name.parse().unwrap();
+            let margin = rounding_margin(&dice);
             assert_eq!(margin % (f64::EPSILON / 4.0), 0.0);
-            // How far beyond the exact value an end was, as a part of the margin, at least.
-            let mut least = f64::MAX;
-            for i in 0..400_000 {
+            let denoms = dice.rolls().iter().map(|roll| BigInt::from(*roll.probability.denom()));
+            let denom = denoms.fold(BigInt::from(1), |all, denom| all.lcm(&denom));
+            let weight = |roll: &Roll| {
+                &denom / roll.probability.denom() * BigInt::from(*roll.probability.numer())
+            };
+            let weights: Vec<BigInt> = dice.rolls().iter().map(weight).collect();
+            let unit = exact(margin) * &denom / 1_000_000;
+            // How far beyond the exact value an end was, in millionths of the margin, at least.
+            let mut least = BigInt::from(i64::MAX);
+            for i in 0..200_000 {
                 let sign = if i % 2 == 0 { 1.0 } else { -1.0 };
                 let near = [0.5, 0.25, 0.0, random()][(random() * 4.0) as usize];
                 let near = if random() < 0.5 { near } else { -near };
                 let width = 0.5f64.powi((random() * 53.0) as i32);
-                let (mut sum, mut exact_sum) = (0.0, 0);
-                for &chance in &chances {
+                let (mut sum, mut exact_sum) = (0.0, BigInt::ZERO);
+                for (roll, weight) in dice.rolls().iter().zip(&weights) {
                     let (end, exact_end) = any_end(&mut random, near, width, sign);
-                    sum += chance * end;
-                    exact_sum += (chance * 1024.0) as i128 * (exact_end >> 10);
+                    sum += roll.chance() * end;
+                    exact_sum += weight * exact_end;
                 }
-                let beyond = (exact(sum + sign * margin) - exact_sum) as f64;
-                least = least.min(sign * beyond / exact(margin) as f64);
+                let beyond = (exact(sum + sign * margin) * &denom - exact_sum) * sign as i32;
+                least = least.min(beyond.div_floor(&unit));
             }
-            assert!((0.0..0.5).contains(&least), "{game}: {least}");
+            assert!(least >= BigInt::ZERO && least < BigInt::from(600_000), "{name}: {least}");
         }
     }
 
