@@ -44,7 +44,7 @@ pub struct Needs {
     pub threads: usize,
     /// Memory, if all its arrays are in memory.
     pub memory_bytes: u64,
-    /// Memory, if they are in files.
+    /// The least memory: with arrays in files, unless they take less than what is mapped of files.
     pub least_memory_bytes: u64,
     /// Disk for the table.
     pub table_bytes: u64,
@@ -88,7 +88,8 @@ impl Needs {
             what: format!("solving {}", game(ruleset)),
             threads,
             memory_bytes: plan.peak_memory_bytes + base,
-            least_memory_bytes: plan.scratch_bytes + base + LEAST_MAPPED_BYTES,
+            least_memory_bytes: (plan.scratch_bytes + base + LEAST_MAPPED_BYTES)
+                .min(plan.peak_memory_bytes + base),
             table_bytes: table_bytes(encoding, value_type, compression),
             store_bytes: u64::try_from(stored / 100).unwrap_or(u64::MAX),
             scratch_bytes: arrays,

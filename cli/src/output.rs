@@ -44,6 +44,20 @@ pub fn points(difference: f64) -> String {
     }
 }
 
+/// A bound to two digits, rounded up, so that what is said of it is still true: `1.0e-12`.
+pub fn bound(bound: f64) -> String {
+    let nearest = format!("{bound:.1e}");
+    if nearest.parse().is_ok_and(|nearest: f64| nearest >= bound) {
+        return nearest;
+    }
+    // The next number of two digits.
+    let (digits, exponent) = nearest.split_once('e').unwrap_or((&nearest, "0"));
+    let tenths: u32 = digits.replace('.', "").parse().unwrap_or(99);
+    let exponent: i32 = exponent.parse().unwrap_or(0);
+    let (tenths, exponent) = if tenths < 99 { (tenths + 1, exponent) } else { (10, exponent + 1) };
+    format!("{}.{}e{exponent}", tenths / 10, tenths % 10)
+}
+
 /// How many pieces a ruleset has: `1 piece`, `7 pieces`.
 pub fn pieces(ruleset: &Ruleset) -> String {
     match ruleset.pieces() {
@@ -151,6 +165,12 @@ mod tests {
         assert_eq!(points(0.00015066), "0.015 percentage points");
         assert_eq!(points(3.1e-14), "3.1e-12 percentage points");
         assert_eq!(points(0.0), "0 percentage points");
+        assert_eq!(bound(1e-12), "1.0e-12");
+        assert_eq!(bound(1.04e-10), "1.1e-10");
+        assert_eq!(bound(9.91e-13), "1.0e-12");
+        assert_eq!(bound(9.96e-13), "1.0e-12");
+        assert_eq!(bound(1.0_f64.next_up()), "1.1e0");
+        assert_eq!(bound(5e-6), "5.0e-6");
         assert_eq!(grouped(137_913_936u64), "137,913,936");
         assert_eq!(grouped(7u64), "7");
         assert_eq!(grouped(1000u64), "1,000");

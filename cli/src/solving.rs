@@ -6,7 +6,7 @@ use std::{fs, path::Path, time::Instant};
 use serde_json::json;
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{
-    Event, Journal, Settings, SolveError, Summary, Surroundings, TierValues, solve,
+    Event, Journal, Precision, Settings, SolveError, Summary, Surroundings, TierValues, solve,
 };
 use ziggurat_table::{
     AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
@@ -14,10 +14,11 @@ use ziggurat_table::{
 use ziggurat_worker::Job;
 
 use crate::{
+    cluster::download::Format,
     failure::{Exit, Explain, Failure},
     interrupt,
     needs::{Arrays, Needs, memory},
-    output::{bytes, duration, game, grouped, percent, print, print_json, short},
+    output::{bound, bytes, duration, game, grouped, percent, print, print_json, short},
     program_name,
     progress::Progress,
     resources, showcase,
@@ -33,6 +34,8 @@ pub struct Solving<'a> {
     pub needs: &'a Needs,
     /// Where its arrays go.
     pub arrays: Arrays,
+    /// The memory that the user allows it, in bytes.
+    pub allowed: Option<u64>,
     /// Where it is written down.
     pub job: Option<&'a Job>,
     /// The table to write.
@@ -66,27 +69,62 @@ pub fn holds_a_solve(dir: &Path) -> Failure {
 /// # Errors
 /// If anything goes wrong, or the values cannot be proven to be as good as asked for.
 pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
-    let Solving { encoding, settings, out, json, .. } = *solving;
+    let Solving { settings, out, json, .. } = *solving;
     announce(solving)?;
     let started = Instant::now();
     let (summary, swept) = solve_into(solving)?;
     let seconds = started.elapsed().as_secs_f64();
     let table = AnyTable::open(out)?;
     if json {
-        print_json(&result_json(encoding, &summary, out, seconds)?)?;
+        print_json(&result_json(&table, &summary, seconds)?)?;
     } else {
         print(&report(&table, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)?;
     }
-    match table_bound(&summary).filter(|bound| *bound > settings.tolerance * (1.0 + 1e-9)) {
-        None => Ok(Exit::Success),
-        Some(bound) => Err(Failure::of(
+    if !settings.certified {
+        return Ok(Exit::Success);
+    }
+    match table_bound(&summary) {
+        Some(bound) if bound <= settings.tolerance * (1.0 + 1e-9) => Ok(Exit::Success),
+        proven => Err(not_proven("the table is complete", proven, settings)),
+    }
+}
+
+/// What is said where less is proven than was asked for.
+fn not_proven(so_far: &str, proven: Option<f64>, settings: &Settings) -> Failure {
+    let Some(proven) = proven else {
+        return Failure::of(
             Exit::Failed,
-            format!(
-                "the table is complete, but its values are proven to {bound:.1e} only, not to {:e}",
-                settings.tolerance
-            ),
+            format!("{so_far}, but nothing is proven of some values"),
         )
-        .help("rounding allows no less; ask for a larger --tolerance, or for --precision f64")),
+        .help("a proof needs a game that ends soon enough; look at the ruleset");
+    };
+    let (proven, asked) = (bound(proven), settings.tolerance);
+    let finer = match settings.precision {
+        Precision::F32 => ", or for --precision f64",
+        Precision::F64 => "",
+    };
+    Failure::of(
+        Exit::Failed,
+        format!("{so_far}, but its values are proven to {proven} only, not to {asked:e}"),
+    )
+    .help(format!("rounding allows no less; ask for a larger --tolerance{finer}"))
+}
+
+/// Refuses to write a table under the name of another format.
+///
+/// # Errors
+/// If the name ends like that of another format.
+pub fn check_name(out: &Path) -> Result<(), Failure> {
+    match Format::of_file(out) {
+        None | Some(Format::Zgt) => Ok(()),
+        Some(format) => {
+            let (ending, out) = (format.ending(), out.display());
+            Err(Failure::bad_input(format!("a solve writes a .zgt table, not a .{ending} file"))
+                .help(format!(
+                    "solve into a .zgt file, then: {} export FILE.zgt {out}",
+                    program_name()
+                )))
+        }
     }
 }
 
@@ -123,17 +161,18 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
             "dir": job.map(Job::dir),
         }));
     }
-    let of = |amount: Option<u64>, what: &str| {
-        amount.map_or(String::new(), |amount| format!(" of {} {what}", bytes(amount)))
+    let memory = match (solving.allowed, available) {
+        (Some(allowed), _) => format!(" of {} allowed", bytes(allowed)),
+        (None, Some(available)) => format!(" of {} available", bytes(available)),
+        (None, None) => String::new(),
     };
     eprintln!(
         "Solving {}: {} undecided positions in {} steps.\n\
-         Memory: at most {}{}. Disk: about {}, for {}{}.",
+         Memory: at most {}{memory}. Disk: about {}, for {}{}.",
         game(ruleset),
         grouped(needs.plan.positions),
         needs.plan.steps.len(),
         bytes(memory_bytes),
-        of(available, "available"),
         bytes(disk_bytes),
         out.display(),
         job.map_or(String::new(), |job| format!(" and {}", job.dir().display())),
@@ -236,9 +275,22 @@ fn report(
             .map_or(String::new(), |peak| format!(", peak memory {}", bytes(peak))),
         percent(summary.first_player_wins),
     );
-    if let Some(bound) = table_bound(summary) {
-        text += &format!("Proven: no chance is further than {bound:.1e} from the true one\n");
-    }
+    text += &match (table_bound(summary), table.certificate()) {
+        (Some(proven), Some(stored)) if stored > proven => format!(
+            "Proven: no chance in the table is further than {} from the true one ({} before rounding to {})\n",
+            bound(stored),
+            bound(proven),
+            table.value_type(),
+        ),
+        (Some(proven), _) => {
+            format!("Proven: no chance is further than {} from the true one\n", bound(proven))
+        }
+        (None, _) if solving.settings.certified => "Not proven\n".to_owned(),
+        (None, _) => format!(
+            "Not proven: no chance is estimated to be further than {:e} from the true one\n",
+            solving.settings.tolerance
+        ),
+    };
     let decisions = showcase::decisions(table)?;
     if !decisions.is_empty() {
         text += "\nFrom a game between two perfect players:\n";
@@ -269,22 +321,22 @@ fn report(
 
 /// The end of a solve for machines.
 fn result_json(
-    encoding: &Encoding,
+    table: &AnyTable,
     summary: &Summary,
-    out: &Path,
     seconds: f64,
 ) -> Result<serde_json::Value, Failure> {
     Ok(json!({
         "event": "solved",
-        "ruleset": encoding.ruleset().name(),
-        "pieces": encoding.ruleset().pieces(),
+        "ruleset": table.ruleset().name(),
+        "pieces": table.ruleset().pieces(),
         "first_player_percent": summary.first_player_wins * 100.0,
         "certificate": table_bound(summary),
+        "table_certificate": table.certificate(),
         "positions_swept": summary.positions_swept,
         "seconds": seconds,
         "peak_memory_bytes": resources::peak_memory_bytes(),
-        "file": out,
-        "bytes": fs::metadata(out)?.len(),
+        "file": table.path(),
+        "bytes": fs::metadata(table.path())?.len(),
         "tiers": summary.tiers.iter().map(|(tier, made)| json!({
             "tier": tier.to_string(), "supersteps": made.supersteps, "residual": made.residual,
             "certificate": made.certificate.map(|certificate| certificate.bound),

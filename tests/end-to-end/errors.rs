@@ -136,6 +136,18 @@ fn positions_that_are_none_are_named_with_what_is_wrong() {
 }
 
 #[test]
+fn a_solve_writes_no_table_under_the_name_of_another_format() {
+    let directory = with_table();
+    let path = directory.path();
+    for out in ["one.rgu", "one.parquet"] {
+        let said = ["a .zgt table, not", "export", out];
+        fails(path, &["solve", "finkel", "--pieces", "1", "--out", out], BAD_INPUT, &said);
+    }
+    let solve = ["solve", "finkel", "--pieces", "1", "--dir", "table.zgt"];
+    fails(path, &solve, BAD_INPUT, &["table.zgt is not a directory", "--dir"]);
+}
+
+#[test]
 fn what_a_format_cannot_express_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

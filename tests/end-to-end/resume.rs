@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Random, run, stderr, succeed, ziggurat};
+use crate::support::{Random, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// The solve of these tests: less than a second, with many steps, supersteps and proofs.
 const GAME: [&str; 4] = ["finkel", "--pieces", "3", "--json"];
@@ -240,8 +240,19 @@ fn a_directory_belongs_to_one_process_at_a_time() {
     // Whoever only looks is welcome.
     let status = succeed(path, &["status", "job"]);
     assert!(status.contains("steps are solved"), "{status}");
+    assert!(status.contains(&format!("Running: process {}, for ", first.id())), "{status}");
     first.kill().unwrap();
     first.wait().unwrap();
+    let status = succeed(path, &["status", "job"]);
+    assert!(
+        status.contains("Not running; go on with it: ") && status.contains("resume job"),
+        "{status}"
+    );
+    let status = succeed_with_json(path, &["status", "job", "--json"]);
+    assert_eq!(status["running"], false);
+    succeed(path, &["resume", "job", "--json"]);
+    let status = succeed(path, &["status", "job"]);
+    assert!(status.contains("Solved: the table is in "), "{status}");
 }
 
 #[test]

@@ -268,6 +268,72 @@ fn a_certificate_is_proven_from_the_file_alone_and_refused_where_it_is_wrong() {
 }
 
 #[test]
+fn what_a_rounded_table_says_of_itself_is_true() {
+    let directory = solved(&["finkel", "--pieces", "2"]);
+    let path = directory.path();
+    for (value_type, quantum) in [("percent16", 1.0 / 65535.0), ("f32", f64::from(f32::EPSILON))] {
+        let solve = ["solve", "finkel", "--pieces", "2", "--value-type", value_type];
+        let text = succeed(path, &[&solve[..], &["--out", "solved.zgt", "--force"]].concat());
+        assert!(text.contains(&format!("before rounding to {value_type}")), "{text}");
+        let export = ["export", "table.zgt", "exported.zgt", "--value-type", value_type, "--force"];
+        succeed(path, &export);
+        let read = |name: &str| fs::read(path.join(name)).unwrap();
+        assert_eq!(read("solved.zgt"), read("exported.zgt"), "{value_type}");
+
+        let info = succeed_with_json(path, &["table", "info", "solved.zgt", "--json"]);
+        let certificate = info["certificate"].as_f64().unwrap();
+        let diff = ["table", "diff", "table.zgt", "solved.zgt", "--json"];
+        let largest = succeed_with_json(path, &diff)["largest_points"].as_f64().unwrap() / 100.0;
+        assert!(certificate >= largest && certificate <= 0.51 * quantum, "{value_type}: {info}");
+        // Less can be proven of what is rounded, and that is said.
+        let verify = ["table", "verify", "solved.zgt", "--certificate"];
+        let text = succeed(path, &verify);
+        assert!(text.contains("is claimed, which rounded values alone cannot prove"), "{text}");
+        let proof = succeed_with_json(path, &[&verify[..], &["--json"]].concat());
+        let proof = &proof["certificate"];
+        assert_eq!((&proof["proven"], &proof["claimed"]), (&true.into(), &info["certificate"]));
+        assert!(proof["bound"].as_f64().unwrap() > certificate, "{proof}");
+    }
+}
+
+#[test]
+fn a_table_written_once_more_has_the_same_bytes() {
+    let directory = solved(&["blitz", "--pieces", "2"]);
+    let path = directory.path();
+    succeed(path, &["export", "table.zgt", "again.zgt"]);
+    let read = |name: &str| fs::read(path.join(name)).unwrap();
+    assert!(read("again.zgt") == read("table.zgt"));
+}
+
+#[test]
+fn what_is_not_proven_is_not_said_to_be_and_what_can_be_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve = ["solve", "finkel", "--pieces", "3", "--uncertified", "--tolerance", "1e-3"];
+    let text = succeed(path, &[&solve[..], &["--out", "rough.zgt"]].concat());
+    assert!(text.contains("Not proven: no chance is estimated to be further than 1e-3"), "{text}");
+    succeed(path, &["solve", "finkel", "--pieces", "3", "--out", "fine.zgt"]);
+    let verify = ["table", "verify", "rough.zgt", "--certificate", "--json"];
+    let proof = succeed_with_json(path, &verify);
+    let bound = proof["certificate"]["bound"].as_f64().unwrap();
+    let diff = run(path, &["table", "diff", "rough.zgt", "fine.zgt", "--json"]);
+    let diff = last_json(&String::from_utf8(diff.stdout).unwrap());
+    let largest = diff["largest_points"].as_f64().unwrap() / 100.0;
+    assert!(largest > 1e-6 && largest <= bound && bound < 0.1, "{largest} and {bound}");
+}
+
+#[test]
+fn a_game_of_other_rules_is_called_a_variant() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    succeed(path, &["solve", "finkel", "--pieces", "1", "--safe-rosettes", "no"]);
+    succeed(path, &["solve", "finkel", "--pieces", "1", "--safe-rosettes", "yes"]);
+    for (file, name) in [("finkel-variant-1.zgt", "finkel-variant"), ("finkel-1.zgt", "finkel")] {
+        assert_eq!(succeed_with_json(path, &["table", "info", file, "--json"])["ruleset"], name);
+    }
+}
+
+#[test]
 fn counts_add_up() {
     let directory = tempfile::tempdir().unwrap();
     let count = ["count", "finkel", "--choices", "--json"];

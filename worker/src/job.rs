@@ -29,6 +29,9 @@ pub const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;
 /// Whose stores they are: those of jobs in one process.
 const OWNER: u64 = 0x5a49_4747_5552_4154;
 
+/// Where the store is in the directory of a job.
+pub(crate) const STORE: &str = "store";
+
 /// The key of the manifest in the store's state.
 const MANIFEST: &str = "manifest";
 
@@ -171,7 +174,7 @@ impl Job {
     /// If there is a job already, or the directory cannot be written to.
     pub fn create(dir: &Path, manifest: Manifest, options: JobOptions) -> Result<Self, JobError> {
         fs::create_dir_all(dir).map_err(io_error(dir, "create"))?;
-        let store = Store::open_or_create(&dir.join("store"), &store_options())?;
+        let store = Store::open_or_create(&dir.join(STORE), &store_options())?;
         if store.get_state::<AnyManifest>(MANIFEST)?.is_some() {
             return Err(JobError::Exists { dir: dir.to_owned() });
         }
@@ -188,7 +191,7 @@ impl Job {
     /// what can be computed again.
     pub fn open(dir: &Path, options: JobOptions) -> Result<Self, JobError> {
         let dir_of = || dir.to_owned();
-        let store = match Store::open(&dir.join("store"), &store_options()) {
+        let store = match Store::open(&dir.join(STORE), &store_options()) {
             Err(StoreError::Missing { .. }) => return Err(JobError::Missing { dir: dir_of() }),
             opened => opened?,
         };

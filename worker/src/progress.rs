@@ -11,7 +11,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use ziggurat_kernel::{Found, Step, TierStatistics};
 
-use crate::{Job, Manifest};
+use crate::{Job, Manifest, job::STORE};
 
 /// The file's name.
 const FILE: &str = "progress.json";
@@ -64,6 +64,14 @@ pub fn progress_of(dir: &Path) -> io::Result<Option<Progress>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether another process works on the job in a directory.
+///
+/// # Errors
+/// If that cannot be told.
+pub fn is_running(dir: &Path) -> io::Result<bool> {
+    ziggurat_store::is_in_use(&dir.join(STORE))
 }
 
 impl Job {

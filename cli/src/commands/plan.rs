@@ -136,14 +136,20 @@ fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64)
     }));
     let explained = if in_files { "\nread, written: at most, per superstep\n" } else { "" };
     let memory = match traffic.arrays {
-        Arrays::InMemory => format!(
-            "At most {} of memory, about {} on disk; in a directory (--dir) about {} more,\n\
-             and then as little as {} of memory (--memory)",
-            bytes(needs.memory_bytes),
-            bytes(needs.table_bytes),
-            bytes(needs.store_bytes),
-            bytes(needs.least_memory_bytes),
-        ),
+        Arrays::InMemory => {
+            let less = match needs.least_memory_bytes {
+                least if least < needs.memory_bytes => {
+                    format!(",\nand then as little as {} of memory (--memory)", bytes(least))
+                }
+                _ => String::new(),
+            };
+            format!(
+                "At most {} of memory, about {} on disk; in a directory (--dir) about {} more{less}",
+                bytes(needs.memory_bytes),
+                bytes(needs.table_bytes),
+                bytes(needs.store_bytes),
+            )
+        }
         Arrays::InFiles { budget } => format!(
             "{} of memory, and {} on disk: {} for the table, {} written down, {} for arrays that\n\
              would take {} of memory",

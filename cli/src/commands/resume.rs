@@ -14,7 +14,7 @@ use crate::{
     job::threads,
     needs::Needs,
     resources,
-    solving::{Solving, holds_no_solve, solve_and_report},
+    solving::{Solving, check_name, holds_no_solve, solve_and_report},
     target::{JobOrPath, TargetArgs},
 };
 
@@ -89,6 +89,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         existing => existing,
     };
     let out = args.out.file_or(out, existing)?;
+    check_name(&out)?;
     let encoding = job.encoding();
     let needs = Needs::of(encoding, &settings, value_type, compression);
     let arrays = needs.arrange(args.memory, true)?;
@@ -97,6 +98,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         settings: &settings,
         needs: &needs,
         arrays,
+        allowed: args.memory,
         job: Some(&job),
         out: &out,
         existing,

@@ -12,7 +12,7 @@ use crate::{
     failure::{Exit, Failure},
     job::JobArgs,
     resources,
-    solving::{Solving, holds_a_solve, solve_and_report},
+    solving::{Solving, check_name, holds_a_solve, solve_and_report},
     target::TargetArgs,
 };
 
@@ -65,14 +65,21 @@ impl Checkpoints {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     // Before anything that takes time; `create_job` asks the store itself.
-    if let Some(dir) = args.dir.as_deref().filter(|dir| !matches!(progress_of(dir), Ok(None))) {
-        return Err(holds_a_solve(dir));
+    if let Some(dir) = args.dir.as_deref() {
+        if dir.exists() && !dir.is_dir() {
+            return Err(Failure::bad_input(format!("{} is not a directory", dir.display()))
+                .help("give the solve a directory of its own, or a name that is free: --dir DIR"));
+        }
+        if !matches!(progress_of(dir), Ok(None)) {
+            return Err(holds_a_solve(dir));
+        }
     }
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let ruleset = encoding.ruleset();
     let default = || PathBuf::from(format!("{}-{}.zgt", ruleset.name(), ruleset.pieces()));
     let out = args.target.file(default)?;
+    check_name(&out)?;
     let needs = args.job.needs(&encoding);
     let arrays = needs.arrange(args.memory, args.dir.is_some())?;
     needs.check_disk(arrays, args.dir.as_deref(), &out)?;
@@ -82,6 +89,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         settings: &settings,
         needs: &needs,
         arrays,
+        allowed: args.memory,
         job: job.as_ref(),
         out: &out,
         existing: args.target.existing(),

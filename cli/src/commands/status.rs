@@ -7,12 +7,13 @@ use std::{
 };
 
 use ziggurat_rpc::proto::JobRequest;
-use ziggurat_worker::{Progress, progress_of};
+use ziggurat_worker::{Progress, is_running, progress_of};
 
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Explain, Failure},
-    output::{bytes, columns, duration, grouped, print, print_json},
+    output::{bound, bytes, columns, duration, grouped, print, print_json},
+    program_name,
     solving::holds_no_solve,
     target::JobOrPath,
 };
@@ -59,15 +60,19 @@ fn of_directory(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     let Some(progress) = progress else {
         return Err(holds_no_solve(dir));
     };
+    let running = is_running(dir)
+        .context(format!("cannot tell whether anybody works on {}", dir.display()))?;
     if args.json {
-        print_json(&progress)?
+        let mut told = serde_json::to_value(&progress)?;
+        told["running"] = running.into();
+        print_json(&told)?
     } else {
-        print(&text(&progress))?
+        print(&text(&progress, dir, running))?
     }
     Ok(Exit::Success)
 }
 
-fn text(progress: &Progress) -> String {
+fn text(progress: &Progress, dir: &Path, running: bool) -> String {
     let header = ["  step", "tiers", "positions", "shards", "supersteps", "residual", "proven"];
     let mut rows = vec![header.map(str::to_owned).to_vec()];
     rows.extend(progress.steps.iter().enumerate().map(|(i, step)| {
@@ -76,7 +81,7 @@ fn text(progress: &Progress) -> String {
         });
         let proven = step.statistics.and_then(|made| made.certificate);
         let proven = match proven {
-            Some(certificate) => format!("{:.1e}", certificate.bound),
+            Some(certificate) => bound(certificate.bound),
             None if step.solved => "solved".to_owned(),
             None => String::new(),
         };
@@ -91,11 +96,19 @@ fn text(progress: &Progress) -> String {
         ]
     }));
     let solved = progress.steps.iter().filter(|step| step.solved).count();
+    let out = &progress.job.out;
+    let state = match running {
+        true => format!("Running: process {}, for {}", progress.process, out.display()),
+        false if solved == progress.steps.len() && out.exists() => {
+            format!("Solved: the table is in {}", out.display())
+        }
+        false => format!("Not running; go on with it: {} resume {}", program_name(), dir.display()),
+    };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     format!(
         "{} of {} steps are solved, {} of {} positions\n\n{}\n\
          {} on disk, {:.2} bytes per value; {:.3} bytes written per byte of values\n\
-         Written down {} ago by process {}, for {}\n",
+         {state}\nWritten down {} ago\n",
         solved,
         progress.steps.len(),
         grouped(progress.positions_solved),
@@ -105,7 +118,5 @@ fn text(progress: &Progress) -> String {
         progress.bytes_per_value,
         progress.write_amplification,
         duration(now.as_secs().saturating_sub(progress.written) as f64),
-        progress.process,
-        progress.job.out.display(),
     )
 }

@@ -170,11 +170,6 @@ impl Forecast {
         self.latest
     }
 
-    /// Steps solved.
-    pub fn done(&self) -> usize {
-        self.states.iter().filter(|state| matches!(state, StepState::Done { .. })).count()
-    }
-
     /// Positions swept per second, of late.
     pub fn speed(&self) -> f64 {
         per_second(&self.swept)

@@ -57,11 +57,7 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
     let tier = plan.steps[forecast.latest()].tier;
     let mut lines = vec![
         title.to_owned(),
-        format!(
-            "step {} of {}, tier {tier}",
-            forecast.done().saturating_add(1).min(plan.steps.len()),
-            plan.steps.len()
-        ),
+        format!("step {} of {}, tier {tier}", forecast.latest() + 1, plan.steps.len()),
     ];
     match forecast.states()[forecast.latest()] {
         StepState::Active { superstep, residual } => {

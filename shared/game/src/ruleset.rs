@@ -68,6 +68,9 @@ pub struct RulesetParts {
     pub captures: Captures,
 }
 
+/// What a name ends in if the rules are not those of that name.
+const VARIANT: &str = "-variant";
+
 /// Changes to a ruleset; what is `None` stays as it is.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Overrides {
@@ -138,7 +141,8 @@ impl Ruleset {
         Ok(Self { own_on_square_of, opponent_on_square_of, capturable_from, rosettes, parts })
     }
 
-    /// The same ruleset with changes; it keeps its name.
+    /// The same ruleset with changes. With another number of pieces it keeps its name; with other rules it is a variant of
+    /// that name.
     ///
     /// # Errors
     /// If the changed parts do not make a ruleset.
@@ -148,12 +152,15 @@ impl Ruleset {
     /// let finkel = Ruleset::builtin("finkel").unwrap();
     /// let short = finkel.with(&Overrides { pieces: Some(3), ..Overrides::default() }).unwrap();
     /// assert_eq!(short.pieces(), 3);
-    /// assert_eq!(short.path(), finkel.path());
+    /// assert_eq!((short.name(), short.path()), ("finkel", finkel.path()));
+    /// let risky = Overrides { safe_rosettes: Some(false), ..Overrides::default() };
+    /// assert_eq!(finkel.with(&risky).unwrap().name(), "finkel-variant");
     /// ```
     pub fn with(&self, overrides: &Overrides) -> Result<Self, RulesetError> {
         let old = &self.parts;
-        Self::new(RulesetParts {
-            pieces: overrides.pieces.unwrap_or(old.pieces),
+        let pieces = overrides.pieces.unwrap_or(old.pieces);
+        let mut parts = RulesetParts {
+            pieces,
             dice: overrides.dice.clone().unwrap_or_else(|| old.dice.clone()),
             safe_rosettes: overrides.safe_rosettes.unwrap_or(old.safe_rosettes),
             rosettes_grant_rolls: overrides
@@ -164,7 +171,11 @@ impl Ruleset {
                 .unwrap_or(old.captures_grant_rolls),
             captures: overrides.captures.unwrap_or(old.captures),
             ..old.clone()
-        })
+        };
+        if parts != (RulesetParts { pieces, ..old.clone() }) && !parts.name.ends_with(VARIANT) {
+            parts.name += VARIANT;
+        }
+        Self::new(parts)
     }
 
     /// The parts the ruleset was made from.

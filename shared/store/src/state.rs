@@ -3,12 +3,15 @@
 //! Every write is one batch, there as a whole or not at all, and on disk when it returns.
 
 use std::{
+    fs::File,
+    io,
     path::{Path, PathBuf},
     thread::sleep,
     time::{Duration, Instant},
 };
 
 use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
+use rustix::process::{Flock, FlockType, fcntl_getlk};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::{
@@ -219,6 +222,19 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Whether another process has the store in a directory open. Nobody who has it open may ask: closing a file of it gives up
+/// the lock.
+///
+/// # Errors
+/// If that cannot be told.
+pub fn is_in_use(root: &Path) -> io::Result<bool> {
+    let lock = match File::open(root.join("state").join("LOCK")) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        opened => opened?,
+    };
+    Ok(fcntl_getlk(lock, &Flock::from(FlockType::WriteLock))?.is_some())
 }
 
 /// Why the state does not open.

@@ -90,6 +90,14 @@ impl AnyTable {
         }
     }
 
+    /// The proven bound on the distance between the values in the file and the true ones, `None` if a tier has none.
+    pub fn certificate(&self) -> Option<f64> {
+        match self {
+            Self::Zgt(table) => table.certificate(),
+            Self::Rgu(_) => None,
+        }
+    }
+
     /// The chance that the player to move wins.
     ///
     /// # Errors
@@ -153,7 +161,15 @@ impl AnyTable {
         }
     }
 
-    /// Writes the table as a `.zgt` file.
+    /// The tiers, in the order in which they are in a `.zgt` file.
+    fn tiers(&self) -> Vec<Tier> {
+        match self {
+            Self::Zgt(table) => table.tiers().map(|(tier, _)| tier).collect(),
+            Self::Rgu(table) => table.encoding().tiers(),
+        }
+    }
+
+    /// Writes the table as a `.zgt` file. One that has nothing to change has the same bytes.
     ///
     /// # Errors
     /// If the table cannot be read, the file exists and is to be kept, or cannot be written.
@@ -168,7 +184,7 @@ impl AnyTable {
         let work = Work::new(self.encoding().undecided(), tell);
         let mut writer =
             TableWriter::create(path, existing, self.encoding(), value_type, compression)?;
-        for tier in self.encoding().tiers() {
+        for tier in self.tiers() {
             writer.write_tier(tier, self.statistics(tier), &self.read_tier(tier)?)?;
             work.did(self.encoding().tier_len(tier));
         }

@@ -39,7 +39,7 @@ pub enum TableError {
     /// The file is something else.
     #[error(
         "{} is not a table: it does not begin like a .zgt or an .rgu file; \
-         name a file that `ziggurat solve` or `ziggurat export` has written", .path.display()
+         name a file that `ziggurat solve` has written, or `ziggurat export` as one of these", .path.display()
     )]
     NotATable {
         /// The file.

@@ -52,6 +52,8 @@ pub(crate) fn frame_values(value_type: ValueType) -> usize {
 pub(crate) struct Packed {
     pub(crate) bytes: Vec<u8>,
     pub(crate) checksum: u64,
+    /// The most that a value in it is away from what was meant.
+    pub(crate) rounding: f64,
 }
 
 /// Packs values, chances less one half, in index order.
@@ -61,6 +63,7 @@ pub(crate) fn pack<V: Copy + Into<f64>>(
     compression: Compression,
 ) -> std::io::Result<Packed> {
     let mut raw = to_little_endian(values, value_type);
+    let rounding = rounding(values, value_type);
     let bytes = match compression {
         Compression::Raw => {
             raw.resize(raw.len().next_multiple_of(ALIGNMENT_BYTES), 0);
@@ -74,7 +77,7 @@ pub(crate) fn pack<V: Copy + Into<f64>>(
         }
     };
     let checksum = xxh3_64(&bytes);
-    Ok(Packed { bytes, checksum })
+    Ok(Packed { bytes, checksum, rounding })
 }
 
 /// The little-endian bytes of the `count` values of a frame, after its checksum was verified.
@@ -123,6 +126,21 @@ fn to_little_endian<V: Copy + Into<f64>>(values: &[V], value_type: ValueType) ->
         ValueType::F64 => values.for_each(|value| bytes.extend(value.to_le_bytes())),
     }
     bytes
+}
+
+/// The most that one of these values is away from what is read where it was stored.
+fn rounding<V: Copy + Into<f64>>(values: &[V], value_type: ValueType) -> f64 {
+    let largest = |read: fn(f64) -> f64| {
+        values.iter().map(|&value| value.into()).fold(0.0, |largest: f64, value: f64| {
+            let rounding = (read(value) - value).abs();
+            if rounding > largest { rounding } else { largest }
+        })
+    };
+    match value_type {
+        ValueType::Percent16 => largest(|value| from_percent16(to_percent16(HALF + value)) - HALF),
+        ValueType::F32 => largest(|value| f64::from(value as f32)),
+        ValueType::F64 => 0.0,
+    }
 }
 
 /// Reads little-endian values into chances less one half; `into` says how many.
@@ -202,7 +220,7 @@ mod tests {
         ) {
             for value_type in ValueType::ALL {
                 for (_, compression) in Compression::ALL {
-                    let Packed { bytes, checksum } = pack(&values, value_type, compression).unwrap();
+                    let Packed { bytes, checksum, .. } = pack(&values, value_type, compression).unwrap();
                     let raw = unpack(bytes, checksum, values.len(), value_type, compression).unwrap();
                     let mut read = vec![f64::NAN; values.len()];
                     from_little_endian(&raw, value_type, &mut read);

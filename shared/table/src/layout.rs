@@ -54,7 +54,7 @@ pub struct TierStatistics {
     pub supersteps: u32,
     /// The largest change of a value, as a probability, in the last superstep.
     pub residual: Option<f64>,
-    /// The proven bound on the distance between the solver's and the true values.
+    /// The proven bound on the distance between the values and the true ones, as a probability.
     pub certificate: Option<f64>,
 }
 

@@ -23,7 +23,7 @@ use crate::{
     },
     position::{Decided, check, check_range},
     progress::Work,
-    value::HALF,
+    value::{HALF, is_chance},
 };
 
 /// Frames kept for single look-ups: 16 MiB.
@@ -105,7 +105,7 @@ impl Table {
         self.entries.iter().map(|entry| (entry.tier, entry.statistics))
     }
 
-    /// The proven bound on the distance between the solver's and the true values, `None` if a
+    /// The proven bound on the distance between the values in the file and the true ones, `None` if a
     /// tier has none.
     pub fn certificate(&self) -> Option<f64> {
         let mut certificates = self.entries.iter().map(|entry| entry.statistics.certificate);
@@ -131,10 +131,11 @@ impl Table {
     pub fn stored(&self, index: Index) -> Result<f64, TableError> {
         let number = self.entry(index.tier, &(index.offset..index.offset + 1))?;
         let chunk = frame_values(self.value_type()) as u64;
-        let frame = self.cached((number, (index.offset / chunk) as usize))?;
+        let place = (number, (index.offset / chunk) as usize);
+        let frame = self.cached(place)?;
         let start = (index.offset % chunk) as usize * self.value_type().bytes();
         let mut value = [0.0];
-        self.numbers(&frame[start..], &mut value);
+        self.numbers(place, &frame[start..], &mut value)?;
         Ok(value[0])
     }
 
@@ -164,8 +165,7 @@ impl Table {
             |(frame, skipped, part)| {
                 let bytes = self.read_frame(number, frame)?;
                 let bytes = &bytes[skipped * self.value_type().bytes()..];
-                self.numbers(bytes, part);
-                Ok::<(), TableError>(())
+                self.numbers((number, frame), bytes, part)
             },
         )?;
         Ok(values)
@@ -200,11 +200,20 @@ impl Table {
         })
     }
 
-    /// Little-endian values as chances less one half.
-    fn numbers(&self, bytes: &[u8], into: &mut [f64]) {
+    /// Little-endian values of a frame of a tier entry as chances less one half.
+    fn numbers(
+        &self,
+        place: (usize, usize),
+        bytes: &[u8],
+        into: &mut [f64],
+    ) -> Result<(), TableError> {
         from_little_endian(bytes, self.value_type(), into);
         if self.version < LESS_ONE_HALF_SINCE && self.value_type() != ValueType::Percent16 {
             into.iter_mut().for_each(|value| *value -= HALF);
+        }
+        match into.iter().find(|&&value| !is_chance(HALF + value)) {
+            None => Ok(()),
+            Some(value) => Err(self.damaged(place, &format!("{} is not a chance", HALF + value))),
         }
     }
 
@@ -242,14 +251,16 @@ impl Table {
         let chunk = frame_values(self.value_type());
         let count = (entry.length as usize - frame * chunk).min(chunk);
         let unpacked = frame::unpack(bytes, checksum, count, self.value_type(), self.compression());
-        unpacked.map_err(|why| TableError::Damaged {
-            path: self.path.clone(),
-            what: format!(
-                "frame {frame} of tier {} (bytes {offset} to {}): {why}",
-                entry.tier,
-                offset + length
-            ),
-        })
+        unpacked.map_err(|why| self.damaged((number, frame), &why))
+    }
+
+    /// What is wrong with a frame of a tier entry.
+    fn damaged(&self, (number, frame): (usize, usize), why: &str) -> TableError {
+        let entry = &self.entries[number];
+        let FrameEntry(offset, length, _) = entry.frames[frame];
+        let (tier, end) = (entry.tier, offset + length);
+        let what = format!("frame {frame} of tier {tier} (bytes {offset} to {end}): {why}");
+        TableError::Damaged { path: self.path.clone(), what }
     }
 }
 

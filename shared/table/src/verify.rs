@@ -12,8 +12,7 @@ use crate::{AnyTable, TableError, Tell, ValueType, bellman::Bellman, progress::W
 
 /// Positions whose values one equation reads, roughly.
 const POSITIONS_READ: u64 = 10;
-/// A solver's value satisfies the equation to about the residual or twice the certificate;
-/// these times as much is still taken for it.
+/// A solver's value satisfies the equation to about the residual; so many times as much is still taken for it.
 const SLACK: f64 = 4.0;
 /// The residual taken for granted where a file says nothing about its own.
 const UNKNOWN_RESIDUAL: f64 = 1e-12;
@@ -159,14 +158,12 @@ impl Verification {
 /// The violation that rounding and the solver's stopping explain. A narrow value may come from a
 /// solve in `f32`, whose sums carry the rounding of a few terms.
 fn tolerance(table: &AnyTable, tier: Tier) -> f64 {
-    let statistics = table.statistics(tier);
-    let residual = statistics.residual.unwrap_or(UNKNOWN_RESIDUAL);
-    let solved = residual.max(statistics.certificate.unwrap_or(0.0));
+    let residual = table.statistics(tier).residual.unwrap_or(UNKNOWN_RESIDUAL);
     let sums = match table.value_type() {
         ValueType::F64 => SLACK * f64::EPSILON,
         ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
     };
-    table.quantum() + SLACK * solved + sums
+    table.quantum() + SLACK * residual + sums
 }
 
 /// The won positions that a file has: `.zgt` files have none.

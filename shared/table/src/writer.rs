@@ -62,7 +62,8 @@ impl TableWriter {
     }
 
     /// Appends a tier: for each index, the chance of the player who just moved, less one half. Tiers may come in
-    /// any order.
+    /// any order. What is proven of the values is written down as what is proven of those that are stored, which are
+    /// rounded if they are of a narrower type.
     ///
     /// # Errors
     /// If there is no such tier, it is written already, has another number of positions, a value
@@ -94,7 +95,7 @@ impl TableWriter {
             let value = HALF + values[offset].into();
             return Err(TableError::NotAChance { tier, offset: offset as u64, value });
         }
-        let mut frames = Vec::new();
+        let (mut frames, mut rounding) = (Vec::new(), 0.0_f64);
         for some in values.chunks(chunk * FRAMES_AT_A_TIME) {
             let packed: Vec<_> = some
                 .par_chunks(chunk)
@@ -105,8 +106,14 @@ impl TableWriter {
                 let (offset, length) = (self.output.written(), packed.bytes.len() as u64);
                 frames.push(FrameEntry(offset, length, packed.checksum));
                 self.output.append(&packed.bytes)?;
+                rounding = rounding.max(packed.rounding);
             }
         }
+        // What is proven of the values that were given, and how far those in the file are from them.
+        let stored =
+            |proven: f64| if rounding > 0.0 { (proven + rounding).next_up() } else { proven };
+        let certificate = statistics.certificate.map(stored);
+        let statistics = TierStatistics { certificate, ..statistics };
         self.entries.push(TierEntry { tier, length: found, statistics, frames });
         Ok(())
     }

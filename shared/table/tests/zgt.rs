@@ -101,7 +101,7 @@ fn statistics_survive_to_the_last_bit() {
     let encoding = Encoding::new(&ruleset("aseb", 2)).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("aseb2.zgt");
-    write_made_up(&path, &encoding, ValueType::F32, Compression::Zstd).unwrap();
+    write_made_up(&path, &encoding, ValueType::F64, Compression::Zstd).unwrap();
     let table = Table::open(&path).unwrap();
     assert_eq!(table.certificate(), Some(2e-12));
     let tiers: Vec<(Tier, TierStatistics)> = table.tiers().collect();
@@ -110,6 +110,31 @@ fn statistics_survive_to_the_last_bit() {
         assert_eq!(statistics.supersteps, 10 * u32::from(tier.just_moved));
         assert_eq!(statistics.residual, Some(1e-13 / 3.0));
         assert_eq!(statistics.certificate, Some(1e-12 * f64::from(tier.to_move)));
+    }
+}
+
+#[test]
+fn what_is_proven_of_a_table_of_a_narrower_type_is_proven_of_its_values() {
+    let encoding = Encoding::new(&ruleset("aseb", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    for value_type in [ValueType::Percent16, ValueType::F32] {
+        let path = directory.path().join(format!("{value_type}.zgt"));
+        write_made_up(&path, &encoding, value_type, Compression::Zstd).unwrap();
+        let table = Table::open(&path).unwrap();
+        for (tier, statistics) in table.tiers() {
+            let stored = table.read_tier(tier).unwrap();
+            let off = stored.iter().zip(made_up(&encoding, tier)).map(|(it, was)| (it - was).abs());
+            let proven = 1e-12 * f64::from(tier.to_move) + off.fold(0.0, f64::max);
+            assert_eq!(statistics.certificate, Some(proven.next_up()), "{value_type} {tier}");
+            assert!(proven > value_type.quantum() / 10.0 && proven < value_type.quantum());
+        }
+        // What is written once more is rounded no more.
+        let again = directory.path().join("again.zgt");
+        let read = AnyTable::open(&path).unwrap();
+        let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+        read.export_zgt(&again, keep, value_type, zstd, &unheard).unwrap();
+        assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&path).unwrap());
+        std::fs::remove_file(&again).unwrap();
     }
 }
 
@@ -207,6 +232,42 @@ fn a_frame_is_verified_when_it_is_read() {
     let error = table.value(&Position::start()).unwrap_err().to_string();
     assert!(error.contains("frame 0 of tier 1-1") && error.contains("checksum"), "{error}");
     assert!(table.read_tier(tier).is_err());
+}
+
+#[test]
+fn what_is_no_chance_is_damage_whatever_the_checksums_say() {
+    let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("wrong.zgt");
+    write_made_up(&path, &encoding, ValueType::F64, Compression::Raw).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let tier = Tier::new(1, 1);
+    let start = Table::open(&path).unwrap().raw_bytes(tier).unwrap().start as usize;
+    let frame = start..start + (8 * encoding.tier_len(tier) as usize).next_multiple_of(64);
+    let hexadecimal = |bytes: &[u8]| format!("{:016x}", xxh3_64(bytes)).into_bytes();
+    for (wrong, is_right) in
+        [(f64::NAN, false), (0.75, false), (f64::INFINITY, false), (0.25, true)]
+    {
+        let mut bytes = whole.clone();
+        bytes[start..start + 8].copy_from_slice(&wrong.to_le_bytes());
+        let (old, new) = (hexadecimal(&whole[frame.clone()]), hexadecimal(&bytes[frame.clone()]));
+        let at = bytes.windows(16).position(|window| window == old).unwrap();
+        bytes[at..at + 16].copy_from_slice(&new);
+        let trailer = bytes.len() - 40;
+        let index = u64::from_le_bytes(bytes[trailer..trailer + 8].try_into().unwrap()) as usize;
+        let checksum = xxh3_64(&bytes[index..trailer]);
+        bytes[trailer + 24..trailer + 32].copy_from_slice(&checksum.to_le_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let table = Table::open(&path).unwrap();
+        let read =
+            [table.read_tier(tier).map(drop), table.stored(Index { tier, offset: 0 }).map(drop)];
+        for read in read {
+            let error = read.map_err(|error| error.to_string()).err().unwrap_or_default();
+            assert_eq!(error.is_empty(), is_right, "{wrong}: {error}");
+            assert!(is_right || error.contains("frame 0 of tier 1-1"), "{error}");
+            assert!(is_right || error.contains("is not a chance"), "{error}");
+        }
+    }
 }
 
 /// A table whose header was changed, with the checksum that belongs to it.

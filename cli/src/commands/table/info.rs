@@ -9,7 +9,7 @@ use ziggurat_table::{AnyTable, Compression, TierStatistics};
 
 use crate::{
     failure::{Exit, Failure},
-    output::{bytes, columns, grouped, percent, pieces, print, print_json},
+    output::{bound, bytes, columns, grouped, percent, pieces, print, print_json},
 };
 
 /// Print the ruleset of a table, its values' type and size, and how it was solved
@@ -68,23 +68,24 @@ fn format(table: &AnyTable) -> (&'static str, &'static str) {
     }
 }
 
-/// The largest residual and the largest certificate, if every tier has one.
-fn worst(tiers: &[TierInfo], of: impl Fn(&TierStatistics) -> Option<f64>) -> Option<f64> {
-    tiers.iter().try_fold(0.0_f64, |largest, (.., statistics)| Some(largest.max(of(statistics)?)))
+/// The largest residual, if every tier has one.
+fn largest_residual(tiers: &[TierInfo]) -> Option<f64> {
+    tiers.iter().try_fold(0.0_f64, |largest, (.., made)| Some(largest.max(made.residual?)))
 }
 
 fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bool) -> String {
     let ruleset = table.ruleset();
     let (format, packing) = format(table);
-    let or_unknown =
-        |value: Option<f64>| value.map_or("unknown".to_owned(), |v| format!("{v:.1e}"));
+    let unknown = || "unknown".to_owned();
+    let residual = |value: Option<f64>| value.map_or_else(unknown, |value| format!("{value:.1e}"));
+    let certificate = |value: Option<f64>| value.map_or_else(unknown, bound);
     let lines = [
         ("ruleset", format!("{}, {}, {}", ruleset.name(), pieces(ruleset), ruleset.dice().name())),
         ("format", format!("{format}, {} values, {packing}", table.value_type())),
         ("positions", format!("{} undecided", grouped(table.encoding().undecided()))),
         ("size", format!("{} ({} bytes)", bytes(size), grouped(size))),
-        ("residual", or_unknown(worst(tiers, |statistics| statistics.residual))),
-        ("certificate", or_unknown(worst(tiers, |statistics| statistics.certificate))),
+        ("residual", residual(largest_residual(tiers))),
+        ("certificate", certificate(table.certificate())),
         ("first player wins", percent(start)),
     ];
     let mut text = format!("{}\n", table.path().display());
@@ -101,9 +102,11 @@ fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bo
             vec![
                 format!("  {tier}"),
                 grouped(*positions),
-                statistics.supersteps.to_string(),
-                or_unknown(statistics.residual),
-                or_unknown(statistics.certificate),
+                Some(statistics.supersteps)
+                    .filter(|&made| made > 0)
+                    .map_or_else(unknown, |made| made.to_string()),
+                residual(statistics.residual),
+                certificate(statistics.certificate),
             ]
         }));
         text += &format!("\n{}", columns(&rows));
@@ -124,8 +127,8 @@ fn as_json(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64) -> serde
         "ruleset_toml": ruleset.to_toml(),
         "undecided": table.encoding().undecided(),
         "bytes": size,
-        "residual": worst(tiers, |statistics| statistics.residual),
-        "certificate": worst(tiers, |statistics| statistics.certificate),
+        "residual": largest_residual(tiers),
+        "certificate": table.certificate(),
         "first_player_percent": start * 100.0,
         "tiers": tiers.iter().map(|(tier, positions, statistics)| json!({
             "tier": tier.to_string(),

@@ -1,15 +1,19 @@
 //! Proving from a table alone how far its values are from the true ones.
 
-use std::{collections::BTreeMap, fmt};
+use std::{collections::BTreeMap, fmt, iter};
 
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Certified, Certifier};
-use ziggurat_table::{AnyTable, Tell};
+use ziggurat_table::{AnyTable, Tell, ValueType};
 
-use crate::failure::Failure;
+use crate::{failure::Failure, output::bound};
 
-/// What is to be proven of a tier beyond the tiers it reads, where the file says nothing.
+/// What is to be proven of a tier beyond the tiers it reads, where the file says nothing. If it cannot be, ten times as much
+/// is tried, and so on.
 const UNKNOWN: f64 = 1e-12;
+
+/// The most that is tried where the file says nothing.
+const MOST_UNKNOWN: f64 = 0.1;
 
 /// What is to be proven of a tier beyond the tiers it reads, in steps of the stored type, where
 /// that is too coarse for what was proven of the solver's values.
@@ -22,25 +26,51 @@ pub struct Proof {
     pub bound: f64,
     /// The first tier that could not be proven.
     pub refused: Option<Tier>,
+    /// What the file claims, if that is finer than its type of values and could not be proven of these alone.
+    pub claimed: Option<f64>,
 }
 
 impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.refused {
-            None => write!(f, "no value is further than {:.1e} from the true one", self.bound),
-            Some(tier) => write!(f, "tier {tier} cannot be proven to be within {:.1e}", self.bound),
+        let proven = bound(self.bound);
+        match (self.refused, self.claimed) {
+            (Some(tier), _) => write!(f, "tier {tier} cannot be proven to be within {proven}"),
+            (None, None) => write!(f, "no chance is further than {proven} from the true one"),
+            (None, Some(claimed)) => write!(
+                f,
+                "no chance is further than {proven} from the true one ({} is claimed, which rounded values alone cannot prove)",
+                bound(claimed)
+            ),
+        }
+    }
+}
+
+/// What is tried for a tier, the least first; `read` is proven of the tiers it reads.
+fn bounds(table: &AnyTable, tier: Tier, read: f64) -> Vec<f64> {
+    let steps = STEPS * table.quantum();
+    match table.statistics(tier).certificate {
+        // Values of this type are always rounded after they were proven; others if less is claimed than they can tell apart.
+        Some(claimed)
+            if claimed < table.quantum() || table.value_type() == ValueType::Percent16 =>
+        {
+            vec![claimed, read + UNKNOWN.max(steps)]
+        }
+        Some(claimed) => vec![claimed],
+        None => {
+            let more = iter::successors(Some(UNKNOWN.max(steps)), |more| Some(10.0 * more));
+            more.take_while(|more| *more <= MOST_UNKNOWN).map(|more| read + more).collect()
         }
     }
 }
 
 /// Proves what a table claims, tier by tier. Where its type of values is too coarse for the claim (a claim of less than a
-/// step of the type may hold, as that of a small tier in `f32`), or it makes none, what can be proven of the stored values
-/// is a multiple of the type's steps.
+/// step of the type may hold, as that of a small tier in `f32`), what can be proven of the stored values is a multiple of the
+/// type's steps; where it makes none, the least power of ten times that.
 pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
     let encoding = table.encoding();
     let certifier = Certifier::new(encoding, 0)?;
     let mut proven: BTreeMap<Tier, (Vec<f64>, f64)> = BTreeMap::new();
-    let (mut done, mut largest) = (0, 0.0_f64);
+    let (mut done, mut largest, mut claimed) = (0, 0.0_f64, None);
     for tier in encoding.tiers() {
         if tier.just_moved < tier.to_move {
             continue;
@@ -48,13 +78,7 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         proven.retain(|other, _| other.level() + 1 >= tier.level());
         let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
         let read = read.iter().filter_map(|tier| proven.get(tier)).map(|&(_, bound)| bound);
-        let read = read.fold(0.0, f64::max);
-        let coarse = read + UNKNOWN.max(STEPS * table.quantum());
-        let bounds = match table.statistics(tier).certificate {
-            Some(claimed) if claimed >= table.quantum() => vec![claimed],
-            Some(claimed) => vec![claimed, coarse],
-            None => vec![coarse],
-        };
+        let bounds = bounds(table, tier, read.fold(0.0, f64::max));
         let orientations = [table.read_tier(tier)?, table.read_tier(tier.swap())?];
         let values = orientations.each_ref().map(|values| &values[..]);
         let finals = |tier: Tier| {
@@ -63,8 +87,15 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         };
         let is_proven = |bound| certifier.certify(tier, &values, &finals, bound).is_some();
         let Some(bound) = bounds.iter().copied().find(|&bound| is_proven(bound)) else {
-            return Ok(Proof { bound: bounds[0], refused: Some(tier) });
+            return Ok(Proof {
+                bound: *bounds.last().expect("some"),
+                refused: Some(tier),
+                claimed,
+            });
         };
+        if table.statistics(tier).certificate.is_some_and(|claimed| claimed < bound) {
+            claimed = table.certificate();
+        }
         largest = largest.max(bound);
         let [first, second] = orientations;
         proven.insert(tier.swap(), (second, bound));
@@ -72,5 +103,5 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         done += encoding.step_len(tier);
         tell(done as f64 / encoding.undecided() as f64);
     }
-    Ok(Proof { bound: largest, refused: None })
+    Ok(Proof { bound: largest, refused: None, claimed })
 }

@@ -16,6 +16,7 @@ use crate::{
 ///
 /// Every value must be what Bellman's equation makes of the values of the next positions. Ends
 /// with exit code 1 if one is not, if the file is damaged, or if what it claims cannot be proven.
+/// Of values that were rounded to a coarser type after they were proven, less can be proven than the file claims; that is told.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The table, .zgt or .rgu
@@ -45,7 +46,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         true => Some(watched(&format!("Proving {file}"), args.json, |tell| prove(&table, tell))?),
         false => None,
     };
-    let holds = found.holds() && proof.as_ref().is_none_or(|proof| proof.refused.is_none());
+    let is_proven = proof.as_ref().is_none_or(|proof| proof.refused.is_none());
+    let holds = found.holds() && is_proven;
     let at = found.at.map(|at| table.ruleset().format_position(&at));
     if args.json {
         print_json(&json!({
@@ -61,22 +63,17 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             "certificate": proof.map(|proof| json!({
                 "proven": proof.refused.is_none(),
                 "bound": proof.bound,
+                "claimed": table.certificate(),
                 "refused_tier": proof.refused.map(|tier| tier.to_string()),
             })),
         }))?;
     } else {
-        print(&text(&table, &found, at.as_deref(), proof.as_ref(), holds))?;
+        print(&text(&table, &found, at.as_deref(), proof.as_ref()))?;
     }
     Ok(if holds { Exit::Success } else { Exit::Failed })
 }
 
-fn text(
-    table: &AnyTable,
-    found: &Verification,
-    at: Option<&str>,
-    proof: Option<&Proof>,
-    holds: bool,
-) -> String {
+fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<&Proof>) -> String {
     let identities = |identities: &Identities, what: &str| {
         let Identities { checked, largest_violation, beyond_tolerance } = *identities;
         format!(
@@ -121,7 +118,16 @@ fn text(
     if let Some(proof) = proof {
         text += &format!("  {:<10} {proof}\n", "proof");
     }
-    text += if holds { "The table holds.\n" } else { "The table is wrong.\n" };
+    text += match proof {
+        _ if !found.holds() => "The table is wrong.\n",
+        Some(Proof { refused: Some(_), .. }) if table.certificate().is_some() => {
+            "The values satisfy the equation, but what the table claims is not proven.\n"
+        }
+        Some(Proof { refused: Some(_), .. }) => {
+            "The values satisfy the equation, but nothing useful could be proven of them.\n"
+        }
+        _ => "The table holds.\n",
+    };
     text
 }
 
