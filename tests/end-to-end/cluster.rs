@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Random, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{Random, files, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// What is solved: steps of which the larger are split over all workers.
 const GAME: [&str; 3] = ["finkel", "--pieces", "3"];
@@ -152,6 +152,15 @@ impl Cluster {
         self.status(job).unwrap_or_default()["job"]["swept_positions"].as_u64().unwrap_or(0)
     }
 
+    /// What the log of a process has.
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(format!("{name}.log"))).unwrap_or_default()
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        fs::rename(self.path().join(from), self.path().join(to)).unwrap();
+    }
+
     fn wait_for(&self, what: &str, mut is_there: impl FnMut() -> bool) {
         let started = Instant::now();
         while !is_there() {
@@ -248,6 +257,54 @@ fn a_worker_that_is_asked_to_leave_hands_over_and_another_joins() {
     // What the first had saved is still only there.
     cluster.start_worker(0);
     cluster.ends_well(&job, &expected);
+}
+
+#[test]
+fn what_a_worker_has_saved_stays_with_its_cluster() {
+    let expected = expected();
+    let mut cluster = Cluster::new(1);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    // Another coordinator at the same place: its first job has the same number.
+    kill(&mut cluster.coordinator);
+    cluster.rename("coordinator", "first");
+    cluster.start_coordinator();
+    let mut worker = cluster.workers[0].take().unwrap();
+    cluster.wait_for("the worker to end", || !is_running(&mut worker));
+    assert_eq!(worker.wait().unwrap().code(), Some(2));
+    let said = cluster.log("worker-0");
+    assert!(said.contains("error: worker-0 has what was saved for the cluster"), "{said}");
+    cluster.workers.push(None);
+    cluster.start_worker(1);
+    assert_eq!(cluster.submit(), job);
+    cluster.ends_well(&job, &expected);
+    // Nothing of the first cluster is lost.
+    kill(&mut cluster.workers[1]);
+    kill(&mut cluster.coordinator);
+    cluster.rename("coordinator", "second");
+    cluster.rename("first", "coordinator");
+    cluster.start_coordinator();
+    cluster.start_worker(0);
+    cluster.ends_well(&job, &expected);
+}
+
+#[test]
+fn a_worker_that_has_saved_nothing_follows_a_new_coordinator() {
+    let expected = expected();
+    let shared = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::with(1, &["--checkpoints", shared.path().to_str().unwrap()]);
+    cluster.wait_for("the worker", || cluster.log("worker-0").contains("registered"));
+    kill(&mut cluster.coordinator);
+    fs::remove_dir_all(cluster.path().join("coordinator")).unwrap();
+    cluster.start_coordinator();
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    // A process that never knew the first cluster keeps its checkpoints in the same place.
+    kill(&mut cluster.workers[0]);
+    cluster.start_worker(0);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    assert_eq!(files(shared.path()).len(), 1, "{:?}", files(shared.path()));
 }
 
 #[test]

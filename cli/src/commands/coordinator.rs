@@ -58,5 +58,5 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
     };
-    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown))
+    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), |_| false)
 }

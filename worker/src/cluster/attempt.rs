@@ -152,7 +152,7 @@ impl TakesPart {
         if self.stop.is_cancelled() {
             return Err(cancelled());
         }
-        let job = (lock(&worker.cluster).clone(), self.name.job);
+        let job = (worker.cluster(), self.name.job);
         if *whose != job {
             (*whose, *kept) = (job, Kept::default());
         }

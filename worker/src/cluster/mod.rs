@@ -25,7 +25,7 @@ use std::{
     fs, io,
     net::SocketAddr,
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, TryLockError},
     time::Duration,
 };
 
@@ -48,7 +48,13 @@ use ziggurat_telemetry::{
 };
 
 pub use self::pieces::{packed, unpacked};
-use self::{attempt::KnownJob, data::DataService, halo::Doors, session::Ended, shelf::Shelf};
+use self::{
+    attempt::KnownJob,
+    data::DataService,
+    halo::Doors,
+    session::Ended,
+    shelf::{NotIts, Shelf},
+};
 use crate::job::lock;
 
 /// How a worker is run.
@@ -109,6 +115,21 @@ pub enum ServeError {
         /// The directory.
         dir: PathBuf,
     },
+    /// The directory has what was saved for another cluster.
+    #[error(
+        "{} has what was saved for the cluster {found}, and the coordinator at {coordinator} is that of the cluster \
+         {cluster}; use another directory, or delete this one if nobody wants its values any more", .dir.display()
+    )]
+    OtherCluster {
+        /// The directory.
+        dir: PathBuf,
+        /// The cluster that it belongs to.
+        found: String,
+        /// The coordinator.
+        coordinator: String,
+        /// The cluster of the coordinator.
+        cluster: String,
+    },
     /// The coordinator does not want this worker.
     #[error("the coordinator at {coordinator} refuses this worker: {reason}")]
     Refused {
@@ -143,12 +164,19 @@ pub(crate) struct Worker {
     health: Arc<Health>,
     /// Held by whoever works on a step: a cluster's job, and what is still at hand of its solved steps.
     busy: Mutex<((String, u64), Kept)>,
-    /// The cluster, as its coordinator calls it.
-    cluster: Mutex<String>,
+    /// The cluster that it is of, once the coordinator has said which.
+    joined: Mutex<Joined>,
     /// The last job.
     known: Mutex<Option<(u64, Arc<KnownJob>)>>,
-    /// Open once the coordinator has said which cluster this is.
-    checkpoints: Mutex<Option<CheckpointStore>>,
+}
+
+/// A cluster, as a worker of it knows it.
+#[derive(Default)]
+struct Joined {
+    /// Its identity; empty for none yet.
+    cluster: String,
+    /// Its part of the checkpoint store, if there is one.
+    checkpoints: Option<CheckpointStore>,
 }
 
 /// The longest time between two tries to reach the coordinator.
@@ -194,9 +222,8 @@ pub async fn serve(
         metrics,
         health: health.clone(),
         busy: Mutex::default(),
-        cluster: Mutex::default(),
+        joined: Mutex::default(),
         known: Mutex::default(),
-        checkpoints: Mutex::default(),
         options,
     });
     let ended = CancellationToken::new();
@@ -226,6 +253,7 @@ impl Worker {
                 let began = tokio::time::Instant::now();
                 match session::run(self, &drain).await {
                     Ended::Released => return Ok(()),
+                    Ended::Unfit(error) => return Err(error),
                     Ended::Refused(status) => {
                         let coordinator = self.options.coordinator.clone();
                         let reason = status.message().to_owned();
@@ -266,17 +294,50 @@ impl Worker {
 
     /// The checkpoint store, if there is one.
     fn checkpoints(&self) -> Option<CheckpointStore> {
-        lock(&self.checkpoints).clone()
+        lock(&self.joined).checkpoints.clone()
+    }
+
+    /// The cluster that it is of.
+    fn cluster(&self) -> String {
+        lock(&self.joined).cluster.clone()
+    }
+
+    /// Becomes a worker of the coordinator's cluster.
+    async fn join(&self, cluster: &str) -> Result<(), Ended> {
+        if self.cluster() == cluster {
+            return Ok(());
+        }
+        {
+            // What is still being saved for another cluster belongs there.
+            let busy = self.busy.try_lock();
+            if matches!(busy, Err(TryLockError::WouldBlock)) {
+                return Err(Ended::Broken("still ends what it did for another cluster".to_owned()));
+            }
+            self.shelf.belong_to(cluster).map_err(|not_its| match not_its {
+                NotIts::Failed(error) => Ended::Unfit(error.into()),
+                NotIts::Other(found) => Ended::Unfit(ServeError::OtherCluster {
+                    dir: self.options.dir.clone(),
+                    found,
+                    coordinator: self.options.coordinator.clone(),
+                    cluster: cluster.to_owned(),
+                }),
+            })?;
+        }
+        let checkpoints = match &self.options.checkpoints {
+            Some(url) => {
+                let store = CheckpointStore::open(url, cluster).await;
+                Some(store.map_err(|error| Ended::Broken(error.to_string()))?)
+            }
+            None => None,
+        };
+        *lock(&self.joined) = Joined { cluster: cluster.to_owned(), checkpoints };
+        Ok(())
     }
 
     /// The coordinator has let the worker in.
-    async fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
-        lock(&self.cluster).clone_from(&welcome.cluster);
-        if let Some(url) = &self.options.checkpoints
-            && self.checkpoints().is_none()
-        {
-            let store = CheckpointStore::open(url, &welcome.cluster).await;
-            *lock(&self.checkpoints) = Some(store.map_err(|error| error.to_string())?);
+    fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
+        if welcome.cluster != self.cluster() {
+            return Err("another coordinator answers now".to_owned());
         }
         let retained = self.shelf.retain(|job| welcome.jobs.contains(&job));
         retained.map_err(|error| error.to_string())
