@@ -36,7 +36,7 @@ step "what one process makes of it"
 # What Slurm would tell the script.
 job() {
     env PATH="$deploy/slurm/stand-in:$PATH" STAND_IN="$scratch" ZIGGURAT="$program" DIR="$scratch/run" \
-        RULESET=blitz PIECES="$pieces" PORT="${PORT:-27400}" WORKER_PORT="${WORKER_PORT:-27410}" \
+        RULESET=blitz PIECES="${1:-$pieces}" PORT="${PORT:-27400}" WORKER_PORT="${WORKER_PORT:-27410}" \
         SLURM_JOB_ID=1 SLURM_SUBMIT_DIR="$scratch" SLURM_JOB_NODELIST=127.0.0.1,127.0.0.2,127.0.0.3 \
         bash "$deploy/slurm/ziggurat.sbatch" >>"$scratch/out" 2>&1
 }
@@ -76,6 +76,12 @@ wait "$script" || fail "the job did not end as it should"
 script=
 cmp "$scratch/alone.zgt" "$scratch/run/blitz.zgt" || fail "the tables differ"
 wait_until 10 "nothing is left running" workers_are 0
+
+step "stand-ins: another table in the same directory is refused"
+code=0
+job 1 || code=$?
+((code == 2)) || fail "the job ended with $code, not 2"
+tail -n 2 "$scratch/out" | grep -q "has a job with RULESET=blitz PIECES=$pieces " || fail "it does not say why"
 
 if command -v sbatch >/dev/null; then
     step "Slurm: a real job on ${SLURM_TEST_NODES:-1} nodes"
