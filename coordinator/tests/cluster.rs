@@ -242,7 +242,7 @@ fn register(name: &str, identity: u64) -> Register {
         program: "test".to_owned(),
         worker: identity_text(identity),
         name: name.to_owned(),
-        address: "127.0.0.1:9".to_owned(),
+        address: format!("{name}:9"),
         cores: 2,
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
@@ -323,6 +323,10 @@ async fn a_silent_worker_is_lost_and_one_that_drains_is_released() {
     let mut silent = Worker::connect(&coordinator, "silent", 1).await;
     let twin = Worker::try_connect(&coordinator, register("other", 1)).await;
     assert_eq!(twin.err().unwrap().code(), Code::AlreadyExists);
+    let there = Register { address: "silent:9".to_owned(), ..register("other", 2) };
+    let refused = Worker::try_connect(&coordinator, there).await.err().unwrap();
+    assert_eq!(refused.code(), Code::AlreadyExists);
+    assert!(refused.message().contains("worker silent is connected"), "{refused}");
     let ended = timeout(PATIENCE, silent.from_coordinator.message()).await.unwrap();
     assert_eq!(ended.unwrap_err().code(), Code::DeadlineExceeded);
 

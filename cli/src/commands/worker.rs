@@ -76,7 +76,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// A worker that was started in a way that cannot be right is not to be started again like that.
 fn is_bad_input(error: &ServeError) -> bool {
-    matches!(error, ServeError::OtherCluster { .. })
+    matches!(error, ServeError::OtherCluster { .. } | ServeError::Unreachable { .. })
 }
 
 /// What the host is called.

@@ -177,6 +177,8 @@ pub enum Refusal {
     WrongPhase(String),
     /// A worker of that name or identity is connected.
     Connected(String),
+    /// This worker is connected, and others reach it at the same address.
+    SameAddress(String),
     /// Nothing was heard for a whole lease.
     Silent,
     /// What a peer sent makes no sense.

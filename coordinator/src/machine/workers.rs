@@ -57,6 +57,12 @@ impl Machine {
             let refusal = Refusal::Connected(name.clone());
             return self.output.commands.push(Command::Close(session, refusal));
         }
+        let at_same_address =
+            |other: &&Connected| other.registration.address == registration.address;
+        if let Some(other) = self.sessions.values().find(at_same_address) {
+            let refusal = Refusal::SameAddress(other.registration.name.clone());
+            return self.output.commands.push(Command::Close(session, refusal));
+        }
         self.forget_others_called(name, worker);
         let known = self.records.workers.get(&worker);
         let positions_per_second = known.and_then(|known| known.positions_per_second);

@@ -179,6 +179,10 @@ pub fn status(refusal: &Refusal) -> Status {
             "a worker called {name}, or with its disk, is connected; give this one a name and a \
              directory of its own, or wait until the other's lease is over"
         )),
+        Refusal::SameAddress(name) => Status::already_exists(format!(
+            "worker {name} is connected and has the same address; give this one an address of its own \
+             (--advertise), or wait until the other's lease is over"
+        )),
         Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
         Refusal::Misbehaved(what) => Status::invalid_argument(what.clone()),
     }

@@ -23,7 +23,7 @@ mod sources;
 use std::{
     fmt::Display,
     fs, io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
     sync::{Arc, Mutex, TryLockError},
     time::Duration,
@@ -115,6 +115,14 @@ pub enum ServeError {
         /// The directory.
         dir: PathBuf,
     },
+    /// Nobody could reach it.
+    #[error(
+        "{address} is no address that others reach this worker at; name one, with --advertise HOST:PORT"
+    )]
+    Unreachable {
+        /// What it would have told others.
+        address: String,
+    },
     /// The directory has what was saved for another cluster.
     #[error(
         "{} has what was saved for the cluster {found}, and the coordinator at {coordinator} is that of the cluster \
@@ -194,6 +202,10 @@ pub async fn serve(
     options: ServeOptions,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ServeError> {
+    let advertised = options.advertise.clone().unwrap_or_else(|| options.listen.to_string());
+    if is_any_address(&advertised) {
+        return Err(ServeError::Unreachable { address: advertised });
+    }
     let io = |action: String| move |source| ServeError::Io { action, source };
     let scratch = options.dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
@@ -238,6 +250,13 @@ pub async fn serve(
     tokio::spawn(ended.run_until_cancelled_owned(router.serve_with_incoming(incoming)));
     info!(name = worker.options.name, address = worker.address, "listening");
     worker.work(shutdown).await
+}
+
+/// Whether an address stands for all of a machine: one can listen there, but not be reached.
+fn is_any_address(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    ip.is_ok_and(|ip| ip.to_canonical().is_unspecified())
 }
 
 impl Worker {
@@ -414,6 +433,21 @@ impl Worker {
         if let Some(store) = self.checkpoints() {
             raise(&self.metrics.checkpoint_store_read, store.read_bytes());
             raise(&self.metrics.checkpoint_store_written, store.written_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_to_listen_at_is_not_one_to_be_reached_at() {
+        for any in ["0.0.0.0:7410", "[::]:7410", "[::ffff:0.0.0.0]:1"] {
+            assert!(is_any_address(any), "{any}");
+        }
+        for one in ["127.0.0.1:7410", "[::1]:7410", "node-1:7410"] {
+            assert!(!is_any_address(one), "{one}");
         }
     }
 }
