@@ -331,6 +331,46 @@ fn lose_a_worker_for_good(store: &str) {
     cluster.ends_well(&job, &expected);
 }
 
+/// How many files there are in a directory and below.
+fn files_below(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).into_iter().flatten().map(Result::unwrap);
+    let of = |path: PathBuf| if path.is_dir() { files_below(&path) } else { 1 };
+    entries.map(|entry| of(entry.path())).sum()
+}
+
+#[test]
+fn a_job_that_is_cancelled_while_its_worker_is_away_leaves_nothing() {
+    let shared = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::with(1, &["--checkpoints", shared.path().to_str().unwrap()]);
+    let job = cluster.submit();
+    cluster.wait_for("a checkpoint", || files_below(shared.path()) > 0);
+    kill(&mut cluster.workers[0]);
+    cluster.ask(&["cancel", &job]);
+    cluster.start_worker(0);
+    cluster.wait_for("nothing to be left", || files_below(shared.path()) == 0);
+}
+
+#[test]
+fn a_coordinator_goes_on_from_a_copy_of_its_directory() {
+    let expected = expected();
+    let mut cluster = Cluster::new(2);
+    let job = cluster.submit();
+    cluster.wait_for_work(&job);
+    kill(&mut cluster.coordinator);
+    let copy = ["-r", "coordinator", "copy"];
+    assert!(Command::new("cp").args(copy).current_dir(cluster.path()).status().unwrap().success());
+    cluster.start_coordinator();
+    cluster.ends_well(&job, &expected);
+    // The workers have checkpoints whose numbers it gives out again.
+    kill(&mut cluster.coordinator);
+    cluster.rename("coordinator", "later");
+    cluster.rename("copy", "coordinator");
+    cluster.start_coordinator();
+    cluster.wait_for("the coordinator", || cluster.state(&job) != "away");
+    assert_ne!(cluster.state(&job), "solved");
+    cluster.ends_well(&job, &expected);
+}
+
 #[test]
 fn a_job_can_be_paused_and_cancelled() {
     let cluster = Cluster::new(1);

@@ -205,8 +205,13 @@ pub struct Note {
 /// A message to a worker.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
-    /// It is registered; these are the jobs there are.
-    Welcome(Vec<JobId>),
+    /// It is registered.
+    Welcome {
+        /// The complete checkpoints of all steps.
+        commits: Vec<(StepId, u32)>,
+        /// Jobs of which nothing is wanted any more.
+        cancelled: Vec<JobId>,
+    },
     /// The answer to a heartbeat.
     Heard,
     /// A part in an attempt: the member at this place.

@@ -15,10 +15,11 @@ use crate::machine::{
 /// What a worker of a cluster is told.
 pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToWorker {
     let message = match message {
-        Message::Welcome(jobs) => to_worker::Message::Welcome(proto::Welcome {
+        Message::Welcome { commits, cancelled } => to_worker::Message::Welcome(proto::Welcome {
             lease_ms: machine.limits().lease.as_millis() as u32,
-            jobs: jobs.iter().map(|job| job.0).collect(),
             cluster: identity_text(cluster),
+            commits: commits.iter().map(|&(step, epoch)| commit(step, epoch)).collect(),
+            cancelled: cancelled.iter().map(|job| job.0).collect(),
         }),
         Message::Heard => to_worker::Message::Heard(proto::Heard {}),
         Message::Assign(assignment, member) => {
@@ -37,15 +38,15 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
             step: Some(step.tier.into()),
             attempt: *attempt,
         }),
-        Message::Commit { step, epoch } => to_worker::Message::Commit(proto::Commit {
-            job: step.job.0,
-            step: Some(step.tier.into()),
-            epoch: *epoch,
-        }),
+        &Message::Commit { step, epoch } => to_worker::Message::Commit(commit(step, epoch)),
         Message::Forget(job) => to_worker::Message::Forget(proto::Forget { job: job.0 }),
         Message::Released => to_worker::Message::Released(proto::Released {}),
     };
     proto::ToWorker { message: Some(message) }
+}
+
+fn commit(step: StepId, epoch: u32) -> proto::Commit {
+    proto::Commit { job: step.job.0, step: Some(step.tier.into()), epoch }
 }
 
 fn task(task: &Task) -> wire::Task {

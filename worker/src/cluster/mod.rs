@@ -21,6 +21,7 @@ mod shelf;
 mod sources;
 
 use std::{
+    collections::HashMap,
     fmt::Display,
     fs, io,
     net::{IpAddr, SocketAddr},
@@ -32,14 +33,14 @@ use std::{
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use ziggurat_checkpoints::CheckpointStore;
+use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::Kept;
 use ziggurat_rpc::{
     RpcError, Security, bind,
-    convert::{Failure, FailureKind},
+    convert::{Failure, FailureKind, required},
     data as data_service,
-    proto::Welcome,
+    proto::{Commit, Welcome},
     server,
 };
 use ziggurat_store::{Epoch, Statistics, StoreError};
@@ -259,6 +260,23 @@ fn is_any_address(address: &str) -> bool {
     ip.is_ok_and(|ip| ip.to_canonical().is_unspecified())
 }
 
+/// Drops from the checkpoint store what came before some checkpoints, and all of some jobs: whoever should have may not
+/// have been connected. What cannot be dropped takes space, and does no harm otherwise.
+async fn tidy(store: CheckpointStore, commits: HashMap<(u64, Tier), u32>, cancelled: Vec<u64>) {
+    let dropped = async {
+        for job in cancelled {
+            store.delete_job(job).await?;
+        }
+        for ((job, step), epoch) in commits {
+            store.delete_epochs(job, (step.just_moved, step.to_move), Epoch(epoch)).await?;
+        }
+        Ok::<_, CheckpointError>(())
+    };
+    if let Err(error) = dropped.await {
+        warn!("cannot drop from the checkpoint store what is not needed: {error}");
+    }
+}
+
 impl Worker {
     async fn work(
         self: &Arc<Self>,
@@ -358,8 +376,18 @@ impl Worker {
         if welcome.cluster != self.cluster() {
             return Err("another coordinator answers now".to_owned());
         }
-        let retained = self.shelf.retain(|job| welcome.jobs.contains(&job));
-        retained.map_err(|error| error.to_string())
+        let mut commits = HashMap::new();
+        for Commit { job, step, epoch } in &welcome.commits {
+            let step: Tier =
+                required(*step, "welcome.commits.step").map_err(|error| error.to_string())?;
+            commits.insert((*job, step), *epoch);
+        }
+        let is_wanted = |job, step, epoch| commits.get(&(job, step)) == Some(&epoch);
+        self.shelf.retain(is_wanted).map_err(|error| error.to_string())?;
+        if let Some(store) = self.checkpoints() {
+            tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
+        }
+        Ok(())
     }
 
     /// A checkpoint is complete: earlier ones are not needed any more.
@@ -385,7 +413,7 @@ impl Worker {
         }
         self.dispose(
             format!("job {job}"),
-            move |shelf| shelf.retain(|other| other != job),
+            move |shelf| shelf.retain(|other, _, _| other != job),
             move |store: CheckpointStore| async move { store.delete_job(job).await },
         );
     }

@@ -199,18 +199,19 @@ impl Shelf {
         self.drop_epochs(&dropped)
     }
 
-    /// Drops everything but some jobs.
+    /// Drops everything but some epochs of steps of jobs.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn retain(&self, is_kept: impl Fn(u64) -> bool) -> Result<(), StoreError> {
+    pub fn retain(&self, is_kept: impl Fn(u64, Tier, u32) -> bool) -> Result<(), StoreError> {
         let mut dropped = Vec::new();
-        lock(&self.held).retain(|&(job, _), epochs| {
-            let kept = is_kept(job);
-            if !kept {
-                dropped.push(std::mem::take(epochs));
-            }
-            kept
+        lock(&self.held).retain(|&(job, (n, m)), epochs| {
+            let step = Tier::new(n, m);
+            let all = std::mem::take(epochs).into_iter();
+            let (kept, gone) = all.partition(|(epoch, _)| is_kept(job, step, epoch.0));
+            *epochs = kept;
+            dropped.push(gone);
+            !epochs.is_empty()
         });
         dropped.iter().try_for_each(|epochs| self.drop_epochs(epochs))
     }
@@ -279,10 +280,29 @@ mod tests {
         let there = |shelf: &Shelf| shelf.find((1, STEP), 1, Column::Values, (0, 0)).is_some();
         assert!(there(&shelf));
 
-        shelf.retain(|_| false).unwrap();
+        shelf.retain(|_, _, _| false).unwrap();
         shelf.belong_to("two").unwrap();
         assert!(!there(&shelf));
         save(&shelf, 1, 1);
         assert!(matches!(shelf.belong_to("one"), Err(NotIts::Other(of)) if of == "two"));
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_dropped_epoch_by_epoch_and_can_be_saved_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 2)] {
+            save(&shelf, job, epoch);
+        }
+        shelf.retain(|job, step, epoch| (job, step, epoch) == (1, STEP, 2)).unwrap();
+        let there = |shelf: &Shelf| {
+            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| {
+                shelf.find((job, STEP), epoch, Column::Values, (0, 0)).is_some()
+            })
+        };
+        assert_eq!(there(&shelf), [false, true, false, false]);
+        save(&shelf, 1, 3);
+        drop(shelf);
+        assert_eq!(there(&Shelf::open(dir.path()).unwrap()), [false, true, true, false]);
     }
 }
