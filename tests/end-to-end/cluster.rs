@@ -458,6 +458,24 @@ fn strangers_change_nothing() {
     assert!(fs::read(cluster.path().join("table.zgt")).unwrap() == expected, "other bytes");
 }
 
+#[test]
+fn certificates_go_before_a_token_of_the_environment() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |arguments: &[&str]| {
+        let mut command = ziggurat(directory.path(), arguments);
+        let output = command.env("ZIGGURAT_TOKEN_FILE", "a-token").output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    let certificates =
+        ["--tls-ca", "an-authority", "--tls-cert", "a-certificate", "--tls-key", "a-key"];
+    let with = [&["jobs"], &certificates[..]].concat();
+    assert!(said(&with).contains("an-authority"), "{}", said(&with));
+    assert!(said(&["jobs"]).contains("a-token"), "{}", said(&["jobs"]));
+    let both = [&with[..], &["--token-file", "another"]].concat();
+    assert!(said(&both).contains("cannot be used with"), "{}", said(&both));
+}
+
 /// Does something to a cluster at random moments until its job has ended. The seed tells what.
 fn survives(seed: u64, expected: &[u8]) {
     println!("seed {seed}");
