@@ -20,8 +20,8 @@ use ziggurat_rpc::{
     convert::{Answer, Job, Task, identity_text, owners, required},
     jobs_client,
     proto::{
-        Assign, Drain, FromWorker, Heartbeat, JobRequest, JobState, ListRequest, Register, Report,
-        SubmitRequest, ToWorker, from_worker, to_worker,
+        Assign, CancelRequest, Drain, FromWorker, Heartbeat, JobRequest, JobState, ListRequest,
+        Register, Report, SubmitRequest, ToWorker, from_worker, to_worker,
     },
 };
 
@@ -287,6 +287,13 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
     let located = jobs.locate(JobRequest { job }).await.unwrap().into_inner();
     assert_eq!(located.steps.len(), 3);
     assert!(located.steps.iter().all(|step| step.bound > 0.0 && !step.peers.is_empty()));
+    // What was computed is only dropped by force.
+    let refused = jobs.cancel(CancelRequest { job, force: false }).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("export it first"), "{refused}");
+    jobs.locate(JobRequest { job }).await.unwrap();
+    let cancelled = jobs.cancel(CancelRequest { job, force: true }).await.unwrap().into_inner();
+    assert_eq!(cancelled.state(), JobState::Cancelled);
     let page = coordinator.page("/metrics").await;
     assert!(page.contains("ziggurat_coordinator_workers_connected 2"), "{page}");
     assert!(coordinator.page("/readyz").await.contains("ready"));
@@ -355,7 +362,7 @@ async fn jobs_are_paused_resumed_and_cancelled() {
     let resumed = jobs.resume(request).await.unwrap().into_inner();
     assert_ne!(resumed.state(), JobState::Paused);
     let mut worker = Worker::connect(&coordinator, "one", 1).await;
-    let cancelled = jobs.cancel(request).await.unwrap().into_inner();
+    let cancelled = jobs.cancel(CancelRequest { job, force: false }).await.unwrap().into_inner();
     assert_eq!(cancelled.state(), JobState::Cancelled);
     let told = timeout(PATIENCE, worker.work()).await.unwrap();
     assert!(matches!(told, Some(to_worker::Message::Forget(ref forget)) if forget.job == job));

@@ -20,9 +20,10 @@ use ziggurat_kernel::{Settings, Surroundings, TierStatistics, TierValues, both, 
 use ziggurat_rpc::{
     Security, bind,
     proto::{
-        ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage, JobRequest, JobSpec,
-        JobStatus, ListReply, ListRequest, LocateReply, LocatedStep, Peer, PlanReply, Precision,
-        Run, Step, SubmitReply, SubmitRequest, data_server::Data, jobs_server::Jobs,
+        CancelRequest, ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage,
+        JobRequest, JobSpec, JobStatus, ListReply, ListRequest, LocateReply, LocatedStep, Peer,
+        PlanReply, Precision, Run, Step, SubmitReply, SubmitRequest, data_server::Data,
+        jobs_server::Jobs,
     },
     server,
 };
@@ -262,7 +263,8 @@ impl Jobs for Answering {
         job(&request).map(Response::new)
     }
 
-    async fn cancel(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<JobStatus>, Status> {
+        let request = request.map(|CancelRequest { job, .. }| JobRequest { job });
         job(&request).map(Response::new)
     }
 

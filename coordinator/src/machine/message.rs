@@ -21,7 +21,12 @@ pub enum Event {
     /// Somebody resumes a job. Answered.
     Resume(JobId),
     /// Somebody cancels a job. Answered.
-    Cancel(JobId),
+    Cancel {
+        /// Which.
+        job: JobId,
+        /// Whether it may be solved.
+        force: bool,
+    },
     /// What [`Command::Plan`] asked for.
     Planned(JobId, Result<Arc<JobPlan>, String>),
     /// A worker has connected.

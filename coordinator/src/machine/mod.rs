@@ -163,7 +163,7 @@ impl Machine {
             Event::Submit(submission) => self.submit(submission),
             Event::Pause(job) => self.pause(job),
             Event::Resume(job) => self.resume(job),
-            Event::Cancel(job) => self.cancel(job),
+            Event::Cancel { job, force } => self.cancel(job, force),
             Event::Planned(job, plan) => self.planned(job, plan),
             Event::Register(session, registration) => self.register(session, registration),
             Event::Heartbeat(session, resources) => self.heartbeat(session, resources),

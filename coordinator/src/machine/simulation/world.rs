@@ -146,7 +146,7 @@ impl World {
         self.events += 1;
         let is_request = matches!(
             event,
-            Event::Submit(_) | Event::Pause(_) | Event::Resume(_) | Event::Cancel(_)
+            Event::Submit(_) | Event::Pause(_) | Event::Resume(_) | Event::Cancel { .. }
         );
         let output = machine.handle(event, self.now);
         let answers = output.commands.iter().filter(|c| matches!(c, Command::Answer(_)));
