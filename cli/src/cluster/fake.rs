@@ -86,10 +86,11 @@ impl Solved {
 
     /// What a coordinator says whose workers share the shards.
     pub fn located(&self, addresses: &[String], stored: bool) -> LocateReply {
-        let peers = addresses
-            .iter()
-            .enumerate()
-            .map(|(i, address)| Peer { worker: format!("{i:016x}"), address: address.clone() });
+        let peers = addresses.iter().enumerate().map(|(i, address)| Peer {
+            worker: format!("{i:016x}"),
+            address: address.clone(),
+            name: format!("worker-{i}"),
+        });
         let peers: Vec<Peer> = peers.collect();
         let firsts = self.statistics.iter().filter(|(tier, _)| tier.just_moved >= tier.to_move);
         let steps = firsts.map(|&(tier, made)| {

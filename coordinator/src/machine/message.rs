@@ -298,6 +298,8 @@ pub struct Peer {
     pub worker: WorkerId,
     /// host:port, where it was last if it is away.
     pub address: String,
+    /// For people.
+    pub name: String,
 }
 
 /// Where a checkpoint is.

@@ -91,7 +91,8 @@ pub fn checkpoint(place: &Place) -> proto::Checkpoint {
 }
 
 fn peer(peer: &crate::machine::Peer) -> proto::Peer {
-    proto::Peer { worker: identity_text(peer.worker.0), address: peer.address.clone() }
+    let worker = identity_text(peer.worker.0);
+    proto::Peer { worker, address: peer.address.clone(), name: peer.name.clone() }
 }
 
 fn runs(runs: &[Run]) -> Vec<proto::Run> {

@@ -180,7 +180,8 @@ fn workers_say_who_they_are_and_where() {
     {
         assert!(identity(wrong).is_err(), "{wrong}");
     }
-    let peer = proto::Peer { worker: "00000000000000ff".to_owned(), address: "here".to_owned() };
+    let (worker, address) = ("00000000000000ff".to_owned(), "here".to_owned());
+    let peer = proto::Peer { worker, address, ..Default::default() };
     assert!(refusal::<_, Member>(peer).contains("\"here\" is not host:port"));
 
     let register = proto::Register {

@@ -140,7 +140,7 @@ impl<'a> Fetcher<'a> {
         if trouble.code() != Code::NotFound {
             self.connections.lock().await.remove(address);
         }
-        Err(format!("the worker at {address}: {}", message(&trouble)))
+        Err(format!("worker {} at {address}: {}", peer.name, message(&trouble)))
     }
 
     async fn read(&self, peer: &Peer, range: &Fetched, epoch: u32) -> Result<Vec<u8>, Status> {
