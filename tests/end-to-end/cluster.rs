@@ -289,6 +289,32 @@ fn what_a_worker_has_saved_stays_with_its_cluster() {
 }
 
 #[test]
+fn a_solved_job_is_cancelled_by_force_only() {
+    let expected = expected();
+    let cluster = Cluster::new(1);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    let refused = run(cluster.path(), &["cancel", &job, "--coordinator", &cluster.address()]);
+    let said = stderr(&refused);
+    assert!(!refused.status.success() && said.contains("export it first"), "{said}");
+    cluster.ends_well(&job, &expected);
+    cluster.ask(&["cancel", &job, "--force"]);
+    assert_eq!(cluster.state(&job), "cancelled");
+}
+
+#[test]
+fn a_worker_that_nobody_could_reach_does_not_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let listen = ["worker", "--dir", "w", "--listen", "0.0.0.0:0", "--insecure"];
+    for more in [&[][..], &["--advertise", "0.0.0.0:7410"]] {
+        let output = run(directory.path(), &[&listen[..], more].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("--advertise HOST:PORT"), "{}", stderr(&output));
+    }
+    assert!(files(directory.path()).is_empty());
+}
+
+#[test]
 fn a_worker_that_has_saved_nothing_follows_a_new_coordinator() {
     let expected = expected();
     let shared = tempfile::tempdir().unwrap();

@@ -288,6 +288,19 @@ mod tests {
     }
 
     #[test]
+    fn what_another_version_saved_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        let mut batch = StateBatch::new();
+        let (worker, cluster) = ("0".repeat(16), None);
+        put(&mut batch, IDENTITY, &Identity { format: FORMAT - 1, worker, cluster });
+        shelf.store.put_state(batch).unwrap();
+        drop(shelf);
+        let refused = Shelf::open(dir.path()).map(drop).unwrap_err();
+        assert!(matches!(refused, ServeError::OtherFormat { found, .. } if found == FORMAT - 1));
+    }
+
+    #[test]
     fn what_is_not_wanted_is_dropped_epoch_by_epoch_and_can_be_saved_anew() {
         let dir = tempfile::tempdir().unwrap();
         let shelf = Shelf::open(dir.path()).unwrap();
