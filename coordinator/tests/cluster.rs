@@ -20,8 +20,8 @@ use ziggurat_rpc::{
     convert::{Answer, Job, Task, identity_text, owners, required},
     jobs_client,
     proto::{
-        Assign, CancelRequest, Drain, FromWorker, Heartbeat, JobRequest, JobState, ListRequest,
-        Register, Report, SubmitRequest, ToWorker, from_worker, to_worker,
+        Assign, CancelRequest, Drain, FromWorker, GreetRequest, Heartbeat, JobRequest, JobState,
+        ListRequest, Register, Report, SubmitRequest, ToWorker, from_worker, to_worker,
     },
 };
 
@@ -321,6 +321,22 @@ async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
     worker.start();
     assert_eq!(watch(&coordinator, job).await.0, JobState::Solved);
     coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_is_that_of_a_directory() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut clusters = Vec::new();
+    for dir in [&dirs[0], &dirs[1], &dirs[0]] {
+        let coordinator = Coordinator::start(dir.path()).await;
+        let mut control = coordinator.control().await;
+        let reply = control.greet(GreetRequest { protocol: PROTOCOL }).await.unwrap();
+        clusters.push(reply.into_inner().cluster);
+        let refused = control.greet(GreetRequest { protocol: PROTOCOL - 1 }).await.unwrap_err();
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        coordinator.stop().await;
+    }
+    assert!(clusters[0] != clusters[1] && clusters[0] == clusters[2], "{clusters:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -7,8 +7,8 @@ use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings, Sums
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{
-        Answer, Job, Member, Submission, Task, WireError, check_registration, identity, owners,
-        precision, required, runs,
+        Answer, Job, Member, Submission, Task, WireError, check_addressee, check_registration,
+        identity, owners, precision, required, runs,
     },
     proto::{self, order, report, sample},
 };
@@ -170,6 +170,15 @@ fn statistics_are_numbers() {
     assert!(status.statistics().is_ok());
     assert!(proto::StepStatus { bound: -1.0, ..status.clone() }.statistics().is_err());
     assert!(proto::StepStatus { residual: f64::NAN, ..status }.statistics().is_err());
+}
+
+#[test]
+fn what_is_meant_for_another_worker_is_refused() {
+    assert!(check_addressee("00000000000000ff", 255).is_ok());
+    assert!(check_addressee("", 255).is_ok());
+    let refused = check_addressee("00000000000000fe", 255).unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("00000000000000ff instead of 00000000000000fe"));
 }
 
 #[test]
