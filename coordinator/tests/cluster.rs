@@ -20,8 +20,8 @@ use ziggurat_rpc::{
     convert::{Answer, Job, Task, identity_text, owners, required},
     jobs_client,
     proto::{
-        Assign, Drain, FromWorker, Heartbeat, JobRequest, JobState, ListRequest, Register, Report,
-        SubmitRequest, ToWorker, from_worker, to_worker,
+        Assign, CancelRequest, Drain, FromWorker, GreetRequest, Heartbeat, JobRequest, JobState,
+        ListRequest, Register, Report, SubmitRequest, ToWorker, from_worker, to_worker,
     },
 };
 
@@ -242,7 +242,7 @@ fn register(name: &str, identity: u64) -> Register {
         program: "test".to_owned(),
         worker: identity_text(identity),
         name: name.to_owned(),
-        address: "127.0.0.1:9".to_owned(),
+        address: format!("{name}:9"),
         cores: 2,
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
@@ -287,6 +287,13 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
     let located = jobs.locate(JobRequest { job }).await.unwrap().into_inner();
     assert_eq!(located.steps.len(), 3);
     assert!(located.steps.iter().all(|step| step.bound > 0.0 && !step.peers.is_empty()));
+    // What was computed is only dropped by force.
+    let refused = jobs.cancel(CancelRequest { job, force: false }).await.unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("export it first"), "{refused}");
+    jobs.locate(JobRequest { job }).await.unwrap();
+    let cancelled = jobs.cancel(CancelRequest { job, force: true }).await.unwrap().into_inner();
+    assert_eq!(cancelled.state(), JobState::Cancelled);
     let page = coordinator.page("/metrics").await;
     assert!(page.contains("ziggurat_coordinator_workers_connected 2"), "{page}");
     assert!(coordinator.page("/readyz").await.contains("ready"));
@@ -317,12 +324,32 @@ async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_cluster_is_that_of_a_directory() {
+    let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let mut clusters = Vec::new();
+    for dir in [&dirs[0], &dirs[1], &dirs[0]] {
+        let coordinator = Coordinator::start(dir.path()).await;
+        let mut control = coordinator.control().await;
+        let reply = control.greet(GreetRequest { protocol: PROTOCOL }).await.unwrap();
+        clusters.push(reply.into_inner().cluster);
+        let refused = control.greet(GreetRequest { protocol: PROTOCOL - 1 }).await.unwrap_err();
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        coordinator.stop().await;
+    }
+    assert!(clusters[0] != clusters[1] && clusters[0] == clusters[2], "{clusters:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_silent_worker_is_lost_and_one_that_drains_is_released() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;
     let mut silent = Worker::connect(&coordinator, "silent", 1).await;
     let twin = Worker::try_connect(&coordinator, register("other", 1)).await;
     assert_eq!(twin.err().unwrap().code(), Code::AlreadyExists);
+    let there = Register { address: "silent:9".to_owned(), ..register("other", 2) };
+    let refused = Worker::try_connect(&coordinator, there).await.err().unwrap();
+    assert_eq!(refused.code(), Code::AlreadyExists);
+    assert!(refused.message().contains("worker silent is connected"), "{refused}");
     let ended = timeout(PATIENCE, silent.from_coordinator.message()).await.unwrap();
     assert_eq!(ended.unwrap_err().code(), Code::DeadlineExceeded);
 
@@ -351,7 +378,7 @@ async fn jobs_are_paused_resumed_and_cancelled() {
     let resumed = jobs.resume(request).await.unwrap().into_inner();
     assert_ne!(resumed.state(), JobState::Paused);
     let mut worker = Worker::connect(&coordinator, "one", 1).await;
-    let cancelled = jobs.cancel(request).await.unwrap().into_inner();
+    let cancelled = jobs.cancel(CancelRequest { job, force: false }).await.unwrap().into_inner();
     assert_eq!(cancelled.state(), JobState::Cancelled);
     let told = timeout(PATIENCE, worker.work()).await.unwrap();
     assert!(matches!(told, Some(to_worker::Message::Forget(ref forget)) if forget.job == job));

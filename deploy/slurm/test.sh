@@ -35,13 +35,14 @@ step "what one process makes of it"
 
 # What Slurm would tell the script.
 job() {
-    env PATH="$deploy/slurm/stand-in:$PATH" STAND_IN="$scratch" ZIGGURAT="$program" DIR="$scratch/run" \
-        RULESET=blitz PIECES="$pieces" PORT="${PORT:-27400}" WORKER_PORT="${WORKER_PORT:-27410}" \
+    env PATH="$deploy/slurm/stand-in:$PATH" STAND_IN="$scratch" ZIGGURAT="$program" \
+        DIR="$scratch/run" SCRATCH="$scratch/disks" \
+        RULESET=blitz PIECES="${1:-$pieces}" PORT="${PORT:-27400}" WORKER_PORT="${WORKER_PORT:-27410}" \
         SLURM_JOB_ID=1 SLURM_SUBMIT_DIR="$scratch" SLURM_JOB_NODELIST=127.0.0.1,127.0.0.2,127.0.0.3 \
         bash "$deploy/slurm/ziggurat.sbatch" >>"$scratch/out" 2>&1
 }
 submitted() { [[ -s "$scratch/run/job" ]]; }
-workers() { pgrep --full --count -- "worker .*--dir $scratch/run/workers"; }
+workers() { pgrep --full --count -- "worker .*--dir $scratch/disks/ziggurat-[0-9a-f]{8}/"; }
 workers_are() { [[ "$(workers)" == "$1" ]]; }
 ended_by_itself() { ! kill -0 "$script" 2>/dev/null; }
 
@@ -53,7 +54,7 @@ wait_until 60 "the job is submitted" submitted
 [[ ! -e "$scratch/run/blitz.zgt" ]] || fail "the table was there before anything happened"
 
 step "stand-ins: a worker is killed and started again on its node"
-second_worker() { pgrep --full -- "worker .*--dir $scratch/run/workers/127.0.0.2"; }
+second_worker() { pgrep --full -- "worker .*--dir $scratch/disks/ziggurat-[0-9a-f]{8}/127.0.0.2"; }
 killed=$(second_worker)
 kill -KILL "$killed"
 is_back() { [[ -n "$(second_worker)" && "$(second_worker)" != "$killed" ]]; }
@@ -76,6 +77,12 @@ wait "$script" || fail "the job did not end as it should"
 script=
 cmp "$scratch/alone.zgt" "$scratch/run/blitz.zgt" || fail "the tables differ"
 wait_until 10 "nothing is left running" workers_are 0
+
+step "stand-ins: another table in the same directory is refused"
+code=0
+job 1 || code=$?
+((code == 2)) || fail "the job ended with $code, not 2"
+tail -n 2 "$scratch/out" | grep -q "has a job with RULESET=blitz PIECES=$pieces " || fail "it does not say why"
 
 if command -v sbatch >/dev/null; then
     step "Slurm: a real job on ${SLURM_TEST_NODES:-1} nodes"

@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Random, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{Random, files, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// What is solved: steps of which the larger are split over all workers.
 const GAME: [&str; 3] = ["finkel", "--pieces", "3"];
@@ -152,6 +152,15 @@ impl Cluster {
         self.status(job).unwrap_or_default()["job"]["swept_positions"].as_u64().unwrap_or(0)
     }
 
+    /// What the log of a process has.
+    fn log(&self, name: &str) -> String {
+        fs::read_to_string(self.path().join(format!("{name}.log"))).unwrap_or_default()
+    }
+
+    fn rename(&self, from: &str, to: &str) {
+        fs::rename(self.path().join(from), self.path().join(to)).unwrap();
+    }
+
     fn wait_for(&self, what: &str, mut is_there: impl FnMut() -> bool) {
         let started = Instant::now();
         while !is_there() {
@@ -251,6 +260,80 @@ fn a_worker_that_is_asked_to_leave_hands_over_and_another_joins() {
 }
 
 #[test]
+fn what_a_worker_has_saved_stays_with_its_cluster() {
+    let expected = expected();
+    let mut cluster = Cluster::new(1);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    // Another coordinator at the same place: its first job has the same number.
+    kill(&mut cluster.coordinator);
+    cluster.rename("coordinator", "first");
+    cluster.start_coordinator();
+    let mut worker = cluster.workers[0].take().unwrap();
+    cluster.wait_for("the worker to end", || !is_running(&mut worker));
+    assert_eq!(worker.wait().unwrap().code(), Some(2));
+    let said = cluster.log("worker-0");
+    assert!(said.contains("error: worker-0 has what was saved for the cluster"), "{said}");
+    cluster.workers.push(None);
+    cluster.start_worker(1);
+    assert_eq!(cluster.submit(), job);
+    cluster.ends_well(&job, &expected);
+    // Nothing of the first cluster is lost.
+    kill(&mut cluster.workers[1]);
+    kill(&mut cluster.coordinator);
+    cluster.rename("coordinator", "second");
+    cluster.rename("first", "coordinator");
+    cluster.start_coordinator();
+    cluster.start_worker(0);
+    cluster.ends_well(&job, &expected);
+}
+
+#[test]
+fn a_solved_job_is_cancelled_by_force_only() {
+    let expected = expected();
+    let cluster = Cluster::new(1);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    let refused = run(cluster.path(), &["cancel", &job, "--coordinator", &cluster.address()]);
+    let said = stderr(&refused);
+    assert!(!refused.status.success() && said.contains("export it first"), "{said}");
+    cluster.ends_well(&job, &expected);
+    cluster.ask(&["cancel", &job, "--force"]);
+    assert_eq!(cluster.state(&job), "cancelled");
+}
+
+#[test]
+fn a_worker_that_nobody_could_reach_does_not_start() {
+    let directory = tempfile::tempdir().unwrap();
+    let listen = ["worker", "--dir", "w", "--listen", "0.0.0.0:0", "--insecure"];
+    for more in [&[][..], &["--advertise", "0.0.0.0:7410"]] {
+        let output = run(directory.path(), &[&listen[..], more].concat());
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains("--advertise HOST:PORT"), "{}", stderr(&output));
+    }
+    assert!(files(directory.path()).is_empty());
+}
+
+#[test]
+fn a_worker_that_has_saved_nothing_follows_a_new_coordinator() {
+    let expected = expected();
+    let shared = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::with(1, &["--checkpoints", shared.path().to_str().unwrap()]);
+    cluster.wait_for("the worker", || cluster.log("worker-0").contains("registered"));
+    kill(&mut cluster.coordinator);
+    fs::remove_dir_all(cluster.path().join("coordinator")).unwrap();
+    cluster.start_coordinator();
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    // A process that never knew the first cluster keeps its checkpoints in the same place.
+    kill(&mut cluster.workers[0]);
+    cluster.start_worker(0);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    assert_eq!(files(shared.path()).len(), 1, "{:?}", files(shared.path()));
+}
+
+#[test]
 fn with_a_checkpoint_store_workers_can_be_lost_for_good() {
     let shared = tempfile::tempdir().unwrap();
     lose_a_worker_for_good(shared.path().to_str().unwrap());
@@ -271,6 +354,46 @@ fn lose_a_worker_for_good(store: &str) {
     cluster.wait_for_work(&job);
     kill(&mut cluster.workers[0]);
     fs::remove_dir_all(cluster.path().join("worker-0")).unwrap();
+    cluster.ends_well(&job, &expected);
+}
+
+/// How many files there are in a directory and below.
+fn files_below(directory: &Path) -> usize {
+    let entries = fs::read_dir(directory).into_iter().flatten().map(Result::unwrap);
+    let of = |path: PathBuf| if path.is_dir() { files_below(&path) } else { 1 };
+    entries.map(|entry| of(entry.path())).sum()
+}
+
+#[test]
+fn a_job_that_is_cancelled_while_its_worker_is_away_leaves_nothing() {
+    let shared = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::with(1, &["--checkpoints", shared.path().to_str().unwrap()]);
+    let job = cluster.submit();
+    cluster.wait_for("a checkpoint", || files_below(shared.path()) > 0);
+    kill(&mut cluster.workers[0]);
+    cluster.ask(&["cancel", &job]);
+    cluster.start_worker(0);
+    cluster.wait_for("nothing to be left", || files_below(shared.path()) == 0);
+}
+
+#[test]
+fn a_coordinator_goes_on_from_a_copy_of_its_directory() {
+    let expected = expected();
+    let mut cluster = Cluster::new(2);
+    let job = cluster.submit();
+    cluster.wait_for_work(&job);
+    kill(&mut cluster.coordinator);
+    let copy = ["-r", "coordinator", "copy"];
+    assert!(Command::new("cp").args(copy).current_dir(cluster.path()).status().unwrap().success());
+    cluster.start_coordinator();
+    cluster.ends_well(&job, &expected);
+    // The workers have checkpoints whose numbers it gives out again.
+    kill(&mut cluster.coordinator);
+    cluster.rename("coordinator", "later");
+    cluster.rename("copy", "coordinator");
+    cluster.start_coordinator();
+    cluster.wait_for("the coordinator", || cluster.state(&job) != "away");
+    assert_ne!(cluster.state(&job), "solved");
     cluster.ends_well(&job, &expected);
 }
 
@@ -359,6 +482,24 @@ fn strangers_change_nothing() {
     cluster.wait_for("the end", || state() == "solved");
     cluster.ask(&["export", &job, "--format", "zgt", "--out", "table.zgt", "--token-file", &token]);
     assert!(fs::read(cluster.path().join("table.zgt")).unwrap() == expected, "other bytes");
+}
+
+#[test]
+fn certificates_go_before_a_token_of_the_environment() {
+    let directory = tempfile::tempdir().unwrap();
+    let said = |arguments: &[&str]| {
+        let mut command = ziggurat(directory.path(), arguments);
+        let output = command.env("ZIGGURAT_TOKEN_FILE", "a-token").output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        stderr(&output)
+    };
+    let certificates =
+        ["--tls-ca", "an-authority", "--tls-cert", "a-certificate", "--tls-key", "a-key"];
+    let with = [&["jobs"], &certificates[..]].concat();
+    assert!(said(&with).contains("an-authority"), "{}", said(&with));
+    assert!(said(&["jobs"]).contains("a-token"), "{}", said(&["jobs"]));
+    let both = [&with[..], &["--token-file", "another"]].concat();
+    assert!(said(&both).contains("cannot be used with"), "{}", said(&both));
 }
 
 /// Does something to a cluster at random moments until its job has ended. The seed tells what.

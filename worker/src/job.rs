@@ -222,6 +222,7 @@ impl Job {
         let plan = plan(&encoding, &manifest.settings());
         let (steps, forgotten) = Default::default();
         let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten };
+        job.drop_unnamed()?;
         job.write_progress();
         Ok(job)
     }

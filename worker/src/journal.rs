@@ -1,6 +1,9 @@
 //! A job's directory as the journal of its solve.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, HashSet},
+    time::Duration,
+};
 
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
@@ -131,6 +134,25 @@ impl Journal for Job {
 }
 
 impl Job {
+    /// Drops checkpoints that no record names any more: the process was killed before it did.
+    pub(crate) fn drop_unnamed(&self) -> Result<(), StoreError> {
+        let mut named = HashSet::new();
+        for step in &self.plan.steps {
+            let record = self.record(step.tier)?;
+            for &(column, epoch) in &record.columns {
+                let keys = record.keys(step.tier, column).into_iter();
+                named.extend(keys.map(|key| key.at(Epoch(epoch))));
+            }
+        }
+        let mut unnamed: BTreeMap<Epoch, Vec<ShardKey>> = BTreeMap::new();
+        for epoch in self.store.epochs()? {
+            if !named.contains(&epoch.key) {
+                unnamed.entry(epoch.key.epoch).or_default().push(epoch.key.shard);
+            }
+        }
+        unnamed.iter().try_for_each(|(&epoch, keys)| self.store.drop_epochs(keys, epoch..=epoch))
+    }
+
     /// What is written down of a step.
     pub(crate) fn record(&self, step: Tier) -> Result<StepRecord, StoreError> {
         if let Some(record) = lock(&self.steps).get(&step) {
@@ -144,4 +166,52 @@ impl Job {
 
 fn failed(error: StoreError) -> JournalError {
     JournalError { is_damage: error.damaged().is_some(), source: error.into() }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_encoding::Encoding;
+    use ziggurat_game::{Overrides, Ruleset};
+    use ziggurat_kernel::{Data, Precision};
+
+    use super::*;
+    use crate::{JobOptions, MANIFEST_FORMAT, Manifest};
+
+    fn part(values: &mut [f64]) -> Vec<Part<'_>> {
+        vec![Part { column: Column::Values, shard: 0, range: 0, data: Data::F64(values) }]
+    }
+
+    #[test]
+    fn what_a_killed_process_left_over_is_dropped_when_the_job_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let pieces = Overrides { pieces: Some(1), ..Overrides::default() };
+        let ruleset = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
+        let manifest = Manifest {
+            format: MANIFEST_FORMAT,
+            program: "test".to_owned(),
+            encoder: Encoding::VERSION,
+            ruleset: ruleset.to_toml(),
+            precision: Precision::F64,
+            tolerance: 1e-12,
+            certified: true,
+            shard_positions: None,
+            out: "table.zgt".into(),
+            replace: false,
+            value_type: "f64".to_owned(),
+            raw: false,
+        };
+        let options = JobOptions { checkpoint_every: Duration::MAX };
+        let job = Job::create(dir.path(), manifest, options).unwrap();
+        let step = Tier::new(1, 1);
+        let mut values = [0.25; 3];
+        job.save(step, &Found::Nothing, part(&mut values), &[Column::Values]).unwrap();
+        let other = parts::write(&job.store, JOB, step, Epoch(7), part(&mut values)).unwrap();
+        job.store.checkpoint(other, StateBatch::new()).unwrap();
+        drop(job);
+
+        let job = Job::open(dir.path(), options).unwrap();
+        let left: Vec<Epoch> = job.store.epochs().unwrap().iter().map(|e| e.key.epoch).collect();
+        assert_eq!(left, [Epoch(1)]);
+        job.load(step, part(&mut values)).unwrap();
+    }
 }

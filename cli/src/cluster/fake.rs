@@ -20,9 +20,10 @@ use ziggurat_kernel::{Settings, Surroundings, TierStatistics, TierValues, both, 
 use ziggurat_rpc::{
     Security, bind,
     proto::{
-        ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage, JobRequest, JobSpec,
-        JobStatus, ListReply, ListRequest, LocateReply, LocatedStep, Peer, PlanReply, Precision,
-        Run, Step, SubmitReply, SubmitRequest, data_server::Data, jobs_server::Jobs,
+        CancelRequest, ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage,
+        JobRequest, JobSpec, JobStatus, ListReply, ListRequest, LocateReply, LocatedStep, Peer,
+        PlanReply, Precision, Run, Step, SubmitReply, SubmitRequest, data_server::Data,
+        jobs_server::Jobs,
     },
     server,
 };
@@ -85,10 +86,11 @@ impl Solved {
 
     /// What a coordinator says whose workers share the shards.
     pub fn located(&self, addresses: &[String], stored: bool) -> LocateReply {
-        let peers = addresses
-            .iter()
-            .enumerate()
-            .map(|(i, address)| Peer { worker: format!("{i:016x}"), address: address.clone() });
+        let peers = addresses.iter().enumerate().map(|(i, address)| Peer {
+            worker: format!("{i:016x}"),
+            address: address.clone(),
+            name: format!("worker-{i}"),
+        });
         let peers: Vec<Peer> = peers.collect();
         let firsts = self.statistics.iter().filter(|(tier, _)| tier.just_moved >= tier.to_move);
         let steps = firsts.map(|&(tier, made)| {
@@ -262,7 +264,8 @@ impl Jobs for Answering {
         job(&request).map(Response::new)
     }
 
-    async fn cancel(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<JobStatus>, Status> {
+        let request = request.map(|CancelRequest { job, .. }| JobRequest { job });
         job(&request).map(Response::new)
     }
 

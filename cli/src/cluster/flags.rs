@@ -1,11 +1,15 @@
 //! The options that name a coordinator, and say who may speak to whom.
 
-use std::{net::SocketAddr, path::PathBuf};
+use std::{env, net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
 use ziggurat_rpc::{Security, is_address};
 
 use crate::failure::{Explain, Failure};
+
+/// The variable that names the token's file where no option says who may speak to whom. For `clap` it would be as good as the
+/// option, which does not go with certificates.
+const TOKEN_FILE: &str = "ZIGGURAT_TOKEN_FILE";
 
 /// Which coordinator, and what it knows its users by.
 #[derive(Args, Clone, Debug)]
@@ -28,14 +32,8 @@ pub struct CoordinatorArgs {
 /// What peers know each other by: nothing, a shared secret, or certificates.
 #[derive(Args, Clone, Default, Debug)]
 pub struct SecurityArgs {
-    /// A file with the secret that all of the cluster share
-    #[arg(
-        long,
-        value_name = "FILE",
-        env = "ZIGGURAT_TOKEN_FILE",
-        conflicts_with = "tls_ca",
-        help_heading = "Cluster"
-    )]
+    /// A file with the secret that all of the cluster share [env: ZIGGURAT_TOKEN_FILE, without --tls-ca]
+    #[arg(long, value_name = "FILE", conflicts_with = "tls_ca", help_heading = "Cluster")]
     token_file: Option<PathBuf>,
 
     /// Speak TLS: the certificate (PEM) of who signs the certificates of the cluster
@@ -63,12 +61,15 @@ impl SecurityArgs {
     /// # Errors
     /// If one of the files cannot be read, or is not what it should be.
     pub fn security(&self) -> Result<Security, Failure> {
-        match (&self.token_file, &self.tls_ca, &self.tls_cert, &self.tls_key) {
-            (Some(token), ..) => Security::from_token_file(token).or_bad_input(),
-            (None, Some(ca), Some(certificate), Some(key)) => {
-                Security::from_tls_files(ca, certificate, key).or_bad_input()
-            }
-            _ => Ok(Security::Open),
+        if let (Some(ca), Some(certificate), Some(key)) =
+            (&self.tls_ca, &self.tls_cert, &self.tls_key)
+        {
+            return Security::from_tls_files(ca, certificate, key).or_bad_input();
+        }
+        let from_environment = || env::var_os(TOKEN_FILE).filter(|file| !file.is_empty());
+        match self.token_file.clone().or_else(|| from_environment().map(PathBuf::from)) {
+            Some(token) => Security::from_token_file(&token).or_bad_input(),
+            None => Ok(Security::Open),
         }
     }
 }

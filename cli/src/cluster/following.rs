@@ -1,6 +1,6 @@
 //! A job as it was seen so far, with its forecast.
 
-use ziggurat_rpc::proto::{ClusterStatus, JobStatus, StepState as State, StepStatus};
+use ziggurat_rpc::proto::{ClusterStatus, JobState, JobStatus, StepState as State, StepStatus};
 
 use super::words;
 use crate::progress::forecast::{Forecast, StepState};
@@ -26,6 +26,12 @@ impl Following {
     /// The job, as far as it is known.
     pub fn job(&self) -> Option<&JobStatus> {
         self.status.as_ref()?.job.as_ref()
+    }
+
+    /// Whether the job goes on, as far as is known. What is measured of its speed is true only then.
+    pub fn goes_on(&self) -> bool {
+        let goes_on = |job: &JobStatus| job.state() == JobState::Running && job.message.is_empty();
+        self.silence.is_none() && self.job().is_some_and(goes_on)
     }
 
     /// Takes note of what the coordinator tells.
@@ -86,5 +92,22 @@ mod tests {
         assert!(forecast.seconds_left().unwrap() > 0.0);
         let is_done = |state: &&StepState| matches!(state, StepState::Done { .. });
         assert_eq!(forecast.states().iter().filter(is_done).count(), 4);
+    }
+
+    #[test]
+    fn a_job_that_waits_is_paused_or_not_heard_of_does_not_go_on() {
+        let mut following = Following::new("a:1");
+        assert!(!following.goes_on());
+        let mut status = words::samples::under_way();
+        following.hear(status.clone());
+        assert!(!following.goes_on(), "it waits for a worker");
+        status.job.as_mut().unwrap().message.clear();
+        following.hear(status.clone());
+        assert!(following.goes_on());
+        following.silence = Some("connection refused".to_owned());
+        assert!(!following.goes_on());
+        status.job.as_mut().unwrap().state = JobState::Paused.into();
+        following.hear(status);
+        assert!(!following.goes_on());
     }
 }

@@ -100,13 +100,13 @@ pub fn line(following: &Following) -> String {
             StepState::Waiting | StepState::Done { .. } => {}
         }
     }
-    if !words::has_ended(job) {
+    if following.goes_on() {
         parts.push(sweeping(forecast.speed()));
     }
     if job.exchanged_bytes > 0 {
         parts.push(format!("{} exchanged", bytes(job.exchanged_bytes)));
     }
-    let left = forecast.seconds_left().filter(|_| !words::has_ended(job));
+    let left = forecast.seconds_left().filter(|_| following.goes_on());
     let left = left.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
     parts.push(format!("{} gone{left}", duration(job.seconds)));
     if !job.message.is_empty() {
@@ -125,12 +125,19 @@ mod tests {
     #[test]
     fn a_line_says_where_the_job_is_and_why_it_waits() {
         let mut following = Following::new("a:1");
-        following.hear(words::samples::under_way());
+        let mut status = words::samples::under_way();
+        following.hear(status.clone());
         assert_eq!(
             line(&following),
             "job 3, blitz-3: running, step 5 of 6, tier 3-2 superstep 12, residual 3.4e-7, \
-             sweeps 10.4 M positions per second, 52.0 MB exchanged, 1 min 35 s gone, about 3 min 30 s left, \
-             waiting for worker utu (last heard 40 s ago)"
+             52.0 MB exchanged, 1 min 35 s gone, waiting for worker utu (last heard 40 s ago)"
+        );
+        status.job.as_mut().unwrap().message.clear();
+        following.hear(status);
+        assert_eq!(
+            line(&following),
+            "job 3, blitz-3: running, step 5 of 6, tier 3-2 superstep 12, residual 3.4e-7, \
+             sweeps 10.4 M positions per second, 52.0 MB exchanged, 1 min 35 s gone, about 3 min 30 s left"
         );
         following.silence = Some("connection refused".into());
         assert_eq!(

@@ -15,11 +15,16 @@ use crate::failure::{Exit, Explain, Failure};
 const FILTER: &str = "info";
 
 /// Starts the logs, and runs a service until it ends by itself or, asked to by a signal, cleanly. A second
-/// signal ends the process at once; what is on disk is as after a power failure.
+/// signal ends the process at once; what is on disk is as after a power failure. Errors that starting it again like that
+/// does not help have the exit code of bad input.
 ///
 /// # Errors
 /// Those of the service.
-pub fn serve<E, F>(args: &ListenArgs, service: impl FnOnce(Shutdown) -> F) -> Result<Exit, Failure>
+pub fn serve<E, F>(
+    args: &ListenArgs,
+    service: impl FnOnce(Shutdown) -> F,
+    is_bad_input: impl Fn(&E) -> bool,
+) -> Result<Exit, Failure>
 where
     F: Future<Output = Result<(), E>>,
     E: std::error::Error + Send + Sync + 'static,
@@ -32,7 +37,12 @@ where
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(async {
         let shutdown = shutdown()?;
-        service(shutdown).await.map_err(Failure::from)
+        service(shutdown).await.map_err(|error| {
+            let exit = is_bad_input(&error).then_some(Exit::BadInput);
+            let mut failure = Failure::from(error);
+            failure.exit = exit.unwrap_or(failure.exit);
+            failure
+        })
     })?;
     Ok(Exit::Success)
 }

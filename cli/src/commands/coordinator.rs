@@ -27,11 +27,12 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400")]
     listen: SocketAddr,
 
-    /// A worker that is not heard of for this time is taken for lost, and others get its work
+    /// A worker that is not heard of for this time is taken for lost: what it was at is begun anew without it, as soon
+    /// as others can have what it saved, or --lost-after is over
     #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
     lease: Duration,
 
-    /// What a lost worker alone had is computed again after this time
+    /// How long a job waits for a lost worker that alone has what is needed; then that is computed again
     #[arg(long, value_name = "TIME", default_value = "10min", value_parser = parse_duration)]
     lost_after: Duration,
 
@@ -58,5 +59,5 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
     };
-    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown))
+    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), |_| false)
 }

@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use ziggurat_worker::ServeOptions;
+use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
     cluster::{
@@ -71,7 +71,12 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         insecure: args.listening.insecure,
         metrics: args.listening.metrics,
     };
-    serve(&args.listening, |shutdown| ziggurat_worker::serve(options, shutdown))
+    serve(&args.listening, |shutdown| ziggurat_worker::serve(options, shutdown), is_bad_input)
+}
+
+/// A worker that was started in a way that cannot be right is not to be started again like that.
+fn is_bad_input(error: &ServeError) -> bool {
+    matches!(error, ServeError::OtherCluster { .. } | ServeError::Unreachable { .. })
 }
 
 /// What the host is called.

@@ -238,10 +238,15 @@ impl Machine {
     /// Counts a failure of a step; too many without getting further, and the job fails.
     pub(super) fn count_failure(&mut self, step: StepId, message: String) {
         let reached = self.attempts.get(&step).map_or(0, |attempt| reach(&attempt.course));
+        let now = self.now;
         let trouble = self.trouble.entry(step).or_default();
         trouble.reached = trouble.reached.max(reached);
-        trouble.failures += 1;
         trouble.message = message;
+        if trouble.counted.is_some_and(|counted| now - counted < super::REST) {
+            return;
+        }
+        trouble.counted = Some(now);
+        trouble.failures += 1;
         if trouble.failures >= super::MOST_FAILURES {
             let message = format!(
                 "step {} failed {} times in a row without getting further: {}; \
@@ -257,20 +262,31 @@ impl Machine {
         let mut late = Vec::new();
         for (&step, attempt) in &self.attempts {
             let waited = self.now - attempt.since;
-            for member in attempt.awaited() {
+            let is_late = |member: &&Member| {
                 let expected = member.positions as f64 / self.speeds(&[member.worker])[0];
-                if waited > LEAST_PATIENCE + Duration::from_secs_f64(PATIENCE * expected) {
-                    late.push((step, attempt.order, member.worker, waited));
-                }
+                waited > LEAST_PATIENCE + Duration::from_secs_f64(PATIENCE * expected)
+            };
+            let silent = attempt.awaited().filter(is_late).map(|member| member.worker);
+            let silent: Vec<WorkerId> = silent.collect();
+            if !silent.is_empty() {
+                // Where nobody has answered, all may wait for one of them. Who that is shows in the next attempt, which
+                // it does not get ready for.
+                let others = attempt.awaited().count() < attempt.members.len();
+                let culprits = others || attempt.members.len() == 1;
+                late.push((step, attempt.order, silent, culprits, waited.as_secs()));
             }
         }
-        for (step, order, worker, waited) in late {
-            let (name, seconds) = (self.name_of(worker), waited.as_secs());
-            let message = format!(
-                "worker {name} has not answered order {order} of step {} for {seconds} s",
-                step.tier
-            );
-            self.resting.insert(worker, (self.now + super::REST, message.clone()));
+        for (step, order, silent, culprits, seconds) in late {
+            let names: Vec<String> = silent.iter().map(|&worker| self.name_of(worker)).collect();
+            let who = match &names[..] {
+                [name] => format!("worker {name} has"),
+                names => format!("workers {} have", names.join(", ")),
+            };
+            let message =
+                format!("{who} not answered order {order} of step {} for {seconds} s", step.tier);
+            for worker in silent.into_iter().filter(|_| culprits) {
+                self.resting.insert(worker, (self.now + super::REST, message.clone()));
+            }
             self.count_failure(step, message);
             self.end_attempt(step);
         }

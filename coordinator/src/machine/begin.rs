@@ -250,6 +250,7 @@ impl Machine {
     }
 
     fn peer(&self, worker: WorkerId) -> Peer {
-        Peer { worker, address: self.records.workers[&worker].address.clone() }
+        let record = &self.records.workers[&worker];
+        Peer { worker, address: record.address.clone(), name: record.name.clone() }
     }
 }

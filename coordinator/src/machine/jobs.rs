@@ -68,10 +68,16 @@ impl Machine {
         self.answer(Ok(id));
     }
 
-    /// Drops a job, and all that was saved of it.
-    pub(super) fn cancel(&mut self, id: JobId) {
+    /// Drops a job, and all that was saved of it; one that is solved only by force.
+    pub(super) fn cancel(&mut self, id: JobId, force: bool) {
         match self.phase(id) {
             Ok(Phase::Cancelled) => {}
+            Ok(Phase::Solved) if !force => {
+                return self.refuse(Refusal::WrongPhase(format!(
+                    "job {id} is solved, and to cancel it deletes its values on all workers; export \
+                     it first, or cancel it with --force if nobody wants them"
+                )));
+            }
             Ok(_) => {
                 self.end_job(id, Phase::Cancelled, "");
                 let steps = self.records.steps.keys().filter(|step| step.job == id);

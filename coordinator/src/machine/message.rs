@@ -21,7 +21,12 @@ pub enum Event {
     /// Somebody resumes a job. Answered.
     Resume(JobId),
     /// Somebody cancels a job. Answered.
-    Cancel(JobId),
+    Cancel {
+        /// Which.
+        job: JobId,
+        /// Whether it may be solved.
+        force: bool,
+    },
     /// What [`Command::Plan`] asked for.
     Planned(JobId, Result<Arc<JobPlan>, String>),
     /// A worker has connected.
@@ -177,6 +182,8 @@ pub enum Refusal {
     WrongPhase(String),
     /// A worker of that name or identity is connected.
     Connected(String),
+    /// This worker is connected, and others reach it at the same address.
+    SameAddress(String),
     /// Nothing was heard for a whole lease.
     Silent,
     /// What a peer sent makes no sense.
@@ -203,8 +210,13 @@ pub struct Note {
 /// A message to a worker.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Message {
-    /// It is registered; these are the jobs there are.
-    Welcome(Vec<JobId>),
+    /// It is registered.
+    Welcome {
+        /// The complete checkpoints of all steps.
+        commits: Vec<(StepId, u32)>,
+        /// Jobs of which nothing is wanted any more.
+        cancelled: Vec<JobId>,
+    },
     /// The answer to a heartbeat.
     Heard,
     /// A part in an attempt: the member at this place.
@@ -286,6 +298,8 @@ pub struct Peer {
     pub worker: WorkerId,
     /// host:port, where it was last if it is away.
     pub address: String,
+    /// For people.
+    pub name: String,
 }
 
 /// Where a checkpoint is.

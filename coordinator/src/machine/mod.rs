@@ -25,6 +25,8 @@ mod schedule;
 #[cfg(test)]
 mod simulation;
 mod split;
+#[cfg(test)]
+mod tests;
 mod waiting;
 mod workers;
 
@@ -71,7 +73,8 @@ const SHORT_REST: Duration = Duration::from_secs(5);
 const SLOW_AFTER: Duration = Duration::from_secs(60);
 /// A draining worker hands over what others need for so long.
 const HANDING_OVER: Duration = Duration::from_secs(300);
-/// As many failures without progress, and the job fails.
+/// As many failures without progress, and the job fails. Those within a [`REST`] count as one: workers meet the same
+/// trouble one after the other.
 const MOST_FAILURES: u32 = 5;
 
 /// What came of an event.
@@ -115,6 +118,8 @@ pub struct Machine {
 #[derive(Clone, Debug, Default)]
 struct Trouble {
     failures: u32,
+    /// When the last of them was counted.
+    counted: Option<Time>,
     /// The most supersteps and interval sweeps that were ever reached.
     reached: u32,
     /// The last failure.
@@ -158,7 +163,7 @@ impl Machine {
             Event::Submit(submission) => self.submit(submission),
             Event::Pause(job) => self.pause(job),
             Event::Resume(job) => self.resume(job),
-            Event::Cancel(job) => self.cancel(job),
+            Event::Cancel { job, force } => self.cancel(job, force),
             Event::Planned(job, plan) => self.planned(job, plan),
             Event::Register(session, registration) => self.register(session, registration),
             Event::Heartbeat(session, resources) => self.heartbeat(session, resources),

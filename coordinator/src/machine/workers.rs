@@ -57,6 +57,12 @@ impl Machine {
             let refusal = Refusal::Connected(name.clone());
             return self.output.commands.push(Command::Close(session, refusal));
         }
+        let at_same_address =
+            |other: &&Connected| other.registration.address == registration.address;
+        if let Some(other) = self.sessions.values().find(at_same_address) {
+            let refusal = Refusal::SameAddress(other.registration.name.clone());
+            return self.output.commands.push(Command::Close(session, refusal));
+        }
         self.forget_others_called(name, worker);
         let known = self.records.workers.get(&worker);
         let positions_per_second = known.and_then(|known| known.positions_per_second);
@@ -85,15 +91,14 @@ impl Machine {
 
     /// Tells a worker what of the things that it has is still wanted.
     fn welcome(&mut self, session: SessionId) {
-        let jobs = self.records.jobs.iter().filter(|(_, job)| job.phase != Phase::Cancelled);
-        let jobs = jobs.map(|(&id, _)| id).collect();
-        self.send(session, Message::Welcome(jobs));
-        let commits = self.records.steps.iter().filter_map(|(&step, record)| {
-            record.checkpoint.as_ref().map(|c| Message::Commit { step, epoch: c.epoch })
+        let cancelled = self.records.jobs.iter().filter(|(_, job)| job.phase == Phase::Cancelled);
+        let cancelled = cancelled.map(|(&id, _)| id).collect();
+        let commits = self.records.steps.iter();
+        let commits = commits.filter_map(|(&step, record)| {
+            record.checkpoint.as_ref().map(|checkpoint| (step, checkpoint.epoch))
         });
-        for commit in commits.collect::<Vec<_>>() {
-            self.send(session, commit);
-        }
+        let commits = commits.collect();
+        self.send(session, Message::Welcome { commits, cancelled });
     }
 
     /// Whoever comes under the name of another has that one's place, and not its disk.

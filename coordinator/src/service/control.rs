@@ -14,8 +14,8 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 use ziggurat_rpc::{
     Peer,
-    convert::check_registration,
-    proto::{FromWorker, ToWorker, control_server::Control, from_worker},
+    convert::{check_protocol, check_registration, identity_text},
+    proto::{FromWorker, GreetReply, GreetRequest, ToWorker, control_server::Control, from_worker},
 };
 
 use super::{
@@ -30,19 +30,25 @@ const UNREAD: usize = 16 << 10;
 /// Serves workers.
 pub struct ControlService {
     actor: Handle,
+    cluster: u64,
     lease: Duration,
     sessions: Arc<AtomicU64>,
     ended: CancellationToken,
 }
 
 impl ControlService {
-    pub fn new(actor: Handle, lease: Duration, ended: CancellationToken) -> Self {
-        Self { actor, lease, sessions: Arc::default(), ended }
+    pub fn new(actor: Handle, cluster: u64, lease: Duration, ended: CancellationToken) -> Self {
+        Self { actor, cluster, lease, sessions: Arc::default(), ended }
     }
 }
 
 #[tonic::async_trait]
 impl Control for ControlService {
+    async fn greet(&self, request: Request<GreetRequest>) -> Result<Response<GreetReply>, Status> {
+        check_protocol(request.into_inner().protocol)?;
+        Ok(Response::new(GreetReply { cluster: identity_text(self.cluster) }))
+    }
+
     type WorkStream = ReceiverStream<Result<ToWorker, Status>>;
 
     async fn work(

@@ -15,10 +15,11 @@ use crate::machine::{
 /// What a worker of a cluster is told.
 pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToWorker {
     let message = match message {
-        Message::Welcome(jobs) => to_worker::Message::Welcome(proto::Welcome {
+        Message::Welcome { commits, cancelled } => to_worker::Message::Welcome(proto::Welcome {
             lease_ms: machine.limits().lease.as_millis() as u32,
-            jobs: jobs.iter().map(|job| job.0).collect(),
             cluster: identity_text(cluster),
+            commits: commits.iter().map(|&(step, epoch)| commit(step, epoch)).collect(),
+            cancelled: cancelled.iter().map(|job| job.0).collect(),
         }),
         Message::Heard => to_worker::Message::Heard(proto::Heard {}),
         Message::Assign(assignment, member) => {
@@ -37,15 +38,15 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
             step: Some(step.tier.into()),
             attempt: *attempt,
         }),
-        Message::Commit { step, epoch } => to_worker::Message::Commit(proto::Commit {
-            job: step.job.0,
-            step: Some(step.tier.into()),
-            epoch: *epoch,
-        }),
+        &Message::Commit { step, epoch } => to_worker::Message::Commit(commit(step, epoch)),
         Message::Forget(job) => to_worker::Message::Forget(proto::Forget { job: job.0 }),
         Message::Released => to_worker::Message::Released(proto::Released {}),
     };
     proto::ToWorker { message: Some(message) }
+}
+
+fn commit(step: StepId, epoch: u32) -> proto::Commit {
+    proto::Commit { job: step.job.0, step: Some(step.tier.into()), epoch }
 }
 
 fn task(task: &Task) -> wire::Task {
@@ -90,7 +91,8 @@ pub fn checkpoint(place: &Place) -> proto::Checkpoint {
 }
 
 fn peer(peer: &crate::machine::Peer) -> proto::Peer {
-    proto::Peer { worker: identity_text(peer.worker.0), address: peer.address.clone() }
+    let worker = identity_text(peer.worker.0);
+    proto::Peer { worker, address: peer.address.clone(), name: peer.name.clone() }
 }
 
 fn runs(runs: &[Run]) -> Vec<proto::Run> {
@@ -178,6 +180,10 @@ pub fn status(refusal: &Refusal) -> Status {
         Refusal::Connected(name) => Status::already_exists(format!(
             "a worker called {name}, or with its disk, is connected; give this one a name and a \
              directory of its own, or wait until the other's lease is over"
+        )),
+        Refusal::SameAddress(name) => Status::already_exists(format!(
+            "worker {name} is connected and has the same address; give this one an address of its own \
+             (--advertise), or wait until the other's lease is over"
         )),
         Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
         Refusal::Misbehaved(what) => Status::invalid_argument(what.clone()),

@@ -10,8 +10,8 @@ use ziggurat_kernel::Precision;
 use ziggurat_rpc::{
     convert::Submission as Wanted,
     proto::{
-        ClusterStatus, JobRequest, JobStatus, ListReply, ListRequest, LocateReply, PlanReply,
-        SubmitReply, SubmitRequest, WorkerStatus, jobs_server::Jobs,
+        CancelRequest, ClusterStatus, JobRequest, JobStatus, ListReply, ListRequest, LocateReply,
+        PlanReply, SubmitReply, SubmitRequest, WorkerStatus, jobs_server::Jobs,
     },
 };
 
@@ -135,8 +135,9 @@ impl Jobs for JobsService {
         self.change(Event::Resume(job_of(request))).await
     }
 
-    async fn cancel(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
-        self.change(Event::Cancel(job_of(request))).await
+    async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<JobStatus>, Status> {
+        let CancelRequest { job, force } = request.into_inner();
+        self.change(Event::Cancel { job: JobId(job), force }).await
     }
 
     async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {

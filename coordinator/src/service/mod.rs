@@ -116,6 +116,7 @@ pub async fn run(
     let (saved, records) = off_the_runtime(move || Saved::open(&dir)).await??;
     let Options { lease, lost_after, whole_step_positions, .. } = options;
     let limits = Limits { lease, lost_after, whole_step_positions };
+    let cluster = saved.cluster();
     let (actor, handle) = Actor::new(saved, records, limits, metrics);
     let mut acting = tokio::task::spawn_blocking(move || actor.run());
     let ticks = handle.clone();
@@ -128,7 +129,7 @@ pub async fn run(
         }
     }));
     let address = bound.address();
-    let control = ControlService::new(handle.clone(), options.lease, ended.clone());
+    let control = ControlService::new(handle.clone(), cluster, options.lease, ended.clone());
     let jobs = JobsService::new(handle.clone(), ended.clone());
     let serving = ziggurat_rpc::server(&options.security)
         .add_service(ziggurat_rpc::control(control))

@@ -164,6 +164,7 @@ pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
         .map(|registration| Peer {
             worker: identity_text(registration.worker.0),
             address: registration.address.clone(),
+            name: registration.name.clone(),
         })
         .collect();
     let step = |size: &crate::machine::StepSize| {

@@ -87,7 +87,8 @@ fn messages() -> Vec<Vec<u8>> {
         address: "worker-1:7301".to_owned(),
         ..Default::default()
     };
-    let open = proto::HaloOpen { protocol: PROTOCOL, job: 1, step, attempt: 1, member: 0 };
+    let open =
+        proto::HaloOpen { protocol: PROTOCOL, job: 1, step, attempt: 1, ..Default::default() };
     let column = Some(Column::Vector(2).into());
     let fetch = proto::FetchRequest { protocol: PROTOCOL, step, column, ..Default::default() };
 

@@ -7,8 +7,8 @@ use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings, Sums
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{
-        Answer, Job, Member, Submission, Task, WireError, check_registration, identity, owners,
-        precision, required, runs,
+        Answer, Job, Member, Submission, Task, WireError, check_addressee, check_registration,
+        identity, owners, precision, required, runs,
     },
     proto::{self, order, report, sample},
 };
@@ -173,6 +173,15 @@ fn statistics_are_numbers() {
 }
 
 #[test]
+fn what_is_meant_for_another_worker_is_refused() {
+    assert!(check_addressee("00000000000000ff", 255).is_ok());
+    assert!(check_addressee("", 255).is_ok());
+    let refused = check_addressee("00000000000000fe", 255).unwrap_err();
+    assert_eq!(refused.code(), Code::FailedPrecondition);
+    assert!(refused.message().contains("00000000000000ff instead of 00000000000000fe"));
+}
+
+#[test]
 fn workers_say_who_they_are_and_where() {
     assert_eq!(identity("00000000000000ff"), Ok(255));
     for wrong in
@@ -180,7 +189,8 @@ fn workers_say_who_they_are_and_where() {
     {
         assert!(identity(wrong).is_err(), "{wrong}");
     }
-    let peer = proto::Peer { worker: "00000000000000ff".to_owned(), address: "here".to_owned() };
+    let (worker, address) = ("00000000000000ff".to_owned(), "here".to_owned());
+    let peer = proto::Peer { worker, address, ..Default::default() };
     assert!(refusal::<_, Member>(peer).contains("\"here\" is not host:port"));
 
     let register = proto::Register {

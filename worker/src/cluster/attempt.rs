@@ -152,7 +152,7 @@ impl TakesPart {
         if self.stop.is_cancelled() {
             return Err(cancelled());
         }
-        let job = (lock(&worker.cluster).clone(), self.name.job);
+        let job = (worker.cluster(), self.name.job);
         if *whose != job {
             (*whose, *kept) = (job, Kept::default());
         }
@@ -321,17 +321,20 @@ impl TakesPart {
         let AttemptName { job, step, .. } = self.name;
         if let Some(store) = self.worker.checkpoints() {
             for Part { column, shard, range, data } in &parts {
+                if self.stop.is_cancelled() {
+                    return Err(not_saved(cancelled()));
+                }
                 let key = key(job, step, *column, *shard, *range).at(Epoch(epoch));
                 let numbers = Bytes::copy_from_slice(data.bytes());
                 self.runtime
                     .block_on(store.put(key, data.width(), numbers))
-                    .map_err(|error| not_saved(error.to_string()))?;
+                    .map_err(|error| not_saved(unable(error.to_string())))?;
             }
         }
         self.worker
             .shelf
             .save(job, step, epoch, parts)
-            .map_err(|error| not_saved(error.to_string()))?;
+            .map_err(|error| not_saved(unable(error.to_string())))?;
         info!(epoch, "saved");
         Ok(())
     }
@@ -366,8 +369,8 @@ struct Assigned {
     saved: Saved,
 }
 
-fn not_saved(message: String) -> JournalError {
-    JournalError { is_damage: false, source: Box::new(Unread(unable(message))) }
+fn not_saved(why: Failure) -> JournalError {
+    JournalError { is_damage: false, source: Box::new(Unread(why)) }
 }
 
 fn unable(message: String) -> Failure {

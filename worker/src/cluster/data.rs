@@ -11,7 +11,7 @@ use ziggurat_checkpoints::CheckpointError;
 use ziggurat_kernel::{Column, Data as Numbers, HaloPart};
 use ziggurat_rpc::{
     Peer,
-    convert::{check_protocol, required},
+    convert::{check_addressee, check_protocol, required},
     limits::CHUNK_BYTES,
     proto::{
         ExchangeReply, FetchReply, FetchRequest, HaloMessage, HaloPayload, data_server::Data,
@@ -58,9 +58,10 @@ impl Data for DataService {
         &self,
         request: Request<FetchRequest>,
     ) -> Result<Response<Self::FetchStream>, Status> {
-        let FetchRequest { protocol, job, step, epoch, column, shard, range, spans } =
+        let FetchRequest { protocol, job, step, epoch, column, shard, range, spans, worker } =
             request.into_inner();
         check_protocol(protocol)?;
+        check_addressee(&worker, self.0.shelf.identity())?;
         let step = required(step, "fetch.step")?;
         let column: Column = required(column, "fetch.column")?;
         let range = u8::try_from(range).map_err(|_| Status::invalid_argument("no such range"))?;
@@ -109,6 +110,7 @@ impl DataService {
             return Err(wrong("the first message is not `open`"));
         };
         check_protocol(open.protocol)?;
+        check_addressee(&open.worker, self.0.shelf.identity())?;
         let step = required(open.step, "open.step")?;
         let name = AttemptName { job: open.job, step, attempt: open.attempt };
         let mut entrance = self.0.doors.enter(name, open.member, PATIENCE).await?;

@@ -28,7 +28,7 @@ use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, PART_BYTES};
 use ziggurat_rpc::{
     PROTOCOL, Security, connect,
-    convert::Member,
+    convert::{Member, identity_text},
     data_client,
     limits::CHUNK_BYTES,
     proto::{HaloMessage, HaloOpen, HaloPayload, halo_message::Message as Content},
@@ -196,7 +196,7 @@ impl Halo {
         let shared =
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
         let (mut outgoing, mut incoming, mut entrances) = (Vec::new(), Vec::new(), Vec::new());
-        for (member, Member { address, .. }) in members.iter().enumerate() {
+        for (member, Member { worker, address }) in members.iter().enumerate() {
             let (queue, came) = mpsc::unbounded_channel();
             incoming.push(Mutex::new(came));
             let waiting = metrics.halo_parts_to_apply.clone();
@@ -213,6 +213,7 @@ impl Halo {
                 name,
                 me: me as u32,
                 member,
+                worker: *worker,
                 address: address.clone(),
                 security: security.clone(),
                 shared: shared.clone(),
@@ -295,6 +296,7 @@ struct Way {
     name: AttemptName,
     me: u32,
     member: usize,
+    worker: u64,
     address: String,
     security: Security,
     shared: Arc<Shared>,
@@ -326,8 +328,14 @@ impl Way {
         let mut client = data_client(connection);
         let call = client.exchange(ReceiverStream::new(stream));
         let AttemptName { job, step, attempt } = self.name;
-        let open =
-            HaloOpen { protocol: PROTOCOL, job, step: Some(step.into()), attempt, member: self.me };
+        let open = HaloOpen {
+            protocol: PROTOCOL,
+            job,
+            step: Some(step.into()),
+            attempt,
+            member: self.me,
+            worker: identity_text(self.worker),
+        };
         let feed = async move {
             self.send(&messages, Content::Open(open)).await?;
             let mut next = Some(first);

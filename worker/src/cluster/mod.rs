@@ -21,25 +21,26 @@ mod shelf;
 mod sources;
 
 use std::{
+    collections::HashMap,
     fmt::Display,
     fs, io,
-    net::SocketAddr,
+    net::{IpAddr, SocketAddr},
     path::PathBuf,
-    sync::{Arc, Mutex},
+    sync::{Arc, Mutex, TryLockError},
     time::Duration,
 };
 
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use ziggurat_checkpoints::CheckpointStore;
+use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::Kept;
 use ziggurat_rpc::{
     RpcError, Security, bind,
-    convert::{Failure, FailureKind},
+    convert::{Failure, FailureKind, required},
     data as data_service,
-    proto::Welcome,
+    proto::{Commit, Welcome},
     server,
 };
 use ziggurat_store::{Epoch, Statistics, StoreError};
@@ -48,7 +49,13 @@ use ziggurat_telemetry::{
 };
 
 pub use self::pieces::{packed, unpacked};
-use self::{attempt::KnownJob, data::DataService, halo::Doors, session::Ended, shelf::Shelf};
+use self::{
+    attempt::KnownJob,
+    data::DataService,
+    halo::Doors,
+    session::Ended,
+    shelf::{NotIts, Shelf},
+};
 use crate::job::lock;
 
 /// How a worker is run.
@@ -109,6 +116,29 @@ pub enum ServeError {
         /// The directory.
         dir: PathBuf,
     },
+    /// Nobody could reach it.
+    #[error(
+        "{address} is no address that others reach this worker at; name one, with --advertise HOST:PORT"
+    )]
+    Unreachable {
+        /// What it would have told others.
+        address: String,
+    },
+    /// The directory has what was saved for another cluster.
+    #[error(
+        "{} has what was saved for the cluster {found}, and the coordinator at {coordinator} is that of the cluster \
+         {cluster}; use another directory, or delete this one if nobody wants its values any more", .dir.display()
+    )]
+    OtherCluster {
+        /// The directory.
+        dir: PathBuf,
+        /// The cluster that it belongs to.
+        found: String,
+        /// The coordinator.
+        coordinator: String,
+        /// The cluster of the coordinator.
+        cluster: String,
+    },
     /// The coordinator does not want this worker.
     #[error("the coordinator at {coordinator} refuses this worker: {reason}")]
     Refused {
@@ -143,12 +173,19 @@ pub(crate) struct Worker {
     health: Arc<Health>,
     /// Held by whoever works on a step: a cluster's job, and what is still at hand of its solved steps.
     busy: Mutex<((String, u64), Kept)>,
-    /// The cluster, as its coordinator calls it.
-    cluster: Mutex<String>,
+    /// The cluster that it is of, once the coordinator has said which.
+    joined: Mutex<Joined>,
     /// The last job.
     known: Mutex<Option<(u64, Arc<KnownJob>)>>,
-    /// Open once the coordinator has said which cluster this is.
-    checkpoints: Mutex<Option<CheckpointStore>>,
+}
+
+/// A cluster, as a worker of it knows it.
+#[derive(Default)]
+struct Joined {
+    /// Its identity; empty for none yet.
+    cluster: String,
+    /// Its part of the checkpoint store, if there is one.
+    checkpoints: Option<CheckpointStore>,
 }
 
 /// The longest time between two tries to reach the coordinator.
@@ -166,6 +203,10 @@ pub async fn serve(
     options: ServeOptions,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), ServeError> {
+    let advertised = options.advertise.clone().unwrap_or_else(|| options.listen.to_string());
+    if is_any_address(&advertised) {
+        return Err(ServeError::Unreachable { address: advertised });
+    }
     let io = |action: String| move |source| ServeError::Io { action, source };
     let scratch = options.dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
@@ -194,9 +235,8 @@ pub async fn serve(
         metrics,
         health: health.clone(),
         busy: Mutex::default(),
-        cluster: Mutex::default(),
+        joined: Mutex::default(),
         known: Mutex::default(),
-        checkpoints: Mutex::default(),
         options,
     });
     let ended = CancellationToken::new();
@@ -213,6 +253,30 @@ pub async fn serve(
     worker.work(shutdown).await
 }
 
+/// Whether an address stands for all of a machine: one can listen there, but not be reached.
+fn is_any_address(address: &str) -> bool {
+    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
+    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
+    ip.is_ok_and(|ip| ip.to_canonical().is_unspecified())
+}
+
+/// Drops from the checkpoint store what came before some checkpoints, and all of some jobs: whoever should have may not
+/// have been connected. What cannot be dropped takes space, and does no harm otherwise.
+async fn tidy(store: CheckpointStore, commits: HashMap<(u64, Tier), u32>, cancelled: Vec<u64>) {
+    let dropped = async {
+        for job in cancelled {
+            store.delete_job(job).await?;
+        }
+        for ((job, step), epoch) in commits {
+            store.delete_epochs(job, (step.just_moved, step.to_move), Epoch(epoch)).await?;
+        }
+        Ok::<_, CheckpointError>(())
+    };
+    if let Err(error) = dropped.await {
+        warn!("cannot drop from the checkpoint store what is not needed: {error}");
+    }
+}
+
 impl Worker {
     async fn work(
         self: &Arc<Self>,
@@ -226,6 +290,7 @@ impl Worker {
                 let began = tokio::time::Instant::now();
                 match session::run(self, &drain).await {
                     Ended::Released => return Ok(()),
+                    Ended::Unfit(error) => return Err(error),
                     Ended::Refused(status) => {
                         let coordinator = self.options.coordinator.clone();
                         let reason = status.message().to_owned();
@@ -266,20 +331,63 @@ impl Worker {
 
     /// The checkpoint store, if there is one.
     fn checkpoints(&self) -> Option<CheckpointStore> {
-        lock(&self.checkpoints).clone()
+        lock(&self.joined).checkpoints.clone()
+    }
+
+    /// The cluster that it is of.
+    fn cluster(&self) -> String {
+        lock(&self.joined).cluster.clone()
+    }
+
+    /// Becomes a worker of the coordinator's cluster.
+    async fn join(&self, cluster: &str) -> Result<(), Ended> {
+        if self.cluster() == cluster {
+            return Ok(());
+        }
+        {
+            // What is still being saved for another cluster belongs there.
+            let busy = self.busy.try_lock();
+            if matches!(busy, Err(TryLockError::WouldBlock)) {
+                return Err(Ended::Broken("still ends what it did for another cluster".to_owned()));
+            }
+            self.shelf.belong_to(cluster).map_err(|not_its| match not_its {
+                NotIts::Failed(error) => Ended::Unfit(error.into()),
+                NotIts::Other(found) => Ended::Unfit(ServeError::OtherCluster {
+                    dir: self.options.dir.clone(),
+                    found,
+                    coordinator: self.options.coordinator.clone(),
+                    cluster: cluster.to_owned(),
+                }),
+            })?;
+        }
+        let checkpoints = match &self.options.checkpoints {
+            Some(url) => {
+                let store = CheckpointStore::open(url, cluster).await;
+                Some(store.map_err(|error| Ended::Broken(error.to_string()))?)
+            }
+            None => None,
+        };
+        *lock(&self.joined) = Joined { cluster: cluster.to_owned(), checkpoints };
+        Ok(())
     }
 
     /// The coordinator has let the worker in.
-    async fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
-        lock(&self.cluster).clone_from(&welcome.cluster);
-        if let Some(url) = &self.options.checkpoints
-            && self.checkpoints().is_none()
-        {
-            let store = CheckpointStore::open(url, &welcome.cluster).await;
-            *lock(&self.checkpoints) = Some(store.map_err(|error| error.to_string())?);
+    fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
+        if welcome.cluster != self.cluster() {
+            return Err("another coordinator answers now".to_owned());
         }
-        let retained = self.shelf.retain(|job| welcome.jobs.contains(&job));
-        retained.map_err(|error| error.to_string())
+        let mut commits = HashMap::new();
+        for Commit { job, step, epoch } in &welcome.commits {
+            let step: Tier =
+                required(*step, "welcome.commits.step").map_err(|error| error.to_string())?;
+            commits.insert((*job, step), *epoch);
+        }
+        let is_wanted = |job, step, epoch| commits.get(&(job, step)) == Some(&epoch);
+        self.shelf.retain(is_wanted).map_err(|error| error.to_string())?;
+        if let Some(store) = self.checkpoints() {
+            tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
+        }
+        Ok(())
     }
 
     /// A checkpoint is complete: earlier ones are not needed any more.
@@ -305,7 +413,7 @@ impl Worker {
         }
         self.dispose(
             format!("job {job}"),
-            move |shelf| shelf.retain(|other| other != job),
+            move |shelf| shelf.retain(|other, _, _| other != job),
             move |store: CheckpointStore| async move { store.delete_job(job).await },
         );
     }
@@ -353,6 +461,21 @@ impl Worker {
         if let Some(store) = self.checkpoints() {
             raise(&self.metrics.checkpoint_store_read, store.read_bytes());
             raise(&self.metrics.checkpoint_store_written, store.written_bytes());
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_to_listen_at_is_not_one_to_be_reached_at() {
+        for any in ["0.0.0.0:7410", "[::]:7410", "[::ffff:0.0.0.0]:1"] {
+            assert!(is_any_address(any), "{any}");
+        }
+        for one in ["127.0.0.1:7410", "[::1]:7410", "node-1:7410"] {
+            assert!(!is_any_address(one), "{one}");
         }
     }
 }

@@ -13,15 +13,15 @@ use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::resident_bytes;
 use ziggurat_rpc::{
-    PROTOCOL, connect_now, control_client,
+    ControlClient, PROTOCOL, connect_now, control_client,
     convert::{Task, identity_text, required},
     proto::{
-        Commit, Drain, Forget, FromWorker, Heartbeat, Order, Register, ToWorker, Welcome,
-        from_worker::Message, to_worker::Message as Told,
+        Commit, Drain, Forget, FromWorker, GreetRequest, Heartbeat, Order, Register, ToWorker,
+        Welcome, from_worker::Message, to_worker::Message as Told,
     },
 };
 
-use super::{Worker, attempt::Attempt, halo::AttemptName};
+use super::{ServeError, Worker, attempt::Attempt, halo::AttemptName};
 
 /// How long the coordinator may take to let a worker in.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
@@ -37,6 +37,20 @@ pub enum Ended {
     Broken(String),
     /// The coordinator does not want this worker as it is.
     Refused(Status),
+    /// This worker cannot be one of the coordinator's.
+    Unfit(ServeError),
+}
+
+impl From<Status> for Ended {
+    fn from(status: Status) -> Self {
+        match status.code() {
+            tonic::Code::FailedPrecondition
+            | tonic::Code::Unauthenticated
+            | tonic::Code::InvalidArgument
+            | tonic::Code::PermissionDenied => Self::Refused(status),
+            _ => Self::Broken(status.message().to_owned()),
+        }
+    }
 }
 
 /// A stream to the coordinator.
@@ -49,23 +63,35 @@ struct Session<'a> {
 /// Registers and does what the coordinator says until the stream ends. Once `drain` is cancelled, asks to
 /// be released.
 pub async fn run(worker: &Arc<Worker>, drain: &CancellationToken) -> Ended {
-    match converse(worker, drain).await {
-        Ok(()) => Ended::Released,
-        Err(status) => match status.code() {
-            tonic::Code::FailedPrecondition
-            | tonic::Code::Unauthenticated
-            | tonic::Code::InvalidArgument
-            | tonic::Code::PermissionDenied => Ended::Refused(status),
-            _ => Ended::Broken(status.message().to_owned()),
-        },
+    converse(worker, drain).await.map_or_else(|ended| ended, |()| Ended::Released)
+}
+
+/// Which cluster the coordinator's is.
+async fn greet(client: &mut ControlClient) -> Result<String, Status> {
+    let greeted = client.greet(GreetRequest { protocol: PROTOCOL });
+    match tokio::time::timeout(WELCOME_TIMEOUT, greeted).await {
+        Ok(Ok(reply)) => Ok(reply.into_inner().cluster),
+        Ok(Err(status)) if status.code() == tonic::Code::Unimplemented => {
+            let message =
+                "it is of another version: use the same version of ziggurat on all machines";
+            Err(Status::failed_precondition(message))
+        }
+        Ok(Err(status)) => Err(status),
+        Err(_) => Err(silent()),
     }
 }
 
-async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(), Status> {
+fn silent() -> Status {
+    Status::deadline_exceeded("the coordinator does not answer")
+}
+
+async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(), Ended> {
     let options = &worker.options;
     let connection = connect_now(&options.coordinator, &options.security, WELCOME_TIMEOUT)
         .await
         .map_err(|error| Status::unavailable(error.to_string()))?;
+    let mut client = control_client(connection);
+    worker.join(&greet(&mut client).await?).await?;
     let (send, messages) = mpsc::channel(QUEUE);
     let say = |message| FromWorker { message: Some(message) };
     let register = Register {
@@ -82,18 +108,16 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
     };
     let gone = |_| Status::unavailable("the stream to the coordinator has ended");
     send.send(say(Message::Register(register))).await.map_err(gone)?;
-    let mut client = control_client(connection);
     let answer = client.work(ReceiverStream::new(messages));
-    let silent = || Status::deadline_exceeded("the coordinator does not answer");
     let stream = tokio::time::timeout(WELCOME_TIMEOUT, answer).await.map_err(|_| silent())??;
     let mut stream: Streaming<ToWorker> = stream.into_inner();
     let first = tokio::time::timeout(WELCOME_TIMEOUT, stream.message()).await;
     let first = first.map_err(|_| silent())??.and_then(|message| message.message);
     let Some(Told::Welcome(welcome)) = first else {
-        return Err(Status::unavailable("the coordinator did not begin with a welcome"));
+        return Err(Status::unavailable("the coordinator did not begin with a welcome").into());
     };
     let lease = Duration::from_millis(welcome.lease_ms.max(100).into());
-    worker.welcomed(&welcome).await.map_err(Status::unavailable)?;
+    worker.welcomed(&welcome).map_err(Status::unavailable)?;
     info!(coordinator = options.coordinator, lease_ms = welcome.lease_ms, "registered");
     worker.health.ready();
     worker.metrics.connected.set(1);
@@ -107,7 +131,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
             told = stream.message() => told?,
             _ = beat.tick() => {
                 if heard.elapsed() > lease {
-                    return Err(silent());
+                    return Err(silent().into());
                 }
                 session.say(Message::Heartbeat(worker.heartbeat())).await?;
                 continue;

@@ -1,4 +1,7 @@
 //! What a worker has saved: parts of steps of any number of jobs, by epoch.
+//!
+//! All of it is of one cluster. Jobs and epochs are numbers that the coordinator of another cluster gives out, too, so a shelf
+//! with anything on it stays with its cluster.
 
 use std::{collections::BTreeMap, ops::Bound, path::Path, sync::Mutex};
 
@@ -21,7 +24,7 @@ use crate::{
 const OWNER: u64 = 0x5a49_4757_4f52_4b45;
 
 /// The version of what a worker writes down.
-const FORMAT: u32 = 1;
+const FORMAT: u32 = 2;
 
 /// The key of [`Identity`] in the store's state.
 const IDENTITY: &str = "worker";
@@ -32,6 +35,8 @@ struct Identity {
     format: u32,
     /// In hexadecimal digits: JSON has no such numbers.
     worker: String,
+    /// The cluster that it belonged to last.
+    cluster: Option<String>,
 }
 
 /// A job's step.
@@ -41,6 +46,7 @@ type JobStep = (u64, (u8, u8));
 pub struct Shelf {
     store: Store,
     identity: u64,
+    cluster: Mutex<Option<String>>,
     /// What there is, by job, step and epoch.
     held: Mutex<BTreeMap<JobStep, BTreeMap<Epoch, Vec<ShardEpoch>>>>,
 }
@@ -58,20 +64,18 @@ impl Shelf {
             reads: Reads::Direct, // what is read back is read once
         };
         let store = Store::open_or_create(&dir, &options)?;
-        let identity = match store.get_state::<Identity>(IDENTITY)? {
-            Some(Identity { format: FORMAT, worker }) => {
-                u64::from_str_radix(&worker, 16).map_err(|_| ServeError::Identity { dir })?
+        let (identity, cluster) = match store.get_state::<Identity>(IDENTITY)? {
+            Some(Identity { format: FORMAT, worker, cluster }) => {
+                let identity = u64::from_str_radix(&worker, 16);
+                (identity.map_err(|_| ServeError::Identity { dir })?, cluster)
             }
             Some(Identity { format: found, .. }) => {
                 return Err(ServeError::OtherFormat { dir, found, known: FORMAT });
             }
             None => {
                 let identity = new_identity();
-                let mut batch = StateBatch::new();
-                let worker = format!("{identity:016x}");
-                put(&mut batch, IDENTITY, &Identity { format: FORMAT, worker });
-                store.put_state(batch)?;
-                identity
+                write_identity(&store, identity, None)?;
+                (identity, None)
             }
         };
         let mut held: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
@@ -80,7 +84,33 @@ impl Shelf {
             let ShardKey { job, tier, .. } = epoch.key.shard;
             held.entry((job, tier)).or_default().entry(epoch.key.epoch).or_default().push(epoch);
         }
-        Ok(Self { store, identity, held: Mutex::new(held) })
+        Ok(Self { store, identity, cluster: Mutex::new(cluster), held: Mutex::new(held) })
+    }
+
+    /// Makes it a cluster's, if it was no other's or there is nothing on it.
+    ///
+    /// # Errors
+    /// If it is another's, or the store fails.
+    pub fn belong_to(&self, cluster: &str) -> Result<(), NotIts> {
+        let mut before = lock(&self.cluster);
+        if before.as_deref() == Some(cluster) {
+            return Ok(());
+        }
+        if let Some(before) = before.as_ref().filter(|_| !self.is_empty()) {
+            return Err(NotIts::Other(before.clone()));
+        }
+        // What was found damaged is nobody's any more.
+        for epoch in self.store.epochs()? {
+            let only = epoch.key.epoch..=epoch.key.epoch;
+            self.store.drop_epochs(&[epoch.key.shard], only)?;
+        }
+        write_identity(&self.store, self.identity, Some(cluster))?;
+        *before = Some(cluster.to_owned());
+        Ok(())
+    }
+
+    fn is_empty(&self) -> bool {
+        lock(&self.held).values().all(BTreeMap::is_empty)
     }
 
     /// The worker's identity, which its disk keeps.
@@ -169,18 +199,19 @@ impl Shelf {
         self.drop_epochs(&dropped)
     }
 
-    /// Drops everything but some jobs.
+    /// Drops everything but some epochs of steps of jobs.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn retain(&self, is_kept: impl Fn(u64) -> bool) -> Result<(), StoreError> {
+    pub fn retain(&self, is_kept: impl Fn(u64, Tier, u32) -> bool) -> Result<(), StoreError> {
         let mut dropped = Vec::new();
-        lock(&self.held).retain(|&(job, _), epochs| {
-            let kept = is_kept(job);
-            if !kept {
-                dropped.push(std::mem::take(epochs));
-            }
-            kept
+        lock(&self.held).retain(|&(job, (n, m)), epochs| {
+            let step = Tier::new(n, m);
+            let all = std::mem::take(epochs).into_iter();
+            let (kept, gone) = all.partition(|(epoch, _)| is_kept(job, step, epoch.0));
+            *epochs = kept;
+            dropped.push(gone);
+            !epochs.is_empty()
         });
         dropped.iter().try_for_each(|epochs| self.drop_epochs(epochs))
     }
@@ -195,6 +226,96 @@ impl Shelf {
     }
 }
 
+/// Why a shelf cannot become a cluster's.
+#[derive(Debug)]
+pub enum NotIts {
+    /// It has what was saved for this cluster.
+    Other(String),
+    /// The store failed.
+    Failed(StoreError),
+}
+
+impl From<StoreError> for NotIts {
+    fn from(error: StoreError) -> Self {
+        Self::Failed(error)
+    }
+}
+
+fn write_identity(store: &Store, worker: u64, cluster: Option<&str>) -> Result<(), StoreError> {
+    let (worker, cluster) = (format!("{worker:016x}"), cluster.map(str::to_owned));
+    let mut batch = StateBatch::new();
+    put(&mut batch, IDENTITY, &Identity { format: FORMAT, worker, cluster });
+    store.put_state(batch)
+}
+
 fn tier(step: Tier) -> (u8, u8) {
     (step.just_moved, step.to_move)
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_encoding::Tier;
+
+    use super::*;
+
+    const STEP: Tier = Tier { just_moved: 2, to_move: 1 };
+
+    fn save(shelf: &Shelf, job: u64, epoch: u32) {
+        let data = Data::F64(&mut [0.25; 3]);
+        let part = Part { column: Column::Values, shard: 0, range: 0, data };
+        shelf.save(job, STEP, epoch, vec![part]).unwrap();
+    }
+
+    #[test]
+    fn what_was_saved_for_a_cluster_is_neither_used_nor_dropped_for_another() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        shelf.belong_to("one").unwrap();
+        save(&shelf, 1, 1);
+        assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
+        drop(shelf);
+        let shelf = Shelf::open(dir.path()).unwrap();
+        assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
+        shelf.belong_to("one").unwrap();
+        let there = |shelf: &Shelf| shelf.find((1, STEP), 1, Column::Values, (0, 0)).is_some();
+        assert!(there(&shelf));
+
+        shelf.retain(|_, _, _| false).unwrap();
+        shelf.belong_to("two").unwrap();
+        assert!(!there(&shelf));
+        save(&shelf, 1, 1);
+        assert!(matches!(shelf.belong_to("one"), Err(NotIts::Other(of)) if of == "two"));
+    }
+
+    #[test]
+    fn what_another_version_saved_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        let mut batch = StateBatch::new();
+        let (worker, cluster) = ("0".repeat(16), None);
+        put(&mut batch, IDENTITY, &Identity { format: FORMAT - 1, worker, cluster });
+        shelf.store.put_state(batch).unwrap();
+        drop(shelf);
+        let refused = Shelf::open(dir.path()).map(drop).unwrap_err();
+        assert!(matches!(refused, ServeError::OtherFormat { found, .. } if found == FORMAT - 1));
+    }
+
+    #[test]
+    fn what_is_not_wanted_is_dropped_epoch_by_epoch_and_can_be_saved_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 2)] {
+            save(&shelf, job, epoch);
+        }
+        shelf.retain(|job, step, epoch| (job, step, epoch) == (1, STEP, 2)).unwrap();
+        let there = |shelf: &Shelf| {
+            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| {
+                shelf.find((job, STEP), epoch, Column::Values, (0, 0)).is_some()
+            })
+        };
+        assert_eq!(there(&shelf), [false, true, false, false]);
+        save(&shelf, 1, 3);
+        drop(shelf);
+        assert_eq!(there(&Shelf::open(dir.path()).unwrap()), [false, true, true, false]);
+    }
 }

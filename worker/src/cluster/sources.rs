@@ -21,7 +21,7 @@ use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Column, Data, JournalError, Part, Places, Sources};
 use ziggurat_rpc::{
     Connection, PROTOCOL, connect,
-    convert::{Failure, FailureKind, Member},
+    convert::{Failure, FailureKind, Member, identity_text},
     data_client,
     proto::FetchRequest,
 };
@@ -172,6 +172,7 @@ impl Saved {
             shard,
             range: range.into(),
             spans: spans_of(places, to.len() / width),
+            worker: identity_text(holder.worker),
         };
         let fetched = self.runtime.block_on(self.fetch(holder, request, (places, width), to));
         fetched.map_err(|status| {

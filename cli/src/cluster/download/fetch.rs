@@ -132,7 +132,7 @@ impl<'a> Fetcher<'a> {
         epoch: u32,
     ) -> Result<Vec<u8>, String> {
         let address = &peer.address;
-        let trouble = match self.read(address, range, epoch).await {
+        let trouble = match self.read(peer, range, epoch).await {
             Ok(bytes) => return Ok(bytes),
             Err(trouble) => trouble,
         };
@@ -140,10 +140,10 @@ impl<'a> Fetcher<'a> {
         if trouble.code() != Code::NotFound {
             self.connections.lock().await.remove(address);
         }
-        Err(format!("the worker at {address}: {}", message(&trouble)))
+        Err(format!("worker {} at {address}: {}", peer.name, message(&trouble)))
     }
 
-    async fn read(&self, address: &str, range: &Fetched, epoch: u32) -> Result<Vec<u8>, Status> {
+    async fn read(&self, peer: &Peer, range: &Fetched, epoch: u32) -> Result<Vec<u8>, Status> {
         let silence = self.patience.silence;
         let silent = |_| Status::deadline_exceeded(format!("it has been silent for {silence:?}"));
         let request = FetchRequest {
@@ -155,8 +155,9 @@ impl<'a> Fetcher<'a> {
             shard: range.shard,
             range: range.range,
             spans: Vec::new(),
+            worker: peer.worker.clone(),
         };
-        let mut client = self.client(address).await?;
+        let mut client = self.client(&peer.address).await?;
         let answer = timeout(silence, client.fetch(request)).await.map_err(silent)??;
         let mut stream = answer.into_inner();
         let expected = range.len() as usize * self.width;

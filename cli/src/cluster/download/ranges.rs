@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     fn peer(name: &str) -> Peer {
-        Peer { worker: name.to_owned(), address: format!("{name}:1") }
+        Peer { worker: name.to_owned(), address: format!("{name}:1"), name: name.to_owned() }
     }
 
     fn located(stored: bool) -> LocateReply {

@@ -122,7 +122,9 @@ fn what_was_fetched_before_an_interruption_is_not_fetched_again() {
     assert_eq!(failure.exit, Exit::Failed);
     let report = failure.report();
     assert!(
-        report.contains("about to end") && report.contains("help: start the workers"),
+        report.contains("worker worker-0 at 127.0.0.1:")
+            && report.contains("about to end")
+            && report.contains("help: start the workers"),
         "{report}"
     );
     assert_eq!(setting.files(), ["export.zgt.part"]);

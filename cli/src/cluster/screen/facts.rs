@@ -34,13 +34,13 @@ pub fn lines(following: &Following) -> Vec<Line<'static>> {
         }
     });
     lines.extend(active.take(STEPS));
-    if !words::has_ended(job) {
+    if following.goes_on() {
         lines.push(sweeping(forecast.speed()));
     }
     let each = words::bytes_per_position(job);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} per halo position"));
     lines.push(format!("{} exchanged{each}", bytes(job.exchanged_bytes)));
-    let left = forecast.seconds_left().filter(|_| !words::has_ended(job));
+    let left = forecast.seconds_left().filter(|_| following.goes_on());
     let left = left.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
     lines.push(format!("{} gone{left}", duration(job.seconds)));
     lines.into_iter().map(Line::from).collect()

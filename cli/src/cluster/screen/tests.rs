@@ -36,8 +36,10 @@ fn is(drawn: &str, expected: &str) {
 
 #[test]
 fn a_job_under_way_on_a_terminal_of_the_usual_size() {
+    let mut following = under_way();
+    following.status.as_mut().unwrap().job.as_mut().unwrap().message.clear();
     is(
-        &drawn(&under_way(), 80, 24),
+        &drawn(&following, 80, 24),
         "\
 job 3, blitz-3: running                                           127.0.0.1:7400
 
@@ -48,12 +50,13 @@ job 3, blitz-3: running                                           127.0.0.1:7400
                         1 min 35 s gone, about 2 min 38 s left
 
 residual against superstep
-1e0 │      ⠒⠒⠤⠤⠤⣀⣀⣀
-    │              ⠉⠉⠉⠒⠒⠒⠒⠒⠤⠤⠤⠤⢄⣀⣀⡀
-    │                             ⠈⠉⠉⠉⠒⠒⠒⠤⠤⠤⣀⣀⣀
-1e-4│                                          ⠉⠉⠉⠉⠑⠒⠒⠒⠒⠢⠤⠤⢄⣀⣀⡀
-    │                                                         ⠈⠉⠉⠑⠒⠒⠒⠤⠤⠤⣀⣀⣀⣀⡀
-1e-8│                                                                       ⠈⠉⠉⠉
+1e0 │      ⠤⠤⣀⣀⣀
+    │           ⠉⠉⠉⠒⠒⠒⠤⠤⠤⢄⣀⣀⡀
+    │                       ⠈⠉⠉⠑⠒⠒⠢⠤⠤⠤⣀⣀⣀
+1e-4│                                    ⠉⠉⠉⠒⠒⠒⠤⠤⠤⣀⣀⣀
+    │                                                ⠉⠉⠉⠑⠒⠒⠢⠤⠤⢄⣀⣀⡀
+    │                                                            ⠈⠉⠉⠉⠒⠒⠒⠤⠤⠤⣀⣀⣀
+1e-8│                                                                         ⠉⠉
     └───────────────────────────────────────────────────────────────────────────
     0                                                                         12
 
@@ -61,7 +64,6 @@ worker  shards  speed     memory   state
 anu     5       31.2 M/s  512 MB   job 3, step 3-2
 enki    5       31.2 M/s  512 MB   job 3, step 3-2
 utu     0                 512 MB   silent for 40 s
-waiting for worker utu (last heard 40 s ago)
 q leaves; the job goes on
 ",
     );
@@ -76,26 +78,26 @@ job 3, blitz-3: running                                                         
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
    ██████ ▒▒▒▒░░        3-2: superstep 12, residual 6.0e-8
-██████ ██████ ██████    sweeps 10.4 M positions per second
-                        52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone, about 2 min 38 s left
+██████ ██████ ██████    52.0 MB exchanged, 0.52 per halo position
+                        1 min 35 s gone
 
 residual against superstep
 1e0 │                                                                                                    ┌───┐
-    │        ⠈⠑⠒⠢⠤⣀⡀                                                                                     │3-2│
-    │              ⠈⠉⠑⠒⠤⠤⣀⣀                                                                              └───┘
-    │                      ⠉⠑⠒⠢⠤⢄⣀⡀
-    │                             ⠈⠉⠑⠒⠢⠤⢄⣀⡀
-    │                                     ⠈⠉⠑⠒⠤⠤⣀⡀
-    │                                            ⠈⠉⠑⠒⠤⢄⣀⡀
-    │                                                   ⠈⠉⠒⠒⠤⢄⣀
-1e-4│                                                          ⠉⠉⠒⠒⠤⠤⣀⣀⡀
-    │                                                                  ⠈⠉⠑⠒⠢⠤⢄⣀
-    │                                                                          ⠉⠑⠒⠢⠤⣀⣀
-    │                                                                                 ⠉⠉⠒⠢⠤⢄⣀
-    │                                                                                        ⠉⠉⠒⠢⠤⣀⣀
-    │                                                                                               ⠉⠉⠒⠒⠤⠤⢄⣀⡀
-    │                                                                                                       ⠈⠉
+    │        ⠐⠢⠤⢄⣀                                                                                       │3-2│
+    │             ⠉⠑⠒⠢⠤⣀⣀                                                                                └───┘
+    │                    ⠉⠉⠒⠢⠤⢄⣀
+    │                           ⠉⠉⠒⠢⠤⣀⣀
+    │                                  ⠉⠑⠒⠢⠤⢄⣀
+    │                                         ⠉⠉⠒⠢⠤⢄⣀
+    │                                                ⠉⠑⠒⠢⠤⣀⣀
+1e-4│                                                       ⠉⠑⠒⠤⠤⣀⡀
+    │                                                             ⠈⠉⠑⠒⠢⠤⣀⣀
+    │                                                                     ⠉⠑⠒⠢⠤⣀⡀
+    │                                                                           ⠈⠉⠑⠒⠤⠤⣀⣀
+    │                                                                                   ⠉⠑⠒⠢⠤⣀⣀
+    │                                                                                          ⠉⠑⠒⠤⠤⣀⡀
+    │                                                                                                ⠈⠉⠑⠒⠢⠤⣀⣀
+    │                                                                                                        ⠉
 1e-8│
     └─────────────────────────────────────────────────────────────────────────────────────────────────────────
     0                                                                                                       12
@@ -119,13 +121,13 @@ job 3, blitz-3: running   127.0.0.1:7400
 
 4 of 6 steps, 19.0 % of the positions
 3-2: superstep 12, residual 6.0e-8
-sweeps 10.4 M positions per second
 52.0 MB exchanged, 0.52 per halo positio
-1 min 35 s gone, about 2 min 38 s left
+1 min 35 s gone
 
 worker  shard  speed   memor  state
 anu     5      31.2 M  512 M  job 3, ste
 enki    5      31.2 M  512 M  job 3, ste
+utu     0              512 M  silent for
 waiting for worker utu (last heard 40 s
 ago)
 q leaves; the job goes on
@@ -148,14 +150,14 @@ job 3, blitz-3: running                                           127.0.0.1:7400
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
    ██████ ▓▓▓▓▓░        3-2: proof, sweep 2
-██████ ██████ ██████    sweeps 10.4 M positions per second
-                        52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone, about 2 min 14 s left
+██████ ██████ ██████    52.0 MB exchanged, 0.52 per halo position
+                        1 min 35 s gone
 
 worker  shards  speed     memory   state
 anu     5       31.2 M/s  512 MB   job 3, step 3-2
 enki    5       31.2 M/s  512 MB   job 3, step 3-2
 utu     0                 512 MB   silent for 40 s
+
 
 
 
@@ -194,6 +196,7 @@ worker  shards  speed     memory   state
 anu     5       31.2 M/s  512 MB   job 3, step 3-2
 enki    5       31.2 M/s  512 MB   job 3, step 3-2
 utu     0                 512 MB   silent for 40 s
+
 q leaves; the job goes on
 ",
     );

@@ -85,7 +85,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         }
         10 => world.tell(Event::Pause(job)),
         11 => world.tell(Event::Resume(job)),
-        12 if world.chance.once_in(30) => world.tell(Event::Cancel(job)),
+        12 if world.chance.once_in(30) => world.tell(Event::Cancel { job, force: true }),
         13 => {
             let disk = &mut world.workers[place].disk;
             let parts = disk.len() as u64;

@@ -146,7 +146,7 @@ impl World {
         self.events += 1;
         let is_request = matches!(
             event,
-            Event::Submit(_) | Event::Pause(_) | Event::Resume(_) | Event::Cancel(_)
+            Event::Submit(_) | Event::Pause(_) | Event::Resume(_) | Event::Cancel { .. }
         );
         let output = machine.handle(event, self.now);
         let answers = output.commands.iter().filter(|c| matches!(c, Command::Answer(_)));
@@ -253,18 +253,24 @@ impl World {
                 assert!(epoch >= last, "epochs go back");
                 *last = *epoch;
             }
-            Message::Commit { step, epoch } => {
-                let checkpoint = machine.records().steps[step].checkpoint.as_ref();
-                let checkpoint = checkpoint.expect("what is committed is there");
-                assert_eq!(checkpoint.epoch, *epoch);
-                for (owner, &worker) in (0..).zip(&checkpoint.owners) {
-                    for shard in shards_of(&checkpoint.runs, owner) {
-                        let saved = (*step, *epoch, worker, shard);
-                        assert!(self.ever_saved.contains(&saved), "{saved:?} was never saved");
-                    }
-                }
+            Message::Commit { step, epoch } => self.check_commit(*step, *epoch),
+            Message::Welcome { commits, .. } => {
+                commits.iter().for_each(|&(step, epoch)| self.check_commit(step, epoch));
             }
             _ => {}
+        }
+    }
+
+    fn check_commit(&self, step: StepId, epoch: u32) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let checkpoint = machine.records().steps[&step].checkpoint.as_ref();
+        let checkpoint = checkpoint.expect("what is committed is there");
+        assert_eq!(checkpoint.epoch, epoch);
+        for (owner, &worker) in (0..).zip(&checkpoint.owners) {
+            for shard in shards_of(&checkpoint.runs, owner) {
+                let saved = (step, epoch, worker, shard);
+                assert!(self.ever_saved.contains(&saved), "{saved:?} was never saved");
+            }
         }
     }
 
@@ -399,8 +405,8 @@ impl World {
         let slow = self.workers[place].slow;
         let took = MILLISECOND * (1 + self.chance.below(20) as u32) * slow as u32;
         match message {
-            Message::Welcome(jobs) => {
-                self.workers[place].disk.retain(|(step, _), _| jobs.contains(&step.job));
+            Message::Welcome { commits, .. } => {
+                self.workers[place].disk.retain(|saved, _| commits.contains(saved));
             }
             Message::Assign(assignment, member) => {
                 let report = self.prepare(place, &assignment, member);

@@ -14,7 +14,8 @@ pub struct Member {
 
 impl From<&Member> for proto::Peer {
     fn from(member: &Member) -> Self {
-        Self { worker: identity_text(member.worker), address: member.address.clone() }
+        let (worker, address) = (identity_text(member.worker), member.address.clone());
+        Self { worker, address, name: String::new() }
     }
 }
 
@@ -22,7 +23,7 @@ impl TryFrom<proto::Peer> for Member {
     type Error = WireError;
 
     fn try_from(peer: proto::Peer) -> Result<Self, WireError> {
-        let proto::Peer { worker, address } = peer;
+        let proto::Peer { worker, address, .. } = peer;
         Ok(Self { worker: identity(&worker)?, address: address_in(address)? })
     }
 }

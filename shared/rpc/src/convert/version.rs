@@ -3,7 +3,7 @@
 use tonic::Status;
 use ziggurat_encoding::Encoding;
 
-use super::{identity, member::address_in, text};
+use super::{identity, identity_text, member::address_in, text};
 use crate::{PROTOCOL, limits::NAME_BYTES, proto::Register};
 
 /// Checks the version of the protocol that a peer speaks.
@@ -30,6 +30,18 @@ fn same_version(of: &str, theirs: u32, ours: u32) -> Result<(), Status> {
         "you have version {theirs} of the {of}, here it is {ours}: use the same version of ziggurat \
          on all machines"
     )))
+}
+
+/// Checks whom something is meant for: nobody in particular, or the worker with an identity.
+///
+/// # Errors
+/// FAILED_PRECONDITION if it is another.
+pub fn check_addressee(meant: &str, worker: u64) -> Result<(), Status> {
+    let here = identity_text(worker);
+    if meant.is_empty() || meant == here {
+        return Ok(());
+    }
+    Err(Status::failed_precondition(format!("another worker is there: {here} instead of {meant}")))
 }
 
 /// Checks all that a worker says of itself, and returns its identity.

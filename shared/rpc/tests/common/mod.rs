@@ -120,6 +120,7 @@ pub const FETCH: FetchRequest = FetchRequest {
     shard: 0,
     range: 0,
     spans: Vec::new(),
+    worker: String::new(),
 };
 
 /// Asks the server for something; returns the port the request came from.

@@ -1,0 +1,132 @@
+//! Events one after the other, and what the machine makes of them.
+
+use std::time::Duration;
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_kernel::{Precision, Settings};
+
+use super::*;
+
+const FIRST: StepId = StepId { job: JobId(1), tier: Tier { just_moved: 1, to_move: 1 } };
+
+/// A machine with a job, and workers whose connections last.
+struct World {
+    machine: Machine,
+    now: Time,
+}
+
+impl World {
+    /// Steps with fewer positions are one worker's.
+    fn new(workers: u64, whole_step_positions: u64) -> Self {
+        let pieces = Overrides { pieces: Some(2), ..Overrides::default() };
+        let encoding = Encoding::new(&Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap());
+        let settings = Settings { shard_positions: Some(20), ..Settings::new(Precision::F64) };
+        let plan = Arc::new(JobPlan::new(encoding.unwrap(), settings));
+        let day = Duration::from_secs(86_400);
+        let limits = Limits { lease: day, lost_after: day, whole_step_positions };
+        let now = Duration::from_secs(1_000_000);
+        let (machine, _) = Machine::new(Records::default(), limits, now);
+        let mut world = Self { machine, now };
+        let spec = Spec {
+            ruleset: String::new(),
+            precision: Precision::F64,
+            tolerance: 1e-12,
+            certified: true,
+            shard_positions: None,
+        };
+        let (name, key, checkpoint_every) = ("a job".to_owned(), String::new(), day);
+        for worker in 1..=workers {
+            world.tell(Event::Register(SessionId(worker), registration(worker)));
+        }
+        world.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
+        world
+    }
+
+    fn tell(&mut self, event: Event) -> Vec<Command> {
+        let output = self.machine.handle(event, self.now);
+        self.machine.check().unwrap();
+        output.commands
+    }
+
+    fn wait(&mut self, seconds: u64) {
+        self.now += Duration::from_secs(seconds);
+        self.tell(Event::Tick);
+    }
+
+    /// The members of the attempt at the first step.
+    fn members(&self) -> Vec<WorkerId> {
+        let attempt = self.machine.attempts.get(&FIRST);
+        attempt.map_or_else(Vec::new, |attempt| attempt.members.iter().map(|m| m.worker).collect())
+    }
+
+    /// A member answers what it was asked last.
+    fn report(&mut self, worker: WorkerId, answer: Answer) {
+        let Attempt { number: attempt, order, .. } = self.machine.attempts[&FIRST];
+        let (seconds, positions, sent_bytes) = (0.0, 0, 0);
+        let report = Report { step: FIRST, attempt, order, seconds, positions, sent_bytes, answer };
+        self.tell(Event::Report(SessionId(worker.0), report));
+    }
+
+    fn failures(&self) -> u32 {
+        self.machine.trouble.get(&FIRST).map_or(0, |trouble| trouble.failures)
+    }
+
+    fn phase(&self) -> Phase {
+        self.machine.records.jobs[&JobId(1)].phase
+    }
+}
+
+fn registration(worker: u64) -> Registration {
+    Registration {
+        worker: WorkerId(worker),
+        name: format!("w{worker}"),
+        address: format!("w{worker}:1"),
+        cores: 1,
+        memory_bytes: 1 << 30,
+        disk_bytes: 1 << 30,
+        checkpoint_store: false,
+    }
+}
+
+#[test]
+fn a_hang_is_one_failure_however_many_wait_for_it() {
+    let mut world = World::new(5, 1);
+    let members = world.members();
+    assert!(members.len() > 2, "{members:?}");
+    // Nobody answers: any of them may be to blame.
+    world.wait(1000);
+    assert_eq!((world.failures(), world.phase()), (1, Phase::Active));
+    assert_eq!(world.members(), members);
+    // All but one do.
+    for &worker in &members[1..] {
+        world.report(worker, Answer::Ready { halo_positions: 0 });
+    }
+    world.wait(1000);
+    assert_eq!((world.failures(), world.phase()), (2, Phase::Active));
+    let others = world.members();
+    assert!(!others.is_empty() && !others.contains(&members[0]), "{others:?}");
+}
+
+#[test]
+fn what_workers_meet_one_after_the_other_is_one_failure() {
+    let mut world = World::new(6, u64::MAX);
+    for round in 1..=MOST_FAILURES {
+        assert_eq!(world.phase(), Phase::Active);
+        for _ in 0..6 {
+            let [worker] = world.members()[..] else { break };
+            world.now += Duration::from_secs(1);
+            let message = "the checkpoint store is full".to_owned();
+            let failure = Failure { message, kind: Some(FailureKind::Unable) };
+            world.report(worker, Answer::Failed(failure));
+            if round < MOST_FAILURES {
+                assert_eq!(world.failures(), round);
+            }
+        }
+        assert!(world.members().is_empty());
+        world.wait(REST.as_secs());
+    }
+    assert_eq!(world.phase(), Phase::Failed);
+    let message = world.machine.why_waiting(JobId(1));
+    assert!(message.contains("failed 5 times") && message.contains("is full"), "{message}");
+}
