@@ -80,34 +80,39 @@ pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
     } else {
         print(&report(&table, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)?;
     }
-    if !settings.certified {
-        return Ok(Exit::Success);
-    }
-    match table_bound(&summary) {
-        Some(bound) if bound <= settings.tolerance * (1.0 + 1e-9) => Ok(Exit::Success),
-        proven => Err(not_proven("the table is complete", proven, settings)),
-    }
+    check_proven("the table is complete", table_bound(&summary), settings)?;
+    Ok(Exit::Success)
 }
 
-/// What is said where less is proven than was asked for.
-fn not_proven(so_far: &str, proven: Option<f64>, settings: &Settings) -> Failure {
-    let Some(proven) = proven else {
-        return Failure::of(
-            Exit::Failed,
-            format!("{so_far}, but nothing is proven of some values"),
-        )
-        .help("a proof needs a game that ends soon enough; look at the ruleset");
+/// Fails where less is `proven` than was asked for; `complete` says what there is nevertheless.
+///
+/// # Errors
+/// If so.
+pub fn check_proven(
+    complete: &str,
+    proven: Option<f64>,
+    settings: &Settings,
+) -> Result<(), Failure> {
+    let &Settings { tolerance, certified, precision, .. } = settings;
+    let (message, help) = match proven {
+        _ if !certified => return Ok(()),
+        Some(proven) if proven <= tolerance * (1.0 + 1e-9) => return Ok(()),
+        Some(proven) => {
+            let finer = match precision {
+                Precision::F32 => ", or for --precision f64",
+                Precision::F64 => "",
+            };
+            (
+                format!("its values are proven to {} only, not to {tolerance:e}", bound(proven)),
+                format!("rounding allows no less; ask for a larger --tolerance{finer}"),
+            )
+        }
+        None => (
+            "nothing is proven of some of its values".to_owned(),
+            "a proof needs a game that ends soon enough; look at the ruleset".to_owned(),
+        ),
     };
-    let (proven, asked) = (bound(proven), settings.tolerance);
-    let finer = match settings.precision {
-        Precision::F32 => ", or for --precision f64",
-        Precision::F64 => "",
-    };
-    Failure::of(
-        Exit::Failed,
-        format!("{so_far}, but its values are proven to {proven} only, not to {asked:e}"),
-    )
-    .help(format!("rounding allows no less; ask for a larger --tolerance{finer}"))
+    Err(Failure::of(Exit::Failed, format!("{complete}, but {message}")).help(help))
 }
 
 /// Refuses to write a table under the name of another format.

@@ -7,7 +7,7 @@ use ziggurat_rpc::proto::{
     WorkerStatus,
 };
 
-use crate::output::{bytes, columns, duration, grouped, short};
+use crate::output::{bound, bytes, columns, duration, grouped, short};
 
 /// Whether nothing more will happen to a job.
 pub fn has_ended(job: &JobStatus) -> bool {
@@ -129,15 +129,16 @@ fn steps_table(steps: &[StepStatus]) -> String {
         ["step", "positions", "shards", "supersteps", "residual", "proven", "state", "workers"];
     let rows = steps.iter().map(|step| {
         let begun = step.supersteps > 0;
-        let number =
-            |number: f64| if number > 0.0 { format!("{number:.1e}") } else { String::new() };
+        let known = |number: f64, text: fn(f64) -> String| {
+            if number > 0.0 { text(number) } else { String::new() }
+        };
         vec![
             step_tier(step).to_string(),
             grouped(step.positions),
             grouped(step.shards),
             if begun { step.supersteps.to_string() } else { String::new() },
-            number(step.residual),
-            number(step.bound),
+            known(step.residual, |residual| format!("{residual:.1e}")),
+            known(step.bound, bound),
             step_state(step).to_owned(),
             step.workers.join(" "),
         ]

@@ -3,6 +3,7 @@
 use std::{io::IsTerminal, time::Duration};
 
 use serde_json::json;
+use ziggurat_kernel::Settings;
 use ziggurat_rpc::{
     convert::Job,
     new_identity,
@@ -17,6 +18,7 @@ use crate::{
     output::{game, print, print_json},
     program_name,
     resources::parse_duration,
+    solving::check_proven,
 };
 
 /// Give a job to a cluster: print what it takes, what is missing, and the job's number
@@ -90,21 +92,17 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         return Ok(Exit::Success);
     }
     let following = watch::in_lines(&coordinator, job, args.json)?;
-    outcome(&following, settings.tolerance)
+    outcome(&following, &settings)
 }
 
 /// What came of a job that has ended.
-fn outcome(following: &Following, tolerance: f64) -> Result<Exit, Failure> {
+fn outcome(following: &Following, settings: &Settings) -> Result<Exit, Failure> {
     let exit = watch::outcome(following)?;
-    let solved = following.job().is_some_and(|job| job.state() == JobState::Solved);
-    let steps = following.status.iter().flat_map(|status| &status.steps);
-    let bound = steps.map(|step| step.bound).fold(0.0, f64::max);
-    if solved && bound > tolerance * (1.0 + 1e-9) {
-        return Err(Failure::of(
-            Exit::Failed,
-            format!("the job is solved, but its values are proven to {bound:.1e} only, not to {tolerance:e}"),
-        )
-        .help("rounding allows no less; ask for a larger --tolerance, or for --precision f64"));
+    if following.job().is_some_and(|job| job.state() == JobState::Solved) {
+        let steps = following.status.iter().flat_map(|status| &status.steps);
+        let mut bounds = steps.map(|step| Some(step.bound).filter(|bound| *bound > 0.0));
+        let largest = bounds.try_fold(0.0, |largest: f64, bound| Some(largest.max(bound?)));
+        check_proven("the job is solved", largest, settings)?;
     }
     Ok(exit)
 }
@@ -116,6 +114,8 @@ fn key() -> String {
 
 #[cfg(test)]
 mod tests {
+    use ziggurat_kernel::Precision;
+
     use super::*;
     use crate::cluster::words::samples;
 
@@ -133,14 +133,18 @@ mod tests {
             let job = status.job.as_mut().unwrap();
             job.state = state.into();
             job.message = "no room".into();
+            status.steps.iter_mut().for_each(|step| step.bound = bound / 2.0);
             status.steps[0].bound = bound;
             let mut following = Following::new("a:1");
             following.hear(status);
-            outcome(&following, 1e-12).map_err(|failure| (failure.exit, failure.report()))
+            outcome(&following, &Settings::new(Precision::F64))
+                .map_err(|failure| (failure.exit, failure.report()))
         };
         assert_eq!(outcome(JobState::Solved, 1e-12), Ok(Exit::Success));
         let (exit, report) = outcome(JobState::Solved, 1e-11).unwrap_err();
         assert!(exit == Exit::Failed && report.contains("proven to 1.0e-11 only, not to 1e-12"));
+        let (exit, report) = outcome(JobState::Solved, 0.0).unwrap_err();
+        assert!(exit == Exit::Failed && report.contains("nothing is proven"), "{report}");
         let (exit, report) = outcome(JobState::Failed, 0.0).unwrap_err();
         assert!(exit == Exit::Failed && report.contains("job 3 failed: no room"), "{report}");
         let (exit, report) = outcome(JobState::Cancelled, 0.0).unwrap_err();
