@@ -115,19 +115,20 @@ pub fn check_proven(
     Err(Failure::of(Exit::Failed, format!("{complete}, but {message}")).help(help))
 }
 
-/// Refuses to write a table under the name of another format.
+/// Refuses to write a table under the name of another format; `command` solves, but for its `--out`.
 ///
 /// # Errors
 /// If the name ends like that of another format.
-pub fn check_name(out: &Path) -> Result<(), Failure> {
+pub fn check_name(out: &Path, command: &str) -> Result<(), Failure> {
     match Format::of_file(out) {
         None | Some(Format::Zgt) => Ok(()),
         Some(format) => {
-            let (ending, out) = (format.ending(), out.display());
+            let (ending, program) = (format.ending(), program_name());
+            let (table, out) = (out.with_extension("zgt"), out.display());
+            let table = table.display();
             Err(Failure::bad_input(format!("a solve writes a .zgt table, not a .{ending} file"))
                 .help(format!(
-                    "solve into a .zgt file, then: {} export FILE.zgt {out}",
-                    program_name()
+                    "{program} {command} --out {table}, then: {program} export {table} {out}"
                 )))
         }
     }

@@ -30,8 +30,9 @@ impl Following {
 
     /// Whether the job goes on, as far as is known. What is measured of its speed is true only then.
     pub fn goes_on(&self) -> bool {
-        let goes_on = |job: &JobStatus| job.state() == JobState::Running && job.message.is_empty();
-        self.silence.is_none() && self.job().is_some_and(goes_on)
+        let is_running = self.job().is_some_and(|job| job.state() == JobState::Running);
+        let mut steps = self.status.iter().flat_map(|status| &status.steps);
+        self.silence.is_none() && is_running && steps.any(|step| step.state() == State::Running)
     }
 
     /// Takes note of what the coordinator tells.
@@ -100,8 +101,11 @@ mod tests {
         assert!(!following.goes_on());
         let mut status = words::samples::under_way();
         following.hear(status.clone());
-        assert!(!following.goes_on(), "it waits for a worker");
-        status.job.as_mut().unwrap().message.clear();
+        assert!(following.goes_on(), "one worker keeps the others waiting");
+        status.steps[4].state = State::Waiting.into();
+        following.hear(status.clone());
+        assert!(!following.goes_on(), "no step is worked on");
+        status.steps[4].state = State::Running.into();
         following.hear(status.clone());
         assert!(following.goes_on());
         following.silence = Some("connection refused".to_owned());

@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 
-    /// What others call that place [default: the address it listens on]
+    /// What others call that place; must be given if it listens on 0.0.0.0 or [::] [default: the address it listens on]
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
     advertise: Option<String>,
 
@@ -76,7 +76,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// A worker that was started in a way that cannot be right is not to be started again like that.
 fn is_bad_input(error: &ServeError) -> bool {
-    matches!(error, ServeError::OtherCluster { .. } | ServeError::Unreachable { .. })
+    matches!(
+        error,
+        ServeError::OtherCluster { .. }
+            | ServeError::OtherFormat { .. }
+            | ServeError::Identity { .. }
+            | ServeError::Unreachable { .. }
+    )
 }
 
 /// What the host is called.

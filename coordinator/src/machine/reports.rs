@@ -55,9 +55,8 @@ impl Machine {
                 };
                 // They are of one kind, since the course expects both; but sums may be too large together.
                 let Some(together) = together else {
-                    let message = "what the workers reported does not go together".to_owned();
-                    self.count_failure(step, message);
-                    return self.end_attempt(step);
+                    return self
+                        .inconsistent(step, "what the workers reported does not go together");
                 };
                 attempt.outcome = Some(together);
             }
@@ -83,12 +82,20 @@ impl Machine {
             let mut places: Vec<u32> = ranges.iter().map(|&(place, _)| place).collect();
             places.sort_unstable();
             if !places.into_iter().eq(0..plan.steps[&step.tier].ranges) {
-                let message = "the workers did not measure every range once".to_owned();
-                self.count_failure(step, message);
-                return self.end_attempt(step);
+                return self.inconsistent(step, "the workers did not measure every range once");
             }
         }
         self.advance(step);
+    }
+
+    /// Ends an attempt whose members, all of them together, reported what cannot be; they rest a little, lest they do so again at once.
+    fn inconsistent(&mut self, step: StepId, message: &str) {
+        let members = self.attempts.get(&step).into_iter().flat_map(|attempt| &attempt.members);
+        for member in members.map(|member| member.worker).collect::<Vec<_>>() {
+            self.resting.insert(member, (self.now + SHORT_REST, message.to_owned()));
+        }
+        self.count_failure(step, message.to_owned());
+        self.end_attempt(step);
     }
 
     /// Keeps a worker from another that it could not reach, for a while or until that one is back. Whether there

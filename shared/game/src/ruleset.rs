@@ -173,7 +173,8 @@ impl Ruleset {
             ..old.clone()
         };
         if parts != (RulesetParts { pieces, ..old.clone() }) && !parts.name.ends_with(VARIANT) {
-            parts.name += VARIANT;
+            let kept = parts.name.chars().take(Self::MAX_NAME_LEN - VARIANT.len());
+            parts.name = kept.chain(VARIANT.chars()).collect();
         }
         Self::new(parts)
     }

@@ -24,9 +24,11 @@ pub(crate) const MAGIC: [u8; 8] = *b"\x89ZGT\r\n\x1a\n";
 /// The last bytes of a `.zgt` file.
 const END_MAGIC: [u8; 8] = *b"\x89ZGTend\n";
 /// The version of the format that this program writes, and the latest that it reads.
-pub const FORMAT_VERSION: u32 = 2;
+pub const FORMAT_VERSION: u32 = 3;
 /// The first version whose floating-point values are chances less one half; before, they were chances.
 pub(crate) const LESS_ONE_HALF_SINCE: u32 = 2;
+/// The first version whose certificates are about the values in the file; before, they were about what these were rounded from.
+pub(crate) const CERTIFIED_AS_STORED_SINCE: u32 = 3;
 /// Bytes before the header.
 pub(crate) const PREAMBLE_BYTES: usize = 16;
 /// Bytes of the trailer.

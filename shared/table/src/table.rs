@@ -18,8 +18,8 @@ use crate::{
     Compression, TableError, Tell, TierStatistics, ValueType,
     frame::{self, frame_values, from_little_endian},
     layout::{
-        FORMAT_VERSION, FrameEntry, Header, LESS_ONE_HALF_SINCE, MAGIC, PREAMBLE_BYTES,
-        TRAILER_BYTES, TierEntry, Trailer, may_begin,
+        CERTIFIED_AS_STORED_SINCE, FORMAT_VERSION, FrameEntry, Header, LESS_ONE_HALF_SINCE, MAGIC,
+        PREAMBLE_BYTES, TRAILER_BYTES, TierEntry, Trailer, may_begin,
     },
     position::{Decided, check, check_range},
     progress::Work,
@@ -58,7 +58,15 @@ impl Table {
         let file = File::open(path).map_err(TableError::io(path, "open"))?;
         let bytes = file.metadata().map_err(TableError::io(path, "inspect"))?.len();
         let opening = Opening { path, file: &file, bytes };
-        let (version, header, entries) = opening.read()?;
+        let (version, header, mut entries) = opening.read()?;
+        if version < CERTIFIED_AS_STORED_SINCE {
+            let rounding = header.value_type.rounding();
+            for certificate in
+                entries.iter_mut().filter_map(|it| it.statistics.certificate.as_mut())
+            {
+                *certificate += rounding;
+            }
+        }
         let ruleset =
             Ruleset::from_toml(&header.ruleset, &path.display().to_string()).map_err(|source| {
                 TableError::Ruleset { path: path.to_owned(), source: source.into() }

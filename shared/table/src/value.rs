@@ -51,6 +51,16 @@ impl ValueType {
         }
     }
 
+    /// How far a stored value is at most from what was meant, in a table of any version.
+    pub(crate) const fn rounding(self) -> f64 {
+        match self {
+            Self::Percent16 => 0.5 / PERCENT16_ONE * (1.0 + f64::EPSILON),
+            // Chances of a half and more are 2^-24 apart.
+            Self::F32 => f32::EPSILON as f64 / 4.0,
+            Self::F64 => 0.0,
+        }
+    }
+
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::Percent16 => "percent16",

@@ -270,6 +270,42 @@ fn what_is_no_chance_is_damage_whatever_the_checksums_say() {
     }
 }
 
+#[test]
+fn what_version_2_claims_of_rounded_values_is_widened_by_how_far_they_may_be_off() {
+    let encoding = Encoding::new(&ruleset("finkel", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    for (value_type, rounding) in [
+        (ValueType::Percent16, 0.5 / 65535.0),
+        (ValueType::F32, 0.5f64.powi(25)),
+        (ValueType::F64, 0.0),
+    ] {
+        let path = directory.path().join(format!("{value_type}.zgt"));
+        write_made_up(&path, &encoding, value_type, Compression::Zstd).unwrap();
+        let mut bytes = std::fs::read(&path).unwrap();
+        assert_eq!(bytes[8], 3);
+        bytes[8] = 2;
+        std::fs::write(&path, with_header(&bytes, "ruleset", "ruleset")).unwrap();
+        let claims = |table: &Table| -> Vec<f64> {
+            table.tiers().map(|(_, statistics)| statistics.certificate.unwrap()).collect()
+        };
+        let whole = std::fs::read(&path).unwrap();
+        let widened = claims(&Table::open(&path).unwrap());
+        bytes[8] = 3;
+        std::fs::write(&path, with_header(&bytes, "ruleset", "ruleset")).unwrap();
+        for (wide, written) in widened.iter().zip(claims(&Table::open(&path).unwrap())) {
+            assert!((wide - written - rounding).abs() < 1e-20, "{value_type}: {wide}, {written}");
+            assert!(*wide >= written + rounding, "{value_type}: {wide}, {written}");
+        }
+        // Written once more, it still claims no more.
+        std::fs::write(&path, whole).unwrap();
+        let again = directory.path().join("again.zgt");
+        let (replace, zstd) = (Existing::Replace, Compression::Zstd);
+        let read = AnyTable::open(&path).unwrap();
+        read.export_zgt(&again, replace, value_type, zstd, &unheard).unwrap();
+        assert_eq!(claims(&Table::open(&again).unwrap()), widened, "{value_type}");
+    }
+}
+
 /// A table whose header was changed, with the checksum that belongs to it.
 fn with_header(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     assert_eq!(from.len(), to.len());
@@ -287,9 +323,9 @@ fn with_header(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 fn files_of_other_versions_say_so() {
     let bytes = &small_tables()[0];
     let mut newer = bytes.clone();
-    newer[8] = 3;
+    newer[8] = 4;
     let error = read_all(&newer).unwrap_err();
-    assert!(error.contains("has format version 3") && error.contains("newer ziggurat"), "{error}");
+    assert!(error.contains("has format version 4") && error.contains("newer ziggurat"), "{error}");
     let version = format!("\"encoder_version\":{}", Encoding::VERSION);
     let foreign = with_header(bytes, &version, "\"encoder_version\":9");
     let error = read_all(&foreign).unwrap_err();

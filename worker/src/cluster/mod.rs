@@ -31,6 +31,7 @@ use std::{
 };
 
 use thiserror::Error;
+use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
@@ -175,6 +176,8 @@ pub(crate) struct Worker {
     busy: Mutex<((String, u64), Kept)>,
     /// The cluster that it is of, once the coordinator has said which.
     joined: Mutex<Joined>,
+    /// The dropping of what is not needed in the checkpoint store, since the last welcome.
+    tidying: Mutex<Option<JoinHandle<()>>>,
     /// The last job.
     known: Mutex<Option<(u64, Arc<KnownJob>)>>,
 }
@@ -236,6 +239,7 @@ pub async fn serve(
         health: health.clone(),
         busy: Mutex::default(),
         joined: Mutex::default(),
+        tidying: Mutex::default(),
         known: Mutex::default(),
         options,
     });
@@ -385,7 +389,11 @@ impl Worker {
         let is_wanted = |job, step, epoch| commits.get(&(job, step)) == Some(&epoch);
         self.shelf.retain(is_wanted).map_err(|error| error.to_string())?;
         if let Some(store) = self.checkpoints() {
-            tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
+            let tidying = tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
+            // What an earlier welcome said may not be true any more.
+            if let Some(before) = lock(&self.tidying).replace(tidying) {
+                before.abort();
+            }
         }
         Ok(())
     }

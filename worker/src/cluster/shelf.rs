@@ -3,7 +3,15 @@
 //! All of it is of one cluster. Jobs and epochs are numbers that the coordinator of another cluster gives out, too, so a shelf
 //! with anything on it stays with its cluster.
 
-use std::{collections::BTreeMap, ops::Bound, path::Path, sync::Mutex};
+use std::{
+    collections::BTreeMap,
+    ops::Bound,
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
@@ -45,7 +53,7 @@ type JobStep = (u64, (u8, u8));
 /// A worker's store.
 pub struct Shelf {
     store: Store,
-    identity: u64,
+    identity: AtomicU64,
     cluster: Mutex<Option<String>>,
     /// What there is, by job, step and epoch.
     held: Mutex<BTreeMap<JobStep, BTreeMap<Epoch, Vec<ShardEpoch>>>>,
@@ -84,10 +92,11 @@ impl Shelf {
             let ShardKey { job, tier, .. } = epoch.key.shard;
             held.entry((job, tier)).or_default().entry(epoch.key.epoch).or_default().push(epoch);
         }
-        Ok(Self { store, identity, cluster: Mutex::new(cluster), held: Mutex::new(held) })
+        let (identity, cluster) = (AtomicU64::new(identity), Mutex::new(cluster));
+        Ok(Self { store, identity, cluster, held: Mutex::new(held) })
     }
 
-    /// Makes it a cluster's, if it was no other's or there is nothing on it.
+    /// Makes it a cluster's, if it was no other's or there is nothing on it. Where it was another's, the worker gets another identity.
     ///
     /// # Errors
     /// If it is another's, or the store fails.
@@ -104,7 +113,10 @@ impl Shelf {
             let only = epoch.key.epoch..=epoch.key.epoch;
             self.store.drop_epochs(&[epoch.key.shard], only)?;
         }
-        write_identity(&self.store, self.identity, Some(cluster))?;
+        // Nobody of the cluster before is to take it for the worker that had its values.
+        let identity = if before.is_some() { new_identity() } else { self.identity() };
+        write_identity(&self.store, identity, Some(cluster))?;
+        self.identity.store(identity, Relaxed);
         *before = Some(cluster.to_owned());
         Ok(())
     }
@@ -115,7 +127,7 @@ impl Shelf {
 
     /// The worker's identity, which its disk keeps.
     pub fn identity(&self) -> u64 {
-        self.identity
+        self.identity.load(Relaxed)
     }
 
     /// Bytes that can still be written.
@@ -270,7 +282,9 @@ mod tests {
     fn what_was_saved_for_a_cluster_is_neither_used_nor_dropped_for_another() {
         let dir = tempfile::tempdir().unwrap();
         let shelf = Shelf::open(dir.path()).unwrap();
+        let identity = shelf.identity();
         shelf.belong_to("one").unwrap();
+        assert_eq!(shelf.identity(), identity);
         save(&shelf, 1, 1);
         assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
         drop(shelf);
@@ -278,11 +292,12 @@ mod tests {
         assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
         shelf.belong_to("one").unwrap();
         let there = |shelf: &Shelf| shelf.find((1, STEP), 1, Column::Values, (0, 0)).is_some();
-        assert!(there(&shelf));
+        assert!(there(&shelf) && shelf.identity() == identity);
 
         shelf.retain(|_, _, _| false).unwrap();
         shelf.belong_to("two").unwrap();
         assert!(!there(&shelf));
+        assert_ne!(shelf.identity(), identity);
         save(&shelf, 1, 1);
         assert!(matches!(shelf.belong_to("one"), Err(NotIts::Other(of)) if of == "two"));
     }

@@ -78,26 +78,26 @@ job 3, blitz-3: running                                                         
 
        ░░░░░░           4 of 6 steps, 19.0 % of the positions
    ██████ ▒▒▒▒░░        3-2: superstep 12, residual 6.0e-8
-██████ ██████ ██████    52.0 MB exchanged, 0.52 per halo position
-                        1 min 35 s gone
+██████ ██████ ██████    sweeps 10.4 M positions per second
+                        52.0 MB exchanged, 0.52 per halo position
+                        1 min 35 s gone, about 2 min 38 s left
 
 residual against superstep
 1e0 │                                                                                                    ┌───┐
-    │        ⠐⠢⠤⢄⣀                                                                                       │3-2│
-    │             ⠉⠑⠒⠢⠤⣀⣀                                                                                └───┘
-    │                    ⠉⠉⠒⠢⠤⢄⣀
-    │                           ⠉⠉⠒⠢⠤⣀⣀
-    │                                  ⠉⠑⠒⠢⠤⢄⣀
-    │                                         ⠉⠉⠒⠢⠤⢄⣀
-    │                                                ⠉⠑⠒⠢⠤⣀⣀
-1e-4│                                                       ⠉⠑⠒⠤⠤⣀⡀
-    │                                                             ⠈⠉⠑⠒⠢⠤⣀⣀
-    │                                                                     ⠉⠑⠒⠢⠤⣀⡀
-    │                                                                           ⠈⠉⠑⠒⠤⠤⣀⣀
-    │                                                                                   ⠉⠑⠒⠢⠤⣀⣀
-    │                                                                                          ⠉⠑⠒⠤⠤⣀⡀
-    │                                                                                                ⠈⠉⠑⠒⠢⠤⣀⣀
-    │                                                                                                        ⠉
+    │        ⠈⠑⠒⠢⠤⣀⡀                                                                                     │3-2│
+    │              ⠈⠉⠑⠒⠤⠤⣀⣀                                                                              └───┘
+    │                      ⠉⠑⠒⠢⠤⢄⣀⡀
+    │                             ⠈⠉⠑⠒⠢⠤⢄⣀⡀
+    │                                     ⠈⠉⠑⠒⠤⠤⣀⡀
+    │                                            ⠈⠉⠑⠒⠤⢄⣀⡀
+    │                                                   ⠈⠉⠒⠒⠤⢄⣀
+1e-4│                                                          ⠉⠉⠒⠒⠤⠤⣀⣀⡀
+    │                                                                  ⠈⠉⠑⠒⠢⠤⢄⣀
+    │                                                                          ⠉⠑⠒⠢⠤⣀⣀
+    │                                                                                 ⠉⠉⠒⠢⠤⢄⣀
+    │                                                                                        ⠉⠉⠒⠢⠤⣀⣀
+    │                                                                                               ⠉⠉⠒⠒⠤⠤⢄⣀⡀
+    │                                                                                                       ⠈⠉
 1e-8│
     └─────────────────────────────────────────────────────────────────────────────────────────────────────────
     0                                                                                                       12
@@ -121,13 +121,13 @@ job 3, blitz-3: running   127.0.0.1:7400
 
 4 of 6 steps, 19.0 % of the positions
 3-2: superstep 12, residual 6.0e-8
+sweeps 10.4 M positions per second
 52.0 MB exchanged, 0.52 per halo positio
-1 min 35 s gone
+1 min 35 s gone, about 2 min 38 s left
 
 worker  shard  speed   memor  state
 anu     5      31.2 M  512 M  job 3, ste
 enki    5      31.2 M  512 M  job 3, ste
-utu     0              512 M  silent for
 waiting for worker utu (last heard 40 s
 ago)
 q leaves; the job goes on

@@ -34,7 +34,9 @@ impl fmt::Display for Proof {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let proven = bound(self.bound);
         match (self.refused, self.claimed) {
-            (Some(tier), _) => write!(f, "tier {tier} cannot be proven to be within {proven}"),
+            (Some(tier), _) => {
+                write!(f, "tier {tier} cannot be proven to be within {:e}", self.bound)
+            }
             (None, None) => write!(f, "no chance is further than {proven} from the true one"),
             (None, Some(claimed)) => write!(
                 f,
