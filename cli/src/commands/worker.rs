@@ -31,7 +31,7 @@ pub struct Args {
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
     listen: SocketAddr,
 
-    /// What others call that place; must be given if it listens on 0.0.0.0 or [::] [default: the address it listens on]
+    /// What others call that place; must be given if it listens on 0.0.0.0 or `::` [default: the address it listens on]
     #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
     advertise: Option<String>,
 
