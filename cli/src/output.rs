@@ -126,9 +126,9 @@ pub fn short(number: f64) -> String {
     }
 }
 
-/// How fast a solve goes, in positions per second.
-pub fn sweeping(speed: f64) -> String {
-    format!("sweeps {} positions per second", short(speed))
+/// How fast a solve goes, in positions per second, once that is known.
+pub fn sweeping(speed: f64) -> Option<String> {
+    (speed > 0.0).then(|| format!("sweeps {} positions per second", short(speed)))
 }
 
 /// Lines of cells with the columns aligned: the first to the left, the others to the right.
@@ -165,6 +165,8 @@ mod tests {
         assert_eq!(points(0.00015066), "0.015 percentage points");
         assert_eq!(points(3.1e-14), "3.1e-12 percentage points");
         assert_eq!(points(0.0), "0 percentage points");
+        assert_eq!(sweeping(0.0), None);
+        assert_eq!(sweeping(31.2e6), Some("sweeps 31.2 M positions per second".to_owned()));
         assert_eq!(bound(1e-12), "1.0e-12");
         assert_eq!(bound(1.04e-10), "1.1e-10");
         assert_eq!(bound(9.91e-13), "1.0e-12");

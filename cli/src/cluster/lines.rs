@@ -101,7 +101,7 @@ pub fn line(following: &Following) -> String {
         }
     }
     if following.goes_on() {
-        parts.push(sweeping(forecast.speed()));
+        parts.extend(sweeping(forecast.speed()));
     }
     if job.exchanged_bytes > 0 {
         parts.push(format!("{} exchanged", bytes(job.exchanged_bytes)));

@@ -66,7 +66,7 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
         StepState::Proving { sweep, .. } => lines.push(format!("proof, interval sweep {sweep}")),
         StepState::Waiting | StepState::Done { .. } => {}
     }
-    lines.push(sweeping(forecast.speed()));
+    lines.extend(sweeping(forecast.speed()));
     let left = match forecast.seconds_left() {
         Some(left) => format!(", about {} left", duration(left)),
         None => String::new(),

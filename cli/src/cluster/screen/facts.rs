@@ -35,7 +35,7 @@ pub fn lines(following: &Following) -> Vec<Line<'static>> {
     });
     lines.extend(active.take(STEPS));
     if following.goes_on() {
-        lines.push(sweeping(forecast.speed()));
+        lines.extend(sweeping(forecast.speed()));
     }
     let each = words::bytes_per_position(job);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} per halo position"));
