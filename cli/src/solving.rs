@@ -115,11 +115,11 @@ pub fn check_proven(
     Err(Failure::of(Exit::Failed, format!("{complete}, but {message}")).help(help))
 }
 
-/// Refuses to write a table under the name of another format; `command` solves, but for its `--out`.
+/// Refuses to write a table under the name of another format.
 ///
 /// # Errors
 /// If the name ends like that of another format.
-pub fn check_name(out: &Path, command: &str) -> Result<(), Failure> {
+pub fn check_name(out: &Path) -> Result<(), Failure> {
     match Format::of_file(out) {
         None | Some(Format::Zgt) => Ok(()),
         Some(format) => {
@@ -127,9 +127,7 @@ pub fn check_name(out: &Path, command: &str) -> Result<(), Failure> {
             let (table, out) = (out.with_extension("zgt"), out.display());
             let table = table.display();
             Err(Failure::bad_input(format!("a solve writes a .zgt table, not a .{ending} file"))
-                .help(format!(
-                    "{program} {command} --out {table}, then: {program} export {table} {out}"
-                )))
+                .help(format!("say --out {table}, then: {program} export {table} {out}")))
         }
     }
 }

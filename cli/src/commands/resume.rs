@@ -89,7 +89,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         existing => existing,
     };
     let out = args.out.file_or(out, existing)?;
-    check_name(&out, &format!("resume {}", dir.display()))?;
+    check_name(&out)?;
     let encoding = job.encoding();
     let needs = Needs::of(encoding, &settings, value_type, compression);
     let arrays = needs.arrange(args.memory, true)?;

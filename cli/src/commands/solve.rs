@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let ruleset = encoding.ruleset();
     let default = || PathBuf::from(format!("{}-{}.zgt", ruleset.name(), ruleset.pieces()));
     let out = args.target.file(default)?;
-    check_name(&out, &format!("solve {}", ruleset.name()))?;
+    check_name(&out)?;
     let needs = args.job.needs(&encoding);
     let arrays = needs.arrange(args.memory, args.dir.is_some())?;
     needs.check_disk(arrays, args.dir.as_deref(), &out)?;
