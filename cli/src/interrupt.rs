@@ -16,7 +16,10 @@ use signal_hook::{
 };
 use ziggurat_table::abandon_outputs;
 
-use crate::failure::{Exit, Failure};
+use crate::{
+    failure::{Exit, Failure},
+    output::note,
+};
 
 /// What a user reads whose work was stopped.
 pub const INTERRUPTED: &str = "interrupted; no file was written";
@@ -42,7 +45,7 @@ fn listen(raised: bool) -> Result<Arc<AtomicBool>, Failure> {
         for _ in signals.forever() {
             if raised.swap(true, Ordering::Relaxed) {
                 abandon_outputs();
-                eprintln!("\nerror: {INTERRUPTED}");
+                note!("\nerror: {INTERRUPTED}");
                 process::exit(Exit::Interrupted as i32);
             }
         }

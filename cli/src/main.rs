@@ -22,6 +22,7 @@ mod target;
 use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+use output::note;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -66,8 +67,8 @@ enum Command {
 
 fn main() -> ExitCode {
     std::panic::set_hook(Box::new(|bug| {
-        eprintln!("error: this is a bug in ziggurat: {bug}");
-        eprintln!("help: please report it, with the command you typed");
+        note!("error: this is a bug in ziggurat: {bug}");
+        note!("help: please report it, with the command you typed");
     }));
     let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
         Command::Solve(args) => commands::solve::run(&args),
@@ -90,7 +91,7 @@ fn main() -> ExitCode {
         Command::Cancel(args) => commands::cancel::run(&args),
     };
     let exit = result.unwrap_or_else(|failure| {
-        eprintln!("{}", failure.report());
+        note!("{}", failure.report());
         failure.exit
     });
     ExitCode::from(exit as u8)

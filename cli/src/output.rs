@@ -1,20 +1,43 @@
-//! What goes to standard output, and how numbers look there.
+//! What goes to standard output and standard error, and how numbers look there.
 //!
 //! A reader that goes away (`ziggurat ... | head`) is not an error: printing then stops
-//! quietly.
+//! quietly. Nor is a standard error that nobody reads any more, or that is a file on a full disk.
 
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    sync::atomic::{AtomicBool, Ordering},
+};
 
 use serde::Serialize;
 use ziggurat_game::Ruleset;
 
 use crate::failure::Failure;
 
+/// Prints a line to standard error, if that can be written.
+macro_rules! note {
+    ($($argument:tt)*) => {{
+        use std::io::Write as _;
+        let _ = writeln!(std::io::stderr(), $($argument)*);
+    }};
+}
+pub(crate) use note;
+
+/// Whether something was to be printed that nobody reads any more.
+static READER_IS_GONE: AtomicBool = AtomicBool::new(false);
+
+/// Whether whoever reads standard output has gone away, as far as that is known.
+pub fn reader_is_gone() -> bool {
+    READER_IS_GONE.load(Ordering::Relaxed)
+}
+
 /// Prints a text that ends in a line break.
 pub fn print(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+            READER_IS_GONE.store(true, Ordering::Relaxed);
+            Ok(())
+        }
         Err(error) => Err(anyhow::Error::from(error).context("cannot write the output").into()),
         Ok(()) => Ok(()),
     }

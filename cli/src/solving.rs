@@ -18,7 +18,7 @@ use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
     needs::{Arrays, Needs, memory},
-    output::{bound, bytes, duration, game, grouped, percent, print, print_json, short},
+    output::{bound, bytes, duration, game, grouped, note, percent, print, print_json, short},
     program_name,
     progress::Progress,
     resources, showcase,
@@ -170,7 +170,7 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
         (None, Some(available)) => format!(" of {} available", bytes(available)),
         (None, None) => String::new(),
     };
-    eprintln!(
+    note!(
         "Solving {}: {} undecided positions in {} steps.\n\
          Memory: at most {}{memory}. Disk: about {}, for {}{}.",
         game(ruleset),
@@ -182,7 +182,7 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
         job.map_or(String::new(), |job| format!(" and {}", job.dir().display())),
     );
     if arrays != Arrays::InMemory {
-        eprintln!(
+        note!(
             "In memory alone it would take {}: what does not fit is in {} while it is swept.",
             bytes(needs.memory_bytes),
             job.map_or_else(String::new, |job| job.scratch().display().to_string()),
@@ -228,7 +228,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     );
     drop(progress); // clears the drawing
     for damage in job.map(Job::take_forgotten).unwrap_or_default() {
-        eprintln!("Damaged: {damage}");
+        note!("Damaged: {damage}");
     }
     let summary = match (result, job) {
         (Err(SolveError::Cancelled), Some(job)) => {
@@ -239,18 +239,27 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
         (Err(SolveError::Cancelled), None) => {
             return Err(Failure::of(Exit::Interrupted, interrupt::INTERRUPTED));
         }
-        (other, Some(job)) => {
-            let help = format!("when that is put right, go on: {}", resume_with(job));
-            other.or_help(help)?
-        }
+        (other, Some(job)) => other.or_help(go_on_with(job))?,
         (other, None) => other?,
     };
-    writer.finish().map_err(|error| match error {
-        exists @ TableError::Exists { .. } => Failure::from(exists)
+    writer.finish().map_err(|error| match (error, job) {
+        (exists @ TableError::Exists { .. }, _) => Failure::from(exists)
             .help("it is not what this solve writes: give --out FILE, or --force to replace it"),
-        error => error.into(),
+        (error, Some(job)) => Failure::from(error).help(go_on_with(job)),
+        (error, None) => error.into(),
     })?;
     Ok((summary, swept))
+}
+
+/// Whether a file is in a directory or in one of those in it.
+fn is_within(file: &Path, directory: &Path) -> bool {
+    let real = |path: &Path| fs::canonicalize(path);
+    matches!((real(file), real(directory)), (Ok(file), Ok(directory)) if file.starts_with(&directory))
+}
+
+/// What to do about what has stopped a job.
+fn go_on_with(job: &Job) -> String {
+    format!("when that is put right, go on: {}", resume_with(job))
 }
 
 /// The command that goes on with a job.
@@ -317,7 +326,8 @@ fn report(
         program_name(),
         out.display(),
     );
-    if let Some(job) = job {
+    // Not if whoever removes it would remove the table with it.
+    if let Some(job) = job.filter(|job| !is_within(out, job.dir())) {
         text += &format!("\n{} is no longer needed.\n", job.dir().display());
     }
     Ok(text)

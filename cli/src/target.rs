@@ -8,7 +8,7 @@ use std::{
 use clap::Args;
 use ziggurat_table::{Existing, remove_leftovers};
 
-use crate::{failure::Failure, program_name, resources::directory_of};
+use crate::{failure::Failure, output::note, program_name, resources::directory_of};
 
 /// What a user types for the solve or job that a command is about: a job of a cluster by its number, or
 /// something on disk.
@@ -83,7 +83,12 @@ impl TargetArgs {
             return Err(Failure::bad_input(format!("{} is a directory", file.display()))
                 .help("give the name of a file: --out FILE"));
         }
-        if existing == Existing::Keep && file.symlink_metadata().is_ok() {
+        let there = file.symlink_metadata().ok();
+        if there.as_ref().is_some_and(|there| !there.is_file()) {
+            return Err(Failure::bad_input(format!("{} is no regular file", file.display()))
+                .help("it is never replaced; choose another name: --out FILE"));
+        }
+        if existing == Existing::Keep && there.is_some() {
             let look = match file.extension().is_some_and(|extension| extension == "zgt") {
                 true => format!("look at it ({} table info {}), ", program_name(), file.display()),
                 false => String::new(),
@@ -92,7 +97,7 @@ impl TargetArgs {
                 .help(format!("{look}choose another name (--out FILE), or replace it (--force)")));
         }
         for left in remove_leftovers(&file) {
-            eprintln!("Removed {}, which a killed run had left.", left.display());
+            note!("Removed {}, which a killed run had left.", left.display());
         }
         Ok(file)
     }

@@ -1,8 +1,8 @@
 //! Bad input gives one clear error that names the input and the remedy, and changes nothing.
 
-use std::{fs, path::Path};
+use std::{fs, path::Path, process::Stdio};
 
-use crate::support::{data, files, run, stderr, succeed};
+use crate::support::{data, files, run, stderr, succeed, ziggurat};
 
 const FAILED: i32 = 1;
 const BAD_INPUT: i32 = 2;
@@ -159,4 +159,49 @@ fn what_a_format_cannot_express_is_refused() {
     let published = data("finkel2-published.rgu").canonicalize().unwrap();
     let diff = ["table", "diff", "double.zgt", published.to_str().unwrap()];
     fails(path, &diff, BAD_INPUT, &["the tables differ in"]);
+}
+
+#[test]
+fn what_is_no_regular_file_is_never_replaced() {
+    let directory = with_table();
+    let path = directory.path();
+    std::os::unix::fs::symlink("table.zgt", path.join("link.zgt")).unwrap();
+    for out in ["link.zgt", "/dev/null"] {
+        let solve = ["solve", "blitz", "--pieces", "1", "--out", out, "--force"];
+        fails(path, &solve, BAD_INPUT, &[out, "no regular file", "--out FILE"]);
+    }
+}
+
+#[test]
+fn a_solve_that_cannot_begin_its_table_leaves_no_job_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let name = "a".repeat(300) + ".zgt"; // longer than file names may be
+    let solve = ["solve", "finkel", "--pieces", "1", "--dir", "job", "--out", &name];
+    fails(directory.path(), &solve, BAD_INPUT, &["cannot create", "name too long"]);
+}
+
+#[test]
+fn a_standard_error_that_cannot_be_written_stops_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let status = |arguments: &[&str]| {
+        let mut command = ziggurat(directory.path(), arguments);
+        command.stdout(Stdio::null()).stderr(full()).status().unwrap().code()
+    };
+    assert_eq!(status(&["solve", "finkel", "--pieces", "1", "--out", "table.zgt"]), Some(0));
+    assert_eq!(status(&["table", "info", "none.zgt"]), Some(BAD_INPUT));
+    succeed(directory.path(), &["table", "verify", "table.zgt"]);
+}
+
+#[test]
+fn what_the_environment_says_of_a_coordinator_matters_to_those_who_speak_to_one() {
+    let directory = with_table();
+    let with = |arguments: &[&str]| {
+        let mut command = ziggurat(directory.path(), arguments);
+        command.env("ZIGGURAT_COORDINATOR", "nowhere").output().unwrap()
+    };
+    assert!(with(&["export", "table.zgt", "table.rgu"]).status.success());
+    let jobs = with(&["jobs"]);
+    assert_eq!(jobs.status.code(), Some(BAD_INPUT));
+    assert!(stderr(&jobs).contains("ZIGGURAT_COORDINATOR: `nowhere` is no address"));
 }

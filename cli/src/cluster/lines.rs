@@ -11,7 +11,7 @@ use std::{
 use super::{feed::News, following::Following, words};
 use crate::{
     failure::Failure,
-    output::{bytes, duration, print_json, sweeping},
+    output::{bytes, duration, note, print_json, reader_is_gone, sweeping},
     progress::forecast::StepState,
 };
 
@@ -22,7 +22,7 @@ const INTERVAL: Duration = Duration::from_secs(5);
 const NOTICE: Duration = Duration::from_millis(100);
 
 /// Prints what happens, to standard error, or as lines of JSON to standard output, until the job has
-/// ended or `stops` becomes true. Returns whether it has ended.
+/// ended, `stops` becomes true or nobody reads it any more. Returns false if somebody wants it to stop.
 ///
 /// # Errors
 /// If the coordinator refuses, or does not answer for long.
@@ -40,6 +40,9 @@ pub fn print_until_end(
                     print_json(&words::status_json(&status))?;
                 }
                 following.hear(*status);
+                if reader_is_gone() {
+                    return Ok(true);
+                }
             }
             Ok(Ok(News::Silence(why))) => following.silence = Some(why),
             Ok(Err(failure)) => return Err(failure),
@@ -51,7 +54,7 @@ pub fn print_until_end(
             .as_ref()
             .is_none_or(|(last, before)| *before != happens || last.elapsed() >= INTERVAL);
         if !json && due && !happens.is_empty() {
-            eprintln!("{}", line(following));
+            note!("{}", line(following));
             printed = Some((Instant::now(), happens));
         }
     }

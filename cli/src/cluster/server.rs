@@ -9,7 +9,10 @@ use tokio::{
 use ziggurat_telemetry::logs;
 
 use super::flags::{ListenArgs, LogFormat};
-use crate::failure::{Exit, Explain, Failure};
+use crate::{
+    failure::{Exit, Explain, Failure},
+    output::note,
+};
 
 /// What is logged unless ZIGGURAT_LOG says otherwise.
 const FILTER: &str = "info";
@@ -57,7 +60,7 @@ fn shutdown() -> io::Result<Shutdown> {
         either(&mut interrupt, &mut terminate).await;
         tokio::spawn(async move {
             either(&mut interrupt, &mut terminate).await;
-            eprintln!("error: ended at once, asked to a second time");
+            note!("error: ended at once, asked to a second time");
             process::exit(Exit::Interrupted as i32);
         });
     }))

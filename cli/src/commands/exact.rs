@@ -11,7 +11,7 @@ use ziggurat_game::{Move, Position, Ruleset};
 use crate::{
     advice,
     failure::{Exit, Explain, Failure},
-    output::{grouped, pieces, print, print_json},
+    output::{grouped, note, pieces, print, print_json},
     selection::Selection,
 };
 
@@ -98,7 +98,7 @@ fn announce(ruleset: &Ruleset) -> Result<(), Failure> {
     let positions = Encoding::new(ruleset).or_bad_input()?.undecided();
     let long = (MANY_POSITIONS..=2 * ziggurat_exact::MOST_POSITIONS).contains(&positions);
     if long && stderr().is_terminal() {
-        eprintln!("{} positions: this takes half a minute or more", grouped(positions));
+        note!("{} positions: this takes half a minute or more", grouped(positions));
     }
     Ok(())
 }

@@ -15,7 +15,7 @@ use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, following::Following, words},
     failure::{Exit, Failure},
     job::SpecArgs,
-    output::{game, print, print_json},
+    output::{game, note, print, print_json},
     program_name,
     resources::parse_duration,
     solving::check_proven,
@@ -72,7 +72,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     if args.json {
         print_json(&words::plan_json(&plan))?;
     } else {
-        eprint!("{}", words::plan_text(&plan, &title));
+        note!("{}", words::plan_text(&plan, &title).trim_end());
     }
     let job = coordinator
         .ask(|mut jobs| {
@@ -87,7 +87,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     }
     if !args.wait {
         if !args.json && std::io::stderr().is_terminal() {
-            eprintln!("Follow it: {} watch {job}", program_name());
+            note!("Follow it: {} watch {job}", program_name());
         }
         return Ok(Exit::Success);
     }

@@ -5,6 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::output::note;
+
 /// At least this long between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
 
@@ -51,7 +53,7 @@ impl Display {
             }
             Self::Lines { last } if last.elapsed() >= PLAIN_INTERVAL => {
                 *last = Instant::now();
-                eprintln!("{}", line());
+                note!("{}", line());
             }
             Self::Lines { .. } => {}
         }

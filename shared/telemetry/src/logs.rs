@@ -70,7 +70,11 @@ fn subscriber(
     filter: EnvFilter,
     to: impl for<'a> MakeWriter<'a> + Send + Sync + 'static,
 ) -> Box<dyn tracing::Subscriber + Send + Sync> {
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(to);
+    // Who cannot be told a line cannot be told why either, and what logs goes on.
+    let lines = tracing_subscriber::fmt()
+        .log_internal_errors(false)
+        .with_env_filter(filter)
+        .with_writer(to);
     match format {
         LogFormat::Text => Box::new(lines.with_ansi(false).finish()),
         LogFormat::Json => {
