@@ -1,7 +1,7 @@
 //! How a command fails: what went wrong, what to do about it, and the exit code that tells a
 //! script which kind of failure it was.
 
-use std::fmt::Display;
+use std::{fmt::Display, io};
 
 use ziggurat_encoding::EncodingError;
 use ziggurat_game::{NotationError, RulesetError, RulesetFileError, UnknownName};
@@ -73,8 +73,17 @@ impl Failure {
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        Self { exit: exit_of(&error), error, help: None }
+        let help =
+            is_of_full_disk(&error).then(|| "make room on the disk, then run it again".to_owned());
+        Self { exit: exit_of(&error), error, help }
     }
+}
+
+/// Whether there was no room left to write something.
+fn is_of_full_disk(error: &anyhow::Error) -> bool {
+    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
+    let errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
+    errors.map(io::Error::kind).any(|kind| full.contains(&kind))
 }
 
 /// Whether an error of a library is about what the user typed.
@@ -142,6 +151,14 @@ mod tests {
             failure.report(),
             "error: cannot read x: No such file or directory (os error 2)\nhelp: try y"
         );
+    }
+
+    #[test]
+    fn a_full_disk_has_a_remedy() {
+        let full = io::Error::from(io::ErrorKind::StorageFull);
+        let failed: Result<(), Failure> = Err(full).context("cannot write x.rgu");
+        let report = failed.unwrap_err().report();
+        assert!(report.ends_with("help: make room on the disk, then run it again"), "{report}");
     }
 
     #[test]

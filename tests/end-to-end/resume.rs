@@ -409,3 +409,22 @@ fn memory_does_not_change_the_bytes_and_is_kept() {
     let peak = solved["peak_memory_bytes"].as_u64().unwrap();
     assert!(peak < 220_000_000, "{peak}");
 }
+
+#[test]
+fn what_a_solve_may_replace_is_its_own_table_and_no_other() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    succeed(
+        path,
+        &["solve", "finkel", "--pieces", "1", "--dir", "job", "--out", "a.zgt", "--force"],
+    );
+    fs::write(path.join("other.zgt"), "precious").unwrap();
+    let output = run(path, &["resume", "job", "--out", "other.zgt"]);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert_eq!(fs::read(path.join("other.zgt")).unwrap(), b"precious");
+    // A table that is there already is as good as one that is written now.
+    for out in [&["--out", "b.zgt"][..], &["--out", "b.zgt"], &[]] {
+        succeed(path, &[&["resume", "job"], out].concat());
+    }
+    assert_eq!(fs::read(path.join("a.zgt")).unwrap(), fs::read(path.join("b.zgt")).unwrap());
+}

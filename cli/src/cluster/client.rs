@@ -42,7 +42,7 @@ impl Coordinator {
     /// If the files of a secret or certificate are not right.
     pub fn new(args: &CoordinatorArgs) -> Result<Self, Failure> {
         let security = args.security.security()?;
-        Self::at(&args.coordinator, security)
+        Self::at(&args.address()?, security)
     }
 
     /// The coordinator at `address`.

@@ -7,6 +7,12 @@ use ziggurat_rpc::{Security, is_address};
 
 use crate::failure::{Explain, Failure};
 
+/// The variable that says where the coordinator listens.
+const COORDINATOR: &str = "ZIGGURAT_COORDINATOR";
+
+/// Where it listens if nobody says so.
+const DEFAULT_COORDINATOR: &str = "127.0.0.1:7400";
+
 /// The variable that names the token's file where no option says who may speak to whom. For `clap` it would be as good as the
 /// option, which does not go with certificates.
 const TOKEN_FILE: &str = "ZIGGURAT_TOKEN_FILE";
@@ -15,18 +21,29 @@ const TOKEN_FILE: &str = "ZIGGURAT_TOKEN_FILE";
 #[derive(Args, Clone, Debug)]
 pub struct CoordinatorArgs {
     /// Where the coordinator listens
-    #[arg(
-        long,
-        value_name = "HOST:PORT",
-        env = "ZIGGURAT_COORDINATOR",
-        default_value = "127.0.0.1:7400",
-        value_parser = parse_address,
-        help_heading = "Cluster"
-    )]
-    pub coordinator: String,
+    /// [env: ZIGGURAT_COORDINATOR] [default: 127.0.0.1:7400]
+    #[arg(long, value_name = "HOST:PORT", value_parser = parse_address, help_heading = "Cluster")]
+    coordinator: Option<String>,
 
     #[command(flatten)]
     pub security: SecurityArgs,
+}
+
+impl CoordinatorArgs {
+    /// Where the coordinator listens: as typed, or what the environment says. Commands that speak to no coordinator do not
+    /// ask.
+    ///
+    /// # Errors
+    /// If the environment has what is no address.
+    pub fn address(&self) -> Result<String, Failure> {
+        let from_environment = || env::var(COORDINATOR).ok().filter(|address| !address.is_empty());
+        match (&self.coordinator, from_environment()) {
+            (Some(typed), _) => Ok(typed.clone()),
+            (None, Some(address)) => parse_address(&address)
+                .map_err(|why| Failure::bad_input(format!("{COORDINATOR}: {why}"))),
+            (None, None) => Ok(DEFAULT_COORDINATOR.to_owned()),
+        }
+    }
 }
 
 /// What peers know each other by: nothing, a shared secret, or certificates.

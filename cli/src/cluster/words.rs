@@ -72,7 +72,7 @@ pub fn jobs_table(jobs: &[JobStatus]) -> String {
     if jobs.is_empty() {
         return "There are no jobs.\n".to_owned();
     }
-    let header = ["job", "name", "state", "steps", "positions", "solved", "worked", "message"];
+    let header = ["job", "name", "state", "steps", "positions", "solved", "worked"];
     let rows = jobs.iter().map(|job| {
         vec![
             job.job.to_string(),
@@ -82,10 +82,18 @@ pub fn jobs_table(jobs: &[JobStatus]) -> String {
             grouped(job.positions),
             format!("{:.1} %", share(job) * 100.0),
             duration(job.seconds),
-            job.message.clone(),
         ]
     });
-    table(&header, rows)
+    // Messages are long: nothing is lined up with them.
+    let messages = std::iter::once("message").chain(jobs.iter().map(|job| job.message.as_str()));
+    let lines = table(&header, rows);
+    let with_message = |(line, message): (&str, &str)| format!("{line}  {message}");
+    lines
+        .lines()
+        .zip(messages)
+        .map(with_message)
+        .map(|line| line.trim_end().to_owned() + "\n")
+        .collect()
 }
 
 /// The share of the positions that is solved.
@@ -440,12 +448,14 @@ Missing: a worker
     #[test]
     fn jobs_are_a_table() {
         assert_eq!(jobs_table(&[]), "There are no jobs.\n");
-        let mut job = samples::under_way().job.unwrap();
-        job.message.clear();
+        let job = samples::under_way().job.unwrap();
+        let mut quiet = job.clone();
+        quiet.message.clear();
         assert_eq!(
-            jobs_table(&[job]),
+            jobs_table(&[job, quiet]),
             "\
 job     name    state  steps  positions  solved      worked  message
+3    blitz-3  running    4/6  1,234,567  19.0 %  1 min 35 s  waiting for worker utu (last heard 40 s ago)
 3    blitz-3  running    4/6  1,234,567  19.0 %  1 min 35 s
 "
         );

@@ -83,9 +83,10 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     let value_type: ValueType = value_type.parse()?;
     let compression = if raw { Compression::Raw } else { Compression::default() };
     let existing = match args.out.existing() {
-        _ if replace => Existing::Replace,
+        // What may be replaced is what the solve was told to write, and nothing else.
+        Existing::Keep if replace && args.out.named().is_none() => Existing::Replace,
         // The job was killed, or went on to its end before, when it had written its table.
-        Existing::Keep if args.out.named().is_none() && job.is_solved() => Existing::Expect,
+        Existing::Keep if job.is_solved() => Existing::Expect,
         existing => existing,
     };
     let out = args.out.file_or(out, existing)?;

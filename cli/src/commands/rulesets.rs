@@ -82,7 +82,7 @@ fn list(json: bool) -> Result<(), Failure> {
         vec![
             ruleset.name().to_owned(),
             ruleset.pieces().to_string(),
-            ruleset.path().len().to_string(),
+            format!("{} ({})", ruleset.path().name().unwrap_or("its own"), ruleset.path().len()),
             ruleset.dice().name().to_owned(),
             yes_or_no(ruleset.safe_rosettes()),
             yes_or_no(ruleset.rosettes_grant_rolls()),

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ziggurat_encoding::Encoding;
+use ziggurat_table::{Compression, Existing, TableWriter};
 use ziggurat_worker::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, progress_of};
 
 use crate::{
@@ -83,6 +84,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let needs = args.job.needs(&encoding);
     let arrays = needs.arrange(args.memory, args.dir.is_some())?;
     needs.check_disk(arrays, args.dir.as_deref(), &out)?;
+    // Where no table can be begun no job is begun either.
+    let (existing, values) = (args.target.existing(), args.job.value_type());
+    drop(TableWriter::create(&out, existing, &encoding, values, args.job.compression())?);
     let job = args.dir.as_deref().map(|dir| create_job(args, &encoding, dir, &out)).transpose()?;
     solve_and_report(&Solving {
         encoding: &encoding,
@@ -92,8 +96,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         allowed: args.memory,
         job: job.as_ref(),
         out: &out,
-        existing: args.target.existing(),
-        value_type: args.job.value_type(),
+        existing,
+        value_type: values,
         compression: args.job.compression(),
         json: args.json,
     })
@@ -111,9 +115,9 @@ fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Resul
         certified: settings.certified,
         shard_positions: settings.shard_positions,
         out: std::path::absolute(out)?,
-        replace: args.target.existing() == ziggurat_table::Existing::Replace,
+        replace: args.target.existing() == Existing::Replace,
         value_type: args.job.value_type().to_string(),
-        raw: args.job.compression() == ziggurat_table::Compression::Raw,
+        raw: args.job.compression() == Compression::Raw,
     };
     Job::create(dir, manifest, args.checkpoints.options()).map_err(|error| match error {
         JobError::Exists { .. } => holds_a_solve(dir),

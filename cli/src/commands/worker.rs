@@ -59,7 +59,7 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let options = ServeOptions {
-        coordinator: args.coordinator.coordinator.clone(),
+        coordinator: args.coordinator.address()?,
         dir: args.dir.clone(),
         listen: args.listen,
         advertise: args.advertise.clone(),

@@ -478,6 +478,9 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         }
         if self.surroundings.journal.is_some() {
             for &step in batches.iter().flatten() {
+                if self.surroundings.cancelled.load(Ordering::Relaxed) {
+                    return Err(SolveError::Cancelled);
+                }
                 self.provide(step)?;
                 self.store(step, store)?;
                 let start = self.encoding.rank(&Position::start()).tier;

@@ -29,7 +29,7 @@ use clap::ValueEnum;
 use futures::{StreamExt, TryStreamExt, stream};
 use ziggurat_kernel::Precision;
 use ziggurat_rpc::proto::{JobRequest, LocateReply};
-use ziggurat_table::{Compression, Existing, ValueType};
+use ziggurat_table::{Compression, Existing, TableError, ValueType, rgu::GameSettings};
 
 use self::{
     fetch::{Fetcher, Patience},
@@ -131,8 +131,8 @@ impl<'a> Download<'a> {
     /// fetched stays.
     ///
     /// # Errors
-    /// If workers cannot be reached for long or send what is damaged, a file cannot be written, or
-    /// somebody asked for it to stop.
+    /// If the format has no words for the rules, workers cannot be reached for long or send what is damaged, a file
+    /// cannot be written, or somebody asked for it to stop.
     pub fn write(self, wanted: Wanted<'_>, stops: &AtomicBool) -> Result<(), Failure> {
         self.write_with(wanted, stops, Patience::default())
     }
@@ -143,6 +143,9 @@ impl<'a> Download<'a> {
         stops: &AtomicBool,
         patience: Patience,
     ) -> Result<(), Failure> {
+        if wanted.format == Format::Rgu {
+            GameSettings::of(self.ranges.encoding().ruleset()).map_err(TableError::from)?;
+        }
         let file = part_file(wanted.out);
         let title = format!("Fetching job {} into {}", self.job, file.display());
         let part = watched(&title, wanted.json, |tell| self.fetch(&file, stops, patience, tell))?;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ziggurat_kernel::Precision;
-use ziggurat_table::{AnyTable, Compression, Existing, TableWriter};
+use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, remove_leftovers};
 
 use super::{Format, Wanted, interrupted, part::Part, ranges::Ranges};
 use crate::{failure::Failure, job::value_type_of};
@@ -30,6 +30,7 @@ pub fn write(
     let mut own_format = part.path().to_owned().into_os_string();
     own_format.push(".zgt");
     let between = Between(own_format.into());
+    remove_leftovers(&between.0);
     let own = Wanted {
         out: &between.0,
         // What is there was left by a process that was killed.

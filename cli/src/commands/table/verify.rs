@@ -84,8 +84,12 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
         )
     };
     let place = at.map_or(String::new(), |at| format!(", at {at}"));
+    let file = match table {
+        AnyTable::Zgt(_) => "undamaged",
+        AnyTable::Rgu(_) => "of the right length and in order; an .rgu file has no checksums",
+    };
     let lines = [
-        ("file", "undamaged".to_owned()),
+        ("file", file.to_owned()),
         (
             "equation",
             format!(
