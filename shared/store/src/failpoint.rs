@@ -8,6 +8,7 @@
 //! | `store::before-commit` | the files are ingested, nothing says that they count |
 //! | `store::before-state-sync` | the state is about to be written |
 //! | `store::before-drop` | dropped epochs no longer count, their files are still there |
+//! | `store::before-remove` | damaged values are recovered, what was damaged is still there |
 
 /// Fails here with [`StoreError::Io`](crate::StoreError::Io) if a test says so.
 macro_rules! failpoint {
