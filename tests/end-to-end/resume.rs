@@ -225,6 +225,26 @@ fn a_damaged_state_is_refused() {
 }
 
 #[test]
+fn a_state_without_its_log_is_refused_and_no_values_are_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    stop_after(path, 50);
+    let files = value_files(path);
+    for entry in fs::read_dir(path.join("job/store/state")).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_some_and(|extension| extension == "log") {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    for _ in 0..2 {
+        let output = run(path, &["resume", "job"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("job/store is damaged"), "{}", stderr(&output));
+        assert!(!files.is_empty() && value_files(path) == files);
+    }
+}
+
+#[test]
 fn a_directory_belongs_to_one_process_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
