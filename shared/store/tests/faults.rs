@@ -4,13 +4,17 @@ mod common;
 
 use std::{
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
 };
 
 use common::{
     assert_intact, commit, file_named, new_store, open, options, shard, value_files, write,
 };
-use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StateBatch, Store, StoreError, StoreOptions};
+use ziggurat_store::{
+    Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, ShardEpoch, StateBatch, Store, StoreError,
+    StoreOptions,
+};
 
 const VALUES: usize = 20_000;
 
@@ -131,6 +135,35 @@ fn a_deleted_file_of_values_is_noticed_and_harms_no_other() {
     let recovery = store.recovery().expect("something was repaired");
     assert_eq!(recovery.kept, 5, "{recovery:?}");
     assert_eq!(damaged(&store, &epochs), [epochs[0].key]);
+}
+
+#[test]
+fn a_file_that_the_system_does_not_open_now_is_not_damaged() {
+    let options = StoreOptions { memory_budget_bytes: LEAST_MEMORY_BUDGET_BYTES, ..options() };
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::create(dir.path(), &options).unwrap();
+    // More files than are opened with the store.
+    let epochs = commit(&store, 80, 1, 3);
+    drop(store);
+    let store = Store::open(dir.path(), &options).unwrap();
+    let files = value_files(dir.path());
+    let aside = |file: &Path| file.with_extension("aside");
+    for file in &files {
+        fs::rename(file, aside(file)).unwrap();
+        symlink(file, file).unwrap();
+    }
+    let errors: Vec<_> =
+        epochs.iter().filter_map(|epoch| store.read_all::<f64>(epoch).err()).collect();
+    assert!(!errors.is_empty());
+    for error in errors {
+        assert!(error.damaged().is_none(), "{error}");
+    }
+    drop(store);
+    let error = Store::open(dir.path(), &options).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::Io { .. } | StoreError::RocksDb { .. }), "{error:?}");
+    files.iter().for_each(|file| fs::rename(aside(file), file).unwrap());
+    let store = Store::open(dir.path(), &options).unwrap();
+    assert_eq!((store.recovery(), damaged(&store, &epochs)), (None, vec![]));
 }
 
 #[test]
