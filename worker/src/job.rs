@@ -153,6 +153,8 @@ pub struct Job {
     pub(crate) steps: Mutex<HashMap<Tier, StepRecord>>,
     /// What was given up because it was damaged.
     pub(crate) forgotten: Mutex<Vec<String>>,
+    /// Held while progress is written down.
+    pub(crate) writing: Mutex<()>,
 }
 
 impl Manifest {
@@ -220,8 +222,8 @@ impl Job {
         let ruleset = Ruleset::from_toml(&manifest.ruleset, &dir.display().to_string())?;
         let encoding = Encoding::new(&ruleset)?;
         let plan = plan(&encoding, &manifest.settings());
-        let (steps, forgotten) = Default::default();
-        let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten };
+        let (steps, forgotten, writing) = Default::default();
+        let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten, writing };
         job.drop_unnamed()?;
         job.write_progress();
         Ok(job)

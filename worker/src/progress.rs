@@ -3,7 +3,6 @@
 
 use std::{
     fs, io,
-    io::Write,
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -11,10 +10,15 @@ use std::{
 use serde::{Deserialize, Serialize};
 use ziggurat_kernel::{Found, Step, TierStatistics};
 
-use crate::{Job, Manifest, job::STORE};
+use crate::{
+    Job, Manifest,
+    job::{STORE, lock},
+};
 
 /// The file's name.
 const FILE: &str = "progress.json";
+/// Its name while it is written. Nobody else writes in the directory, and what a killed process left is written over.
+const UNFINISHED: &str = ".progress.json.new";
 
 /// Where a job is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -78,10 +82,11 @@ impl Job {
     /// Writes down where the job is. That it cannot be written is no reason to stop.
     pub(crate) fn write_progress(&self) {
         let write = || -> Option<()> {
+            let _writing = lock(&self.writing);
             let text = serde_json::to_vec_pretty(&self.progress()?).ok()?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.dir).ok()?;
-            file.write_all(&text).ok()?;
-            file.persist(self.dir.join(FILE)).ok().map(drop)
+            let unfinished = self.dir.join(UNFINISHED);
+            fs::write(&unfinished, text).ok()?;
+            fs::rename(unfinished, self.dir.join(FILE)).ok()
         };
         let _ = write();
     }
