@@ -61,13 +61,22 @@ pub struct StepProgress {
 /// Where the job in a directory was when it was written down last; `None` if nothing was.
 ///
 /// # Errors
-/// If that cannot be read.
+/// If that cannot be read; of kind [`io::ErrorKind::InvalidData`] if it is something else.
 pub fn progress_of(dir: &Path) -> io::Result<Option<Progress>> {
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     match fs::read(dir.join(FILE)) {
-        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(invalid),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether there is a job in a directory, or the beginning of one.
+///
+/// # Errors
+/// If that cannot be told.
+pub fn holds_job(dir: &Path) -> io::Result<bool> {
+    ziggurat_store::is_store(&dir.join(STORE))
 }
 
 /// Whether another process works on the job in a directory.

@@ -137,7 +137,7 @@ pub use packing::{pack, unpack};
 pub use recovery::Recovery;
 pub use settings::LEAST_MEMORY_BUDGET_BYTES;
 pub use space::{free_bytes, largest_bytes};
-pub use state::{StateBatch, is_in_use};
+pub use state::{StateBatch, is_in_use, is_store};
 pub use statistics::Statistics;
 pub use store::{Reads, Store, StoreOptions};
 pub use value::{PAGE_BYTES, Value, ValueType};

@@ -101,7 +101,7 @@ impl State {
     /// Opens the state of the store in `root`; `create` makes it if there is none. Somebody who has it open is waited for, but not for long.
     pub(crate) fn open(root: &Path, owner: u64, create: bool) -> Result<Self, StoreError> {
         let dir = root.join("state");
-        let current = dir.join("CURRENT").exists();
+        let current = is_store(root).map_err(StoreError::io(&dir, "look into"))?;
         // A process that was killed while it made the database leaves files of RocksDB's, but neither a
         // table, of which the first has the manifest, nor values.
         let values = root.join("values");
@@ -267,6 +267,22 @@ impl Manifest {
         }
         Ok(())
     }
+}
+
+/// Whether there is a store in a directory, or the beginning of one.
+///
+/// # Errors
+/// If that cannot be told.
+pub fn is_store(root: &Path) -> io::Result<bool> {
+    match root.join("state").join("CURRENT").try_exists() {
+        Err(error) if is_absence(&error) => Ok(false),
+        found => found,
+    }
+}
+
+/// Whether an error says that there is nothing of that name.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
 }
 
 /// Whether another process has the store in a directory open. Nobody who has it open may ask: closing a file of it gives up

@@ -14,7 +14,7 @@ use crate::{
     Recovery, StateBatch, StoreError,
     recovery::{self, STAGING},
     settings, space,
-    state::State,
+    state::{State, is_absence},
     statistics::Counters,
     values::Values,
 };
@@ -85,10 +85,11 @@ impl Store {
     /// If there is no store, it is in use, is another's, was written by another version, its
     /// state is damaged, the directory cannot be written to, or the memory budget is too small.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        if !dir.is_dir() {
-            return Err(StoreError::Missing { dir: dir.to_owned() });
+        match fs::metadata(dir) {
+            Ok(found) if found.is_dir() => Self::start(dir, options, false),
+            Err(error) if !is_absence(&error) => Err(StoreError::io(dir, "find")(error)),
+            _ => Err(StoreError::Missing { dir: dir.to_owned() }),
         }
-        Self::start(dir, options, false)
     }
 
     fn start(dir: &Path, options: &StoreOptions, create: bool) -> Result<Self, StoreError> {
