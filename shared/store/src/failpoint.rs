@@ -2,6 +2,7 @@
 //!
 //! | name | between |
 //! | --- | --- |
+//! | `store::before-create` | there is no store, and one is about to be made |
 //! | `store::before-seal` | the last page is in the file, the file not synced |
 //! | `store::after-seal` | the file is synced, in staging |
 //! | `store::before-ingest` | all files of a batch are in staging |

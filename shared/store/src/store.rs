@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     Recovery, StateBatch, StoreError,
+    failpoint::failpoint,
     recovery::{self, STAGING},
     settings, space,
     state::{State, is_absence},
@@ -62,6 +63,7 @@ impl Store {
     /// If there is a store already, the directory cannot be written to, is in use, or the memory
     /// budget is too small.
     pub fn create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
+        failpoint!("store::before-create", dir);
         fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
         Self::start(dir, options, true)
     }
@@ -73,7 +75,11 @@ impl Store {
     /// Those of [`Store::open`] and [`Store::create`].
     pub fn open_or_create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         match Self::open(dir, options) {
-            Err(StoreError::Missing { .. }) => Self::create(dir, options),
+            Err(StoreError::Missing { .. }) => match Self::create(dir, options) {
+                // Somebody else has made it meanwhile.
+                Err(StoreError::Exists { .. }) => Self::open(dir, options),
+                made => made,
+            },
             opened => opened,
         }
     }

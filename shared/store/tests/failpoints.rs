@@ -125,3 +125,17 @@ fn a_recovery_that_dies_while_it_tidies_up_is_complete() {
     assert!(!rubbish.exists());
     scenario.teardown();
 }
+
+#[test]
+fn a_store_that_somebody_else_makes_meanwhile_is_opened() {
+    let scenario = FailScenario::setup();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().to_owned();
+    fail::cfg_callback("store::before-create", move || {
+        fail::remove("store::before-create");
+        next_epoch(&Store::create(&path, &options()).unwrap(), 1).unwrap();
+    })
+    .unwrap();
+    assert_committed(&Store::open_or_create(dir.path(), &options()).unwrap(), 1);
+    scenario.teardown();
+}
