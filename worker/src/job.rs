@@ -15,6 +15,7 @@ use ziggurat_game::{Ruleset, RulesetFileError};
 use ziggurat_kernel::{Found, Journal, Plan, Precision, Settings, Step, plan};
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
+    make_dir,
 };
 
 use crate::journal::StepRecord;
@@ -175,7 +176,7 @@ impl Job {
     /// # Errors
     /// If there is a job already, or the directory cannot be written to.
     pub fn create(dir: &Path, manifest: Manifest, options: JobOptions) -> Result<Self, JobError> {
-        fs::create_dir_all(dir).map_err(io_error(dir, "create"))?;
+        make_dir(dir).map_err(io_error(dir, "create"))?;
         let store = Store::open_or_create(&dir.join(STORE), &store_options())?;
         if store.get_state::<AnyManifest>(MANIFEST)?.is_some() {
             return Err(JobError::Exists { dir: dir.to_owned() });

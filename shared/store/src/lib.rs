@@ -109,10 +109,12 @@
 //! | `values`, `recovery` | the database of values, and opening it when it is damaged |
 //! | `state`, `witness` | the database of the small state, and how it is known to be whole |
 //! | `store`, `writer`, `reader`, `commit` | the store: opening it, writing, reading, committing and dropping |
+//! | `directory` | directories whose names survive a power loss |
 //! | `space`, `statistics` | disk space, and what was done |
 //! | `failpoint` | places where tests make it fail (cargo feature `failpoints`) |
 
 mod commit;
+mod directory;
 mod error;
 mod failpoint;
 mod key;
@@ -131,6 +133,7 @@ mod values;
 mod witness;
 mod writer;
 
+pub use directory::make_dir;
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
 pub use packing::{pack, unpack};

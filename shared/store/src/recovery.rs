@@ -14,7 +14,9 @@ use std::{
 
 use rocksdb::{ErrorKind, Options};
 
-use crate::{StoreError, error::is_damage, failpoint::failpoint, values::Values};
+use crate::{
+    StoreError, directory::sync_dir, error::is_damage, failpoint::failpoint, values::Values,
+};
 
 const VALUES: &str = "values";
 const DAMAGED: &str = "values-damaged";
@@ -158,8 +160,4 @@ pub(crate) fn remove(dir: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    fs::File::open(dir)?.sync_all()
 }

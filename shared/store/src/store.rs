@@ -12,6 +12,7 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     Recovery, StateBatch, StoreError,
+    directory::{make_dir, sync_dir},
     failpoint::failpoint,
     recovery::{self, STAGING},
     settings, space,
@@ -64,7 +65,7 @@ impl Store {
     /// budget is too small.
     pub fn create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         failpoint!("store::before-create", dir);
-        fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
+        make_dir(dir).map_err(StoreError::io(dir, "create"))?;
         Self::start(dir, options, true)
     }
 
@@ -110,6 +111,8 @@ impl Store {
             options.reads = Reads::PageCache;
         }
         let (values, recovery) = recovery::open_values(dir, &settings::values(&options)?)?;
+        // What is committed is on disk only if the databases' own names are.
+        sync_dir(dir).map_err(StoreError::io(dir, "sync"))?;
         let (counters, staged) = Default::default();
         let store = Self { values, state, dir: dir.to_owned(), recovery, counters, staged };
         store.drop_uncommitted()?;
