@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File, FileTimes},
     io::{BufRead, BufReader},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
     thread,
@@ -225,6 +225,26 @@ fn a_damaged_state_is_refused() {
 }
 
 #[test]
+fn a_state_without_its_log_is_refused_and_no_values_are_deleted() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    stop_after(path, 50);
+    let files = value_files(path);
+    for entry in fs::read_dir(path.join("job/store/state")).unwrap() {
+        let file = entry.unwrap().path();
+        if file.extension().is_some_and(|extension| extension == "log") {
+            fs::remove_file(file).unwrap();
+        }
+    }
+    for _ in 0..2 {
+        let output = run(path, &["resume", "job"]);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("job/store is damaged"), "{}", stderr(&output));
+        assert!(!files.is_empty() && value_files(path) == files);
+    }
+}
+
+#[test]
 fn a_directory_belongs_to_one_process_at_a_time() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
@@ -273,6 +293,66 @@ fn a_directory_without_a_solve_is_refused() {
         let output = run(directory.path(), &[command, "nothing"]);
         assert_eq!(output.status.code(), Some(2));
         assert!(stderr(&output).contains("nothing holds no solve"), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn a_progress_that_is_gone_or_of_something_else_is_no_reason_to_begin_anew() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    begin(path, 20);
+    let progress = path.join("job/progress.json");
+    let solve = [&["solve"], &GAME[..], &["--dir", "job", "--out", "table.zgt"]].concat();
+    for write in [|file: &Path| fs::remove_file(file), |file: &Path| fs::write(file, "{}")] {
+        write(&progress).unwrap();
+        for (command, code) in [(&["status", "job"][..], 1), (&solve[..], 2)] {
+            let output = run(path, command);
+            assert_eq!(output.status.code(), Some(code));
+            assert!(stderr(&output).contains("resume job"), "{}", stderr(&output));
+        }
+    }
+    succeed(path, &["resume", "job", "--json"]);
+    assert!(fs::read(path.join("table.zgt")).unwrap() == expected, "other bytes");
+}
+
+#[test]
+fn a_directory_with_something_else_is_neither_solved_in_nor_resumed() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    fs::create_dir(path.join("job")).unwrap();
+    fs::write(path.join("job/progress.json"), "{}").unwrap();
+    let solve = [&["solve"], &GAME[..], &["--dir", "job"]].concat();
+    for (command, said) in [
+        (&solve[..], "job has a progress.json of something else"),
+        (&["status", "job"][..], "job holds no solve"),
+        (&["resume", "job"][..], "job holds no solve"),
+    ] {
+        let output = run(path, command);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(stderr(&output).contains(said), "{}", stderr(&output));
+    }
+}
+
+#[test]
+fn what_cannot_be_looked_at_is_not_said_to_be_missing_or_there() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    // A link to itself is what nobody may follow, whatever else they may.
+    let refused = |command: &[&str]| {
+        let output = run(path, command);
+        assert_eq!(output.status.code(), Some(1));
+        assert!(stderr(&output).contains("symbolic links"), "{}", stderr(&output));
+    };
+    let solve = [&["solve"], &GAME[..], &["--dir", "job"]].concat();
+    fs::create_dir(path.join("job")).unwrap();
+    for (name, commands) in [
+        ("job/progress.json", [&solve[..], &["status", "job"]]),
+        ("job/store", [&solve[..], &["resume", "job"]]),
+    ] {
+        symlink(path.join(name), path.join(name)).unwrap();
+        commands.into_iter().for_each(refused);
+        fs::remove_file(path.join(name)).unwrap();
     }
 }
 

@@ -15,6 +15,7 @@ use ziggurat_game::{Ruleset, RulesetFileError};
 use ziggurat_kernel::{Found, Journal, Plan, Precision, Settings, Step, plan};
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
+    make_dir,
 };
 
 use crate::journal::StepRecord;
@@ -153,6 +154,8 @@ pub struct Job {
     pub(crate) steps: Mutex<HashMap<Tier, StepRecord>>,
     /// What was given up because it was damaged.
     pub(crate) forgotten: Mutex<Vec<String>>,
+    /// Held while progress is written down.
+    pub(crate) writing: Mutex<()>,
 }
 
 impl Manifest {
@@ -173,7 +176,7 @@ impl Job {
     /// # Errors
     /// If there is a job already, or the directory cannot be written to.
     pub fn create(dir: &Path, manifest: Manifest, options: JobOptions) -> Result<Self, JobError> {
-        fs::create_dir_all(dir).map_err(io_error(dir, "create"))?;
+        make_dir(dir).map_err(io_error(dir, "create"))?;
         let store = Store::open_or_create(&dir.join(STORE), &store_options())?;
         if store.get_state::<AnyManifest>(MANIFEST)?.is_some() {
             return Err(JobError::Exists { dir: dir.to_owned() });
@@ -220,8 +223,8 @@ impl Job {
         let ruleset = Ruleset::from_toml(&manifest.ruleset, &dir.display().to_string())?;
         let encoding = Encoding::new(&ruleset)?;
         let plan = plan(&encoding, &manifest.settings());
-        let (steps, forgotten) = Default::default();
-        let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten };
+        let (steps, forgotten, writing) = Default::default();
+        let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten, writing };
         job.drop_unnamed()?;
         job.write_progress();
         Ok(job)

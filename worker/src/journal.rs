@@ -170,23 +170,25 @@ fn failed(error: StoreError) -> JournalError {
 
 #[cfg(test)]
 mod tests {
+    use std::{fs, os::unix::fs::PermissionsExt};
+
     use ziggurat_encoding::Encoding;
     use ziggurat_game::{Overrides, Ruleset};
     use ziggurat_kernel::{Data, Precision};
 
     use super::*;
-    use crate::{JobOptions, MANIFEST_FORMAT, Manifest};
+    use crate::{JobOptions, MANIFEST_FORMAT, Manifest, progress_of};
 
     fn part(values: &mut [f64]) -> Vec<Part<'_>> {
         vec![Part { column: Column::Values, shard: 0, range: 0, data: Data::F64(values) }]
     }
 
-    #[test]
-    fn what_a_killed_process_left_over_is_dropped_when_the_job_is_opened() {
-        let dir = tempfile::tempdir().unwrap();
+    const OPTIONS: JobOptions = JobOptions { checkpoint_every: Duration::MAX };
+
+    fn manifest() -> Manifest {
         let pieces = Overrides { pieces: Some(1), ..Overrides::default() };
         let ruleset = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
-        let manifest = Manifest {
+        Manifest {
             format: MANIFEST_FORMAT,
             program: "test".to_owned(),
             encoder: Encoding::VERSION,
@@ -199,9 +201,13 @@ mod tests {
             replace: false,
             value_type: "f64".to_owned(),
             raw: false,
-        };
-        let options = JobOptions { checkpoint_every: Duration::MAX };
-        let job = Job::create(dir.path(), manifest, options).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_a_killed_process_left_over_is_dropped_when_the_job_is_opened() {
+        let dir = tempfile::tempdir().unwrap();
+        let job = Job::create(dir.path(), manifest(), OPTIONS).unwrap();
         let step = Tier::new(1, 1);
         let mut values = [0.25; 3];
         job.save(step, &Found::Nothing, part(&mut values), &[Column::Values]).unwrap();
@@ -209,9 +215,23 @@ mod tests {
         job.store.checkpoint(other, StateBatch::new()).unwrap();
         drop(job);
 
-        let job = Job::open(dir.path(), options).unwrap();
+        let job = Job::open(dir.path(), OPTIONS).unwrap();
         let left: Vec<Epoch> = job.store.epochs().unwrap().iter().map(|e| e.key.epoch).collect();
         assert_eq!(left, [Epoch(1)]);
         job.load(step, part(&mut values)).unwrap();
+    }
+    #[test]
+    fn progress_is_for_everybody_and_leaves_nothing_behind() {
+        let dir = tempfile::tempdir().unwrap();
+        drop(Job::create(dir.path(), manifest(), OPTIONS).unwrap());
+        let left = dir.path().join(".progress.json.new");
+        fs::write(&left, [b' '; 1 << 16]).unwrap();
+        drop(Job::open(dir.path(), OPTIONS).unwrap());
+        assert!(!left.exists());
+        assert!(progress_of(dir.path()).unwrap().is_some());
+
+        fs::write(&left, "").unwrap();
+        let mode = |file: &str| dir.path().join(file).metadata().unwrap().permissions().mode();
+        assert_eq!(mode("progress.json"), mode(".progress.json.new"));
     }
 }

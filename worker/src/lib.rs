@@ -22,4 +22,4 @@ mod progress;
 
 pub use cluster::{ServeError, ServeOptions, serve};
 pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, STORE_MEMORY_BYTES};
-pub use progress::{Progress, StepProgress, is_running, progress_of};
+pub use progress::{Progress, StepProgress, holds_job, is_running, progress_of};

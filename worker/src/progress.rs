@@ -3,7 +3,6 @@
 
 use std::{
     fs, io,
-    io::Write,
     path::Path,
     time::{SystemTime, UNIX_EPOCH},
 };
@@ -11,10 +10,15 @@ use std::{
 use serde::{Deserialize, Serialize};
 use ziggurat_kernel::{Found, Step, TierStatistics};
 
-use crate::{Job, Manifest, job::STORE};
+use crate::{
+    Job, Manifest,
+    job::{STORE, lock},
+};
 
 /// The file's name.
 const FILE: &str = "progress.json";
+/// Its name while it is written. Nobody else writes in the directory, and what a killed process left is written over.
+const UNFINISHED: &str = ".progress.json.new";
 
 /// Where a job is.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
@@ -57,13 +61,22 @@ pub struct StepProgress {
 /// Where the job in a directory was when it was written down last; `None` if nothing was.
 ///
 /// # Errors
-/// If that cannot be read.
+/// If that cannot be read; of kind [`io::ErrorKind::InvalidData`] if it is something else.
 pub fn progress_of(dir: &Path) -> io::Result<Option<Progress>> {
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     match fs::read(dir.join(FILE)) {
-        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(io::Error::other),
+        Ok(text) => serde_json::from_slice(&text).map(Some).map_err(invalid),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// Whether there is a job in a directory, or the beginning of one.
+///
+/// # Errors
+/// If that cannot be told.
+pub fn holds_job(dir: &Path) -> io::Result<bool> {
+    ziggurat_store::is_store(&dir.join(STORE))
 }
 
 /// Whether another process works on the job in a directory.
@@ -78,10 +91,11 @@ impl Job {
     /// Writes down where the job is. That it cannot be written is no reason to stop.
     pub(crate) fn write_progress(&self) {
         let write = || -> Option<()> {
+            let _writing = lock(&self.writing);
             let text = serde_json::to_vec_pretty(&self.progress()?).ok()?;
-            let mut file = tempfile::NamedTempFile::new_in(&self.dir).ok()?;
-            file.write_all(&text).ok()?;
-            file.persist(self.dir.join(FILE)).ok().map(drop)
+            let unfinished = self.dir.join(UNFINISHED);
+            fs::write(&unfinished, text).ok()?;
+            fs::rename(unfinished, self.dir.join(FILE)).ok()
         };
         let _ = write();
     }

@@ -1,16 +1,19 @@
 //! `ziggurat solve`: solves a ruleset and writes the table.
 
 use std::{
+    io,
     path::{Path, PathBuf},
     time::Duration,
 };
 
 use ziggurat_encoding::Encoding;
 use ziggurat_table::{Compression, Existing, TableWriter};
-use ziggurat_worker::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, progress_of};
+use ziggurat_worker::{
+    Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, holds_job, progress_of,
+};
 
 use crate::{
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
     job::JobArgs,
     resources,
     solving::{Solving, check_name, holds_a_solve, solve_and_report},
@@ -66,15 +69,7 @@ impl Checkpoints {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     // Before anything that takes time; `create_job` asks the store itself.
-    if let Some(dir) = args.dir.as_deref() {
-        if dir.exists() && !dir.is_dir() {
-            return Err(Failure::bad_input(format!("{} is not a directory", dir.display()))
-                .help("give the solve a directory of its own, or a name that is free: --dir DIR"));
-        }
-        if !matches!(progress_of(dir), Ok(None)) {
-            return Err(holds_a_solve(dir));
-        }
-    }
+    args.dir.as_deref().map_or(Ok(()), check_free)?;
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let ruleset = encoding.ruleset();
@@ -101,6 +96,29 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         compression: args.job.compression(),
         json: args.json,
     })
+}
+
+/// Refuses a directory that holds something else.
+fn check_free(dir: &Path) -> Result<(), Failure> {
+    let other = |message: String| {
+        Failure::bad_input(message)
+            .help("give the solve a directory of its own, or a name that is free: --dir DIR")
+    };
+    if dir.exists() && !dir.is_dir() {
+        return Err(other(format!("{} is not a directory", dir.display())));
+    }
+    let found = progress_of(dir);
+    let holds_job = holds_job(dir).context(format!("cannot look into {}", dir.display()))?;
+    match found {
+        // What was only begun is begun anew; of a solve whose store is gone there is nothing to go on with.
+        Ok(progress) if progress.is_none() || !holds_job => Ok(()),
+        Ok(_) => Err(holds_a_solve(dir)),
+        Err(error) if error.kind() != io::ErrorKind::InvalidData => {
+            Err(error).context(format!("cannot read the progress of {}", dir.display()))
+        }
+        Err(_) if holds_job => Err(holds_a_solve(dir)),
+        Err(_) => Err(other(format!("{} has a progress.json of something else", dir.display()))),
+    }
 }
 
 fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Result<Job, Failure> {

@@ -2,12 +2,13 @@
 //! last.
 
 use std::{
+    io,
     path::Path,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 use ziggurat_rpc::proto::JobRequest;
-use ziggurat_worker::{Progress, is_running, progress_of};
+use ziggurat_worker::{Progress, holds_job, is_running, progress_of};
 
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
@@ -54,12 +55,7 @@ fn of_job(args: &Args, job: u64) -> Result<Exit, Failure> {
 }
 
 fn of_directory(args: &Args, dir: &Path) -> Result<Exit, Failure> {
-    let progress = progress_of(dir)
-        .context(format!("cannot read the progress of {}", dir.display()))
-        .or_help("resume the solve: it writes it again")?;
-    let Some(progress) = progress else {
-        return Err(holds_no_solve(dir));
-    };
+    let progress = progress_in(dir)?;
     let running = is_running(dir)
         .context(format!("cannot tell whether anybody works on {}", dir.display()))?;
     if args.json {
@@ -70,6 +66,26 @@ fn of_directory(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         print(&text(&progress, dir, running))?
     }
     Ok(Exit::Success)
+}
+
+fn progress_in(dir: &Path) -> Result<Progress, Failure> {
+    let unread = format!("cannot read the progress of {}", dir.display());
+    let unwritten = match progress_of(dir) {
+        Ok(Some(progress)) => return Ok(progress),
+        Err(error) if error.kind() != io::ErrorKind::InvalidData => {
+            return Err(error).context(unread);
+        }
+        Ok(None) => Failure::of(Exit::Failed, format!("{} has no progress.json", dir.display())),
+        Err(error) => Failure::of(Exit::Failed, format!("{unread}: {error}")),
+    };
+    if !holds_job(dir).context(format!("cannot look into {}", dir.display()))? {
+        return Err(holds_no_solve(dir));
+    }
+    Err(unwritten.help(format!(
+        "go on with the solve, which writes it again: {} resume {}",
+        program_name(),
+        dir.display()
+    )))
 }
 
 fn text(progress: &Progress, dir: &Path, running: bool) -> String {

@@ -12,7 +12,7 @@
 use std::{
     cell::Cell,
     fs::File,
-    io,
+    io::{self, Read},
     path::{Path, PathBuf},
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
@@ -259,9 +259,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
         // Some network file systems cannot reserve.
-        Err(rustix::io::Errno::OPNOTSUPP) => file.set_len(bytes),
+        Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(file, bytes),
         other => other.map_err(Into::into),
     }
+}
+
+/// Fills a new file with so many zeros.
+fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
+    io::copy(&mut io::repeat(0).take(bytes), &mut file)?;
+    // A server may not say before that its disk is full.
+    file.sync_data()
 }
 
 /// The memory this process holds, in bytes.
@@ -317,6 +324,16 @@ mod tests {
         // Tests beside this one have memory, too.
         assert!(most < base + (160 << 20), "{most} after {base}");
         assert!(array.values().iter().all(|&value| value == 7));
+    }
+
+    #[test]
+    fn zeros_take_their_place_on_the_disk() {
+        let file = tempfile::tempfile().unwrap();
+        let bytes = (1 << 20) + 1;
+        write_zeros(&file, bytes).unwrap();
+        let metadata = file.metadata().unwrap();
+        assert_eq!(metadata.len(), bytes);
+        assert!(std::os::unix::fs::MetadataExt::blocks(&metadata) * 512 >= bytes);
     }
 
     #[test]

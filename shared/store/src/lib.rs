@@ -82,13 +82,14 @@
 //! DIR/values          files of pages, one per shard epoch, without a log
 //! DIR/staging         files on their way in
 //! DIR/values-damaged  only while values are being recovered
+//! DIR/witness         what the state was when it was written last
 //! ```
 //!
 //! Values and state are apart since they fail apart. RocksDB does not open a database of which one file
 //! is gone or corrupt. Values need not care: the database is nothing but the files that were
 //! ingested, so what can be read of them is ingested again into a new one, without copying
-//! (`recovery`), and the state says what is missing. The state is never guessed: if it is damaged, the
-//! store says so and stops.
+//! (`recovery`), and the state says what is missing. The state is never guessed: if it is damaged, or an earlier one than the
+//! witness saw, the store says so and stops, and deletes no values.
 //!
 //! A database per step of the job was the other choice, so that dropping a step is removing a
 //! directory. But epochs must be dropped within a step anyhow, and that does for
@@ -106,12 +107,14 @@
 //! | `value`, `shuffle`, `packing`, `page` | pages: values shuffled, compressed and under a checksum |
 //! | `settings` | RocksDB's settings, and why |
 //! | `values`, `recovery` | the database of values, and opening it when it is damaged |
-//! | `state` | the database of the small state |
+//! | `state`, `witness` | the database of the small state, and how it is known to be whole |
 //! | `store`, `writer`, `reader`, `commit` | the store: opening it, writing, reading, committing and dropping |
+//! | `directory` | directories whose names survive a power loss |
 //! | `space`, `statistics` | disk space, and what was done |
 //! | `failpoint` | places where tests make it fail (cargo feature `failpoints`) |
 
 mod commit;
+mod directory;
 mod error;
 mod failpoint;
 mod key;
@@ -127,15 +130,17 @@ mod statistics;
 mod store;
 mod value;
 mod values;
+mod witness;
 mod writer;
 
+pub use directory::make_dir;
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
 pub use packing::{pack, unpack};
 pub use recovery::Recovery;
 pub use settings::LEAST_MEMORY_BUDGET_BYTES;
 pub use space::{free_bytes, largest_bytes};
-pub use state::{StateBatch, is_in_use};
+pub use state::{StateBatch, is_in_use, is_store};
 pub use statistics::Statistics;
 pub use store::{Reads, Store, StoreOptions};
 pub use value::{PAGE_BYTES, Value, ValueType};

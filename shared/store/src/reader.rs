@@ -111,22 +111,32 @@ impl Store {
         let number = u32::try_from(page).ok().filter(|&number| number < MOST_PAGES);
         let number = number.ok_or(StoreError::TooLarge { epoch: epoch.key })?;
         let key = epoch.key.page(number);
-        match self.values().page(&key) {
+        let read = || self.values().page(&key);
+        // What the disk fails to read may be read the next time.
+        match read().or_else(|error| if is_unreadable(&error) { read() } else { Err(error) }) {
             Ok(Some(bytes)) => {
                 self.counters().read(bytes.len());
                 take(&key, &bytes).map_err(damaged)
             }
             Ok(None) => Err(damaged("it is not there".to_owned())),
-            Err(error) if is_about_the_file(&error) => Err(damaged(error.into_string())),
-            Err(error) => Err(StoreError::rocksdb(self.values().dir(), "read values in")(error)),
+            Err(error) if is_damage(&error) || is_unreadable(&error) => {
+                Err(damaged(error.into_string()))
+            }
+            Err(source) => {
+                let (dir, action) = (self.values().dir().to_owned(), "read values in");
+                Err(StoreError::RocksDb { dir, action, source })
+            }
         }
     }
 }
 
-/// Whether an error is about this file, and not about the system.
-fn is_about_the_file(error: &rocksdb::Error) -> bool {
-    let unreadable = error.kind() == ErrorKind::IOError;
-    is_damage(error) || unreadable && !error.as_ref().contains("Too many open files")
+/// Whether the disk fails to give what is in the file: all other errors of the system are about who asks, or when.
+fn is_unreadable(error: &rocksdb::Error) -> bool {
+    let says = |part| error.as_ref().contains(part);
+    error.kind() == ErrorKind::IOError
+        && ["Input/output error", "No data available", "Structure needs cleaning", "Bad message"]
+            .into_iter()
+            .any(says)
 }
 
 /// How many values a page has; all but the last are full.

@@ -14,7 +14,9 @@ use std::{
 
 use rocksdb::{ErrorKind, Options};
 
-use crate::{StoreError, error::is_damage, values::Values};
+use crate::{
+    StoreError, directory::sync_dir, error::is_damage, failpoint::failpoint, values::Values,
+};
 
 const VALUES: &str = "values";
 const DAMAGED: &str = "values-damaged";
@@ -53,8 +55,22 @@ pub(crate) fn open_values(
         why
     };
     let (values, kept, lost) = ingest_all(&damaged, &values, &root.join(STAGING), settings)?;
-    remove(&damaged)?;
+    discard(root, &damaged)?;
     Ok((values, Some(Recovery { why, kept, lost })))
+}
+
+/// Removes the damaged database. From its name the next opening would conclude that the new one is incomplete, so
+/// that goes first, at once and for good; the new one's name is on disk before that.
+fn discard(root: &Path, damaged: &Path) -> Result<(), StoreError> {
+    let staging = root.join(STAGING);
+    let rubbish = staging.join(DAMAGED);
+    sync_dir(root)
+        .and_then(|()| fs::rename(damaged, &rubbish))
+        .and_then(|()| sync_dir(&staging))
+        .and_then(|()| sync_dir(root))
+        .map_err(StoreError::io(damaged, "discard"))?;
+    failpoint!("store::before-remove", root);
+    remove(&rubbish)
 }
 
 /// Opens the database if it is whole; or says what is wrong with it.
@@ -144,8 +160,4 @@ pub(crate) fn remove(dir: &Path) -> Result<(), StoreError> {
         }
         _ => Ok(()),
     }
-}
-
-fn sync_dir(dir: &Path) -> io::Result<()> {
-    fs::File::open(dir)?.sync_all()
 }

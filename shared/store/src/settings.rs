@@ -96,7 +96,7 @@ pub(crate) fn state() -> Options {
     // A record cut short at the end of the log is a write that never returned. A damaged one in
     // the middle is an error: what comes after it must not be forgotten in silence.
     rocksdb.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
-    // A log that is gone is noticed.
+    // A closed log that is gone is noticed; the last one is for the witness.
     rocksdb.set_track_and_verify_wals_in_manifest(true);
     rocksdb
 }

@@ -6,6 +6,7 @@ use std::{
     fs::File,
     io,
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -13,10 +14,15 @@ use std::{
 use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::{
-    EpochKey, ShardEpoch, StoreError, ValueType, error::is_damage, failpoint::failpoint,
-    recovery::tables, settings,
+    EpochKey, ShardEpoch, StoreError, ValueType,
+    error::is_damage,
+    failpoint::failpoint,
+    recovery::tables,
+    settings,
+    witness::{self, Testimony, Witness},
 };
 
 /// Version of the layout of a store.
@@ -87,18 +93,22 @@ pub(crate) struct State {
     settings: Options,
     /// The store's directory.
     root: PathBuf,
+    /// Held as long as the state changes.
+    witness: Mutex<Witness>,
 }
 
 impl State {
     /// Opens the state of the store in `root`; `create` makes it if there is none. Somebody who has it open is waited for, but not for long.
     pub(crate) fn open(root: &Path, owner: u64, create: bool) -> Result<Self, StoreError> {
         let dir = root.join("state");
-        let current = dir.join("CURRENT").exists();
+        let current = is_store(root).map_err(StoreError::io(&dir, "look into"))?;
         // A process that was killed while it made the database leaves files of RocksDB's, but neither a
         // table, of which the first has the manifest, nor values.
         let values = root.join("values");
-        let values = || values.read_dir().is_ok_and(|mut files| files.next().is_some());
-        if !current && (!tables(&dir)?.is_empty() || values()) {
+        let any_values = || values.read_dir().is_ok_and(|mut files| files.next().is_some());
+        let file = root.join(witness::FILE);
+        let said = witness::ask(root).map_err(StoreError::io(&file, "read"))?;
+        if !current && (said.is_some() || !tables(&dir)?.is_empty() || any_values()) {
             let what = format!("{} is gone", dir.join("CURRENT").display());
             return Err(StoreError::StateDamaged { dir: root.to_owned(), what });
         }
@@ -115,7 +125,17 @@ impl State {
                 opened => break opened?,
             }
         };
-        let state = Self { db, settings, root: root.to_owned() };
+        let witness = Witness::open(root).map_err(StoreError::io(&file, "open"))?;
+        let state = Self { db, settings, root: root.to_owned(), witness: Mutex::new(witness) };
+        let is_earlier = match said {
+            Some(said) => !said.allows(state.testimony()?),
+            // A store without a witness was made by an earlier version, and committed something before it had values.
+            None => !tables(&values)?.is_empty() && state.epochs()?.is_empty(),
+        };
+        if is_earlier {
+            let what = "changes that were on disk are gone".to_owned();
+            return Err(StoreError::StateDamaged { dir: root.to_owned(), what });
+        }
         match (state.read::<Manifest>(MANIFEST, "manifest")?, create) {
             (None, true) => state.found(owner)?,
             // What was begun here was never a store.
@@ -123,6 +143,7 @@ impl State {
             (Some(_), true) => return Err(StoreError::Exists { dir: root.to_owned() }),
             (Some(manifest), false) => manifest.check(root, owner)?,
         }
+        state.tell(&lock(&state.witness));
         Ok(state)
     }
 
@@ -139,9 +160,33 @@ impl State {
     /// Makes the changes of a batch, durably.
     pub(crate) fn write(&self, batch: StateBatch) -> Result<(), StoreError> {
         failpoint!("store::before-state-sync", self.root);
+        let witness = lock(&self.witness);
         self.db
             .write_opt(batch.batch, &settings::synced())
-            .map_err(StoreError::rocksdb(&self.root, "write the state in"))
+            .map_err(StoreError::rocksdb(&self.root, "write the state in"))?;
+        self.tell(&witness);
+        Ok(())
+    }
+
+    /// Lets the witness see what the state is. If that fails, the state is on disk all the same, and the next change is
+    /// seen.
+    fn tell(&self, witness: &Witness) {
+        if let Ok(now) = self.testimony() {
+            let _ = witness.tell(now);
+        }
+    }
+
+    fn testimony(&self) -> Result<Testimony, StoreError> {
+        let sequence = self.db.latest_sequence_number();
+        let mut checksum = Xxh3::new();
+        for item in self.db.iterator(IteratorMode::Start) {
+            let (key, value) = item.map_err(|error| self.unreadable(error))?;
+            for part in [key, value] {
+                checksum.update(&(part.len() as u64).to_le_bytes());
+                checksum.update(&part);
+            }
+        }
+        Ok(Testimony { sequence, checksum: checksum.digest() })
     }
 
     /// An entry.
@@ -224,6 +269,22 @@ impl Manifest {
     }
 }
 
+/// Whether there is a store in a directory, or the beginning of one.
+///
+/// # Errors
+/// If that cannot be told.
+pub fn is_store(root: &Path) -> io::Result<bool> {
+    match root.join("state").join("CURRENT").try_exists() {
+        Err(error) if is_absence(&error) => Ok(false),
+        found => found,
+    }
+}
+
+/// Whether an error says that there is nothing of that name.
+pub(crate) fn is_absence(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory)
+}
+
 /// Whether another process has the store in a directory open. Nobody who has it open may ask: closing a file of it gives up
 /// the lock.
 ///
@@ -250,6 +311,10 @@ fn cannot_open(root: &Path, error: rocksdb::Error) -> StoreError {
     } else {
         StoreError::rocksdb(root, "open the state in")(error)
     }
+}
+
+fn lock(witness: &Mutex<Witness>) -> MutexGuard<'_, Witness> {
+    witness.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn epoch_key(epoch: &[u8]) -> Vec<u8> {

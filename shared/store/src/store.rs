@@ -12,9 +12,11 @@ use serde::de::DeserializeOwned;
 
 use crate::{
     Recovery, StateBatch, StoreError,
+    directory::{make_dir, sync_dir},
+    failpoint::failpoint,
     recovery::{self, STAGING},
     settings, space,
-    state::State,
+    state::{State, is_absence},
     statistics::Counters,
     values::Values,
 };
@@ -62,7 +64,8 @@ impl Store {
     /// If there is a store already, the directory cannot be written to, is in use, or the memory
     /// budget is too small.
     pub fn create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        fs::create_dir_all(dir).map_err(StoreError::io(dir, "create"))?;
+        failpoint!("store::before-create", dir);
+        make_dir(dir).map_err(StoreError::io(dir, "create"))?;
         Self::start(dir, options, true)
     }
 
@@ -73,7 +76,11 @@ impl Store {
     /// Those of [`Store::open`] and [`Store::create`].
     pub fn open_or_create(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
         match Self::open(dir, options) {
-            Err(StoreError::Missing { .. }) => Self::create(dir, options),
+            Err(StoreError::Missing { .. }) => match Self::create(dir, options) {
+                // Somebody else has made it meanwhile.
+                Err(StoreError::Exists { .. }) => Self::open(dir, options),
+                made => made,
+            },
             opened => opened,
         }
     }
@@ -85,10 +92,11 @@ impl Store {
     /// If there is no store, it is in use, is another's, was written by another version, its
     /// state is damaged, the directory cannot be written to, or the memory budget is too small.
     pub fn open(dir: &Path, options: &StoreOptions) -> Result<Self, StoreError> {
-        if !dir.is_dir() {
-            return Err(StoreError::Missing { dir: dir.to_owned() });
+        match fs::metadata(dir) {
+            Ok(found) if found.is_dir() => Self::start(dir, options, false),
+            Err(error) if !is_absence(&error) => Err(StoreError::io(dir, "find")(error)),
+            _ => Err(StoreError::Missing { dir: dir.to_owned() }),
         }
-        Self::start(dir, options, false)
     }
 
     fn start(dir: &Path, options: &StoreOptions, create: bool) -> Result<Self, StoreError> {
@@ -103,6 +111,8 @@ impl Store {
             options.reads = Reads::PageCache;
         }
         let (values, recovery) = recovery::open_values(dir, &settings::values(&options)?)?;
+        // What is committed is on disk only if the databases' own names are.
+        sync_dir(dir).map_err(StoreError::io(dir, "sync"))?;
         let (counters, staged) = Default::default();
         let store = Self { values, state, dir: dir.to_owned(), recovery, counters, staged };
         store.drop_uncommitted()?;

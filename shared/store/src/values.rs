@@ -1,7 +1,7 @@
 //! The database of values: files of pages, each with one shard epoch.
 
 use std::{
-    fs,
+    fs, io,
     path::{Path, PathBuf},
     sync::{PoisonError, RwLock},
     thread,
@@ -58,7 +58,10 @@ impl Values {
     /// What is wrong with the files, as far as their lengths tell.
     pub(crate) fn fault(&self) -> Result<Option<String>, StoreError> {
         for file in self.files()? {
-            let found = fs::metadata(&file.path).map(|metadata| metadata.len()).ok();
+            let found = match fs::metadata(&file.path) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+                found => Some(found.map_err(StoreError::io(&file.path, "find"))?.len()),
+            };
             if found != Some(file.bytes) {
                 let name = file.path.display();
                 return Ok(Some(match found {

@@ -3,7 +3,7 @@
 mod common;
 
 use std::{
-    env,
+    env, fs,
     path::Path,
     process::{Command, Stdio},
 };
@@ -99,5 +99,43 @@ fn a_step_that_fails_can_be_tried_again() {
         next_epoch(&store, 3).unwrap();
         assert_committed(&store, 3);
     }
+    scenario.teardown();
+}
+
+#[test]
+fn a_recovery_that_dies_while_it_tidies_up_is_complete() {
+    let scenario = FailScenario::setup();
+    let (dir, store) = new_store();
+    next_epoch(&store, 1).unwrap();
+    drop(store);
+    let current = dir.path().join("values/CURRENT");
+    fs::remove_file(current).unwrap();
+    fail::cfg("store::before-remove", "1*return").unwrap();
+    let error = open(dir.path()).map(drop).unwrap_err();
+    assert!(error.to_string().contains("store::before-remove"), "{error}");
+    let rubbish = ["values-damaged", "staging/values-damaged"].map(|name| dir.path().join(name));
+    let rubbish = rubbish.iter().find(|dir| dir.exists()).unwrap();
+    let is_table = |file: &std::path::PathBuf| file.extension().is_some_and(|it| it == "sst");
+    let files = rubbish.read_dir().unwrap().map(|file| file.unwrap().path()).filter(is_table);
+    files.for_each(|file| fs::remove_file(file).unwrap());
+
+    let store = open(dir.path()).unwrap();
+    assert_eq!(store.recovery(), None);
+    assert_committed(&store, 1);
+    assert!(!rubbish.exists());
+    scenario.teardown();
+}
+
+#[test]
+fn a_store_that_somebody_else_makes_meanwhile_is_opened() {
+    let scenario = FailScenario::setup();
+    let dir = tempfile::tempdir().unwrap();
+    let path = dir.path().to_owned();
+    fail::cfg_callback("store::before-create", move || {
+        fail::remove("store::before-create");
+        next_epoch(&Store::create(&path, &options()).unwrap(), 1).unwrap();
+    })
+    .unwrap();
+    assert_committed(&Store::open_or_create(dir.path(), &options()).unwrap(), 1);
     scenario.teardown();
 }

@@ -2,12 +2,19 @@
 
 mod common;
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
 
 use common::{
     assert_intact, commit, file_named, new_store, open, options, shard, value_files, write,
 };
-use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StateBatch, Store, StoreError, StoreOptions};
+use ziggurat_store::{
+    Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, ShardEpoch, StateBatch, Store, StoreError,
+    StoreOptions,
+};
 
 const VALUES: usize = 20_000;
 
@@ -22,6 +29,22 @@ fn flip(file: &Path, byte: usize, bit: usize) {
     let mut bytes = fs::read(file).unwrap();
     bytes[byte] ^= 1 << bit;
     fs::write(file, bytes).unwrap();
+}
+
+fn cut(file: &Path, length: u64) {
+    fs::File::options().write(true).open(file).unwrap().set_len(length).unwrap();
+}
+
+/// The files in a directory.
+fn copy_of(dir: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let files = dir.read_dir().unwrap().map(|file| file.unwrap().path());
+    files.map(|file| (file.clone(), fs::read(file).unwrap())).collect()
+}
+
+fn restore(dir: &Path, copy: &[(PathBuf, Vec<u8>)]) {
+    fs::create_dir_all(dir).unwrap();
+    dir.read_dir().unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
+    copy.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
 }
 
 /// Every epoch is either intact or known to be damaged. Gives the damaged ones.
@@ -90,7 +113,7 @@ fn a_truncated_file_of_values_is_noticed_and_harms_no_other() {
         let file = value_files(dir.path())[2].clone();
         let length = fs::metadata(&file).unwrap().len();
         let length = length.saturating_sub(1).min(keep);
-        fs::File::options().write(true).open(&file).unwrap().set_len(length).unwrap();
+        cut(&file, length);
         let store = open(dir.path()).unwrap();
         let recovery = store.recovery().expect("something was repaired");
         assert_eq!((recovery.kept, recovery.lost.len()), (5, 1), "{recovery:?}");
@@ -112,6 +135,35 @@ fn a_deleted_file_of_values_is_noticed_and_harms_no_other() {
     let recovery = store.recovery().expect("something was repaired");
     assert_eq!(recovery.kept, 5, "{recovery:?}");
     assert_eq!(damaged(&store, &epochs), [epochs[0].key]);
+}
+
+#[test]
+fn a_file_that_the_system_does_not_open_now_is_not_damaged() {
+    let options = StoreOptions { memory_budget_bytes: LEAST_MEMORY_BUDGET_BYTES, ..options() };
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::create(dir.path(), &options).unwrap();
+    // More files than are opened with the store.
+    let epochs = commit(&store, 80, 1, 3);
+    drop(store);
+    let store = Store::open(dir.path(), &options).unwrap();
+    let files = value_files(dir.path());
+    let aside = |file: &Path| file.with_extension("aside");
+    for file in &files {
+        fs::rename(file, aside(file)).unwrap();
+        symlink(file, file).unwrap();
+    }
+    let errors: Vec<_> =
+        epochs.iter().filter_map(|epoch| store.read_all::<f64>(epoch).err()).collect();
+    assert!(!errors.is_empty());
+    for error in errors {
+        assert!(error.damaged().is_none(), "{error}");
+    }
+    drop(store);
+    let error = Store::open(dir.path(), &options).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::Io { .. } | StoreError::RocksDb { .. }), "{error:?}");
+    files.iter().for_each(|file| fs::rename(aside(file), file).unwrap());
+    let store = Store::open(dir.path(), &options).unwrap();
+    assert_eq!((store.recovery(), damaged(&store, &epochs)), (None, vec![]));
 }
 
 #[test]
@@ -154,23 +206,21 @@ fn an_interrupted_recovery_starts_over() {
 fn damaged_state_is_refused_and_not_guessed() {
     let (dir, epochs) = closed();
     let state = dir.path().join("state");
-    let copy: Vec<_> = state
-        .read_dir()
-        .unwrap()
-        .map(|file| file.unwrap().path())
-        .map(|file| (file.clone(), fs::read(file).unwrap()))
-        .collect();
+    let copy = copy_of(&state);
     let log = copy.iter().filter(|(file, _)| file.extension().is_some_and(|it| it == "log"));
     let (log, _) = log.max_by_key(|(_, bytes)| bytes.len()).unwrap();
     let manifest = file_named(&state, "MANIFEST");
-    let faults: [(&str, &dyn Fn()); 6] = [
+    let faults: [(&str, &dyn Fn()); 9] = [
+        ("no log", &|| fs::remove_file(log).unwrap()),
+        ("empty log", &|| cut(log, 0)),
+        ("log of a byte", &|| cut(log, 1)),
         ("flip in log", &|| flip(log, fs::metadata(log).unwrap().len() as usize / 4, 2)),
         ("flip in manifest", &|| flip(&manifest, 30, 2)),
         ("no manifest", &|| fs::remove_file(&manifest).unwrap()),
         ("no current", &|| fs::remove_file(state.join("CURRENT")).unwrap()),
         ("no table", &|| {
             let files = state.read_dir().unwrap().map(|file| file.unwrap().path());
-            let table = |file: &std::path::PathBuf| file.extension().is_some_and(|it| it == "sst");
+            let table = |file: &PathBuf| file.extension().is_some_and(|it| it == "sst");
             files.filter(table).for_each(|file| fs::remove_file(file).unwrap());
         }),
         ("no state", &|| fs::remove_dir_all(&state).unwrap()),
@@ -181,12 +231,64 @@ fn damaged_state_is_refused_and_not_guessed() {
         assert!(matches!(error, StoreError::StateDamaged { .. }), "{name}: {error:?}");
         let error = Store::create(dir.path(), &options()).map(drop).expect_err(name);
         assert!(matches!(error, StoreError::StateDamaged { .. }), "{name}: {error:?}");
-        fs::create_dir_all(&state).unwrap();
-        state.read_dir().unwrap().for_each(|file| fs::remove_file(file.unwrap().path()).unwrap());
-        copy.iter().for_each(|(file, bytes)| fs::write(file, bytes).unwrap());
+        restore(&state, &copy);
     }
     let store = open(dir.path()).unwrap();
     assert_eq!(damaged(&store, &epochs), []);
+}
+
+#[test]
+fn an_earlier_state_is_not_taken_for_this_one() {
+    // What was written before each opening is in a table of its own, and known to the manifest.
+    let (dir, mut epochs) = closed();
+    epochs.extend(commit(&open(dir.path()).unwrap(), 3, 3, VALUES));
+    epochs.extend(commit(&open(dir.path()).unwrap(), 3, 4, VALUES));
+    let state = dir.path().join("state");
+    let copy = copy_of(&state);
+    let manifest = file_named(&state, "MANIFEST");
+    let length = fs::metadata(&manifest).unwrap().len();
+    let mut refused = 0;
+    for length in (0..length).step_by(3) {
+        cut(&manifest, length);
+        match open(dir.path()) {
+            Ok(store) => assert_eq!(store.epochs().unwrap(), epochs, "{length} bytes"),
+            Err(error) => {
+                assert!(matches!(error, StoreError::StateDamaged { .. }), "{length}: {error:?}");
+                refused += 1;
+            }
+        }
+        assert_eq!(value_files(dir.path()).len(), epochs.len(), "{length} bytes");
+        restore(&state, &copy);
+    }
+    assert!(refused > 0);
+    assert_eq!(damaged(&open(dir.path()).unwrap(), &epochs), []);
+}
+
+#[test]
+fn values_beside_an_empty_state_are_kept_without_a_witness() {
+    let (dir, _) = closed();
+    let state = dir.path().join("state");
+    let log = |(file, _): &(PathBuf, Vec<u8>)| file.extension().is_some_and(|it| it == "log");
+    copy_of(&state).iter().filter(|file| log(file)).for_each(|(file, _)| cut(file, 0));
+    fs::remove_file(dir.path().join("witness")).unwrap();
+    let error = open(dir.path()).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::StateDamaged { .. }), "{error:?}");
+    assert_eq!(value_files(dir.path()).len(), 6);
+}
+
+#[test]
+fn a_store_without_a_witness_gets_one() {
+    for text in [None, Some(""), Some("rubbish")] {
+        let (dir, epochs) = closed();
+        let witness = dir.path().join("witness");
+        let before = fs::read(&witness).unwrap();
+        match text {
+            None => fs::remove_file(&witness).unwrap(),
+            Some(text) => fs::write(&witness, text).unwrap(),
+        }
+        assert_eq!(damaged(&open(dir.path()).unwrap(), &epochs), []);
+        assert_eq!(fs::read(&witness).unwrap(), before);
+    }
 }
 
 #[test]

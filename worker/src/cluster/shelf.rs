@@ -18,8 +18,8 @@ use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Column, Data, Part};
 use ziggurat_rpc::new_identity;
 use ziggurat_store::{
-    Epoch, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch, Statistics, Store,
-    StoreError, StoreOptions,
+    Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch,
+    Statistics, Store, StoreError, StoreOptions,
 };
 
 use super::ServeError;
@@ -86,9 +86,14 @@ impl Shelf {
                 (identity, None)
             }
         };
+        // What is gone is to be saved anew, maybe under the same number.
+        let mut missing: BTreeMap<Epoch, Vec<ShardKey>> = BTreeMap::new();
+        for EpochKey { shard, epoch } in store.missing_epochs()? {
+            missing.entry(epoch).or_default().push(shard);
+        }
+        missing.iter().try_for_each(|(&epoch, shards)| store.drop_epochs(shards, epoch..=epoch))?;
         let mut held: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
-        let missing = store.missing_epochs()?;
-        for epoch in store.epochs()?.into_iter().filter(|epoch| !missing.contains(&epoch.key)) {
+        for epoch in store.epochs()? {
             let ShardKey { job, tier, .. } = epoch.key.shard;
             held.entry((job, tier)).or_default().entry(epoch.key.epoch).or_default().push(epoch);
         }
@@ -108,7 +113,7 @@ impl Shelf {
         if let Some(before) = before.as_ref().filter(|_| !self.is_empty()) {
             return Err(NotIts::Other(before.clone()));
         }
-        // What was found damaged is nobody's any more.
+        // What could not be dropped is nobody's any more.
         for epoch in self.store.epochs()? {
             let only = epoch.key.epoch..=epoch.key.epoch;
             self.store.drop_epochs(&[epoch.key.shard], only)?;
@@ -313,6 +318,20 @@ mod tests {
         drop(shelf);
         let refused = Shelf::open(dir.path()).map(drop).unwrap_err();
         assert!(matches!(refused, ServeError::OtherFormat { found, .. } if found == FORMAT - 1));
+    }
+
+    #[test]
+    fn what_is_gone_can_be_saved_anew() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        save(&shelf, 1, 1);
+        drop(shelf);
+        std::fs::remove_dir_all(dir.path().join("store/values")).unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        let there = |shelf: &Shelf| shelf.find((1, STEP), 1, Column::Values, (0, 0)).is_some();
+        assert!(!there(&shelf));
+        save(&shelf, 1, 1);
+        assert!(there(&shelf));
     }
 
     #[test]
