@@ -106,6 +106,7 @@ impl Solved {
                     to_move: tier.to_move.into(),
                 }),
                 epoch: 7,
+                incarnation: 9,
                 peers: peers.clone(),
                 runs,
                 stored,
@@ -152,7 +153,7 @@ impl Worker {
     fn range(&self, request: &FetchRequest) -> Option<Vec<u8>> {
         let Solved { encoding, settings, values, .. } = &*self.solved;
         let step = words::tier(request.step.as_ref()?);
-        if (request.job, request.epoch) != (JOB, 7) {
+        if (request.job, request.epoch, request.incarnation) != (JOB, 7, 9) {
             return None;
         }
         let shard = shards(encoding, settings, step).get(request.shard as usize)?.clone();

@@ -123,7 +123,7 @@ impl Machine {
             Some(FailureKind::Damage { tier, epoch, worker: owner }) => {
                 let damaged = StepId { tier, ..step };
                 let known = self.checkpoint(damaged).is_some_and(|checkpoint| {
-                    checkpoint.epoch == epoch
+                    checkpoint.epoch.number == epoch
                         && owner.map_or(checkpoint.stored, |owner| {
                             checkpoint.shards_of(owner) > 0 && !checkpoint.lost.contains(&owner)
                         })

@@ -26,7 +26,7 @@ impl World {
         let day = Duration::from_secs(86_400);
         let limits = Limits { lease: day, lost_after: day, whole_step_positions };
         let now = Duration::from_secs(1_000_000);
-        let (machine, _) = Machine::new(Records::default(), limits, now);
+        let (machine, _) = Machine::new(Records::default(), 1, limits, now);
         let mut world = Self { machine, now };
         let spec = Spec {
             ruleset: String::new(),

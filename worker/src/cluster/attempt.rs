@@ -28,6 +28,7 @@ use ziggurat_telemetry::{Counted, Gauge};
 use super::{
     Worker,
     halo::{AttemptName, Halo},
+    shelf::SaveName,
     sources::{Place, Saved, Unread},
 };
 use crate::{job::lock, parts::key};
@@ -54,11 +55,12 @@ impl Attempt {
     /// Begins to take part. Reports go to `reports`.
     pub fn begin(
         worker: &Arc<Worker>,
+        incarnation: u64,
         assign: Assign,
         reports: mpsc::Sender<FromWorker>,
     ) -> Option<Self> {
         let step: Tier = required(assign.step, "assign.step").ok()?;
-        let name = AttemptName { job: assign.job, step, attempt: assign.attempt };
+        let name = AttemptName { incarnation, job: assign.job, step, attempt: assign.attempt };
         let (orders, queue) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
         let orders_waiting = worker.metrics.orders_waiting.clone();
@@ -112,7 +114,7 @@ struct Cost {
 
 impl TakesPart {
     fn run(mut self, assign: Assign) {
-        let AttemptName { job, step, attempt } = self.name;
+        let AttemptName { job, step, attempt, .. } = self.name;
         let span = tracing::info_span!("attempt", job, %step, attempt);
         let _in_span = span.enter();
         let begun = catch_unwind(AssertUnwindSafe(|| self.take_part(assign)));
@@ -129,7 +131,7 @@ impl TakesPart {
     }
 
     fn report(&self, answer: Answer, cost: Cost) {
-        let AttemptName { job, step, attempt } = self.name;
+        let AttemptName { job, step, attempt, .. } = self.name;
         let Cost { seconds, positions, sent_bytes, .. } = cost;
         let report = Report {
             job,
@@ -152,9 +154,8 @@ impl TakesPart {
         if self.stop.is_cancelled() {
             return Err(cancelled());
         }
-        let job = (worker.cluster(), self.name.job);
-        if *whose != job {
-            (*whose, *kept) = (job, Kept::default());
+        if *whose != self.name.job {
+            (*whose, *kept) = (self.name.job, Kept::default());
         }
         let known = worker.know(self.name.job, assign.spec.clone())?;
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
@@ -213,10 +214,11 @@ impl TakesPart {
         let shares = owners(&assign.shares, count(step), members.len()).map_err(wrong)?;
         let owners_of_step = shares.into_iter().map(|owner| owner as usize).collect();
         let place_of = |checkpoint: proto::Checkpoint, step: Tier| -> Result<Place, WireError> {
-            let proto::Checkpoint { epoch, peers, runs, stored } = checkpoint;
+            let proto::Checkpoint { epoch, incarnation, peers, runs, stored } = checkpoint;
+            let save = SaveName { job: self.name.job, step, epoch, incarnation };
             let owners = owners(&runs, count(step), peers.len())?;
             let holders = peers.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
-            Ok(Place { epoch, holders, owners, stored })
+            Ok(Place { save, holders, owners, stored })
         };
         let mut places = HashMap::new();
         for read in assign.reads {
@@ -234,7 +236,6 @@ impl TakesPart {
         let saved = Saved {
             worker: self.worker.clone(),
             runtime: self.runtime.clone(),
-            job: self.name.job,
             places,
             connections: Mutex::default(),
             fetched_bytes: Default::default(),
@@ -318,7 +319,7 @@ impl TakesPart {
 
     /// Writes parts down: on this disk, and in the checkpoint store if there is one.
     fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
-        let AttemptName { job, step, .. } = self.name;
+        let AttemptName { incarnation, job, step, .. } = self.name;
         if let Some(store) = self.worker.checkpoints() {
             for Part { column, shard, range, data } in &parts {
                 if self.stop.is_cancelled() {
@@ -327,13 +328,13 @@ impl TakesPart {
                 let key = key(job, step, *column, *shard, *range).at(Epoch(epoch));
                 let numbers = Bytes::copy_from_slice(data.bytes());
                 self.runtime
-                    .block_on(store.put(key, data.width(), numbers))
+                    .block_on(store.put(key, incarnation, data.width(), numbers))
                     .map_err(|error| not_saved(unable(error.to_string())))?;
             }
         }
         self.worker
             .shelf
-            .save(job, step, epoch, parts)
+            .save(SaveName { job, step, epoch, incarnation }, parts)
             .map_err(|error| not_saved(unable(error.to_string())))?;
         info!(epoch, "saved");
         Ok(())
