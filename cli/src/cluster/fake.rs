@@ -8,9 +8,10 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
-use futures::{Stream, stream};
+use futures::{Stream, StreamExt, stream};
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Request, Response, Status, Streaming, async_trait};
 use xxhash_rust::xxh3::xxh3_64;
@@ -202,7 +203,10 @@ impl Data for Serves {
         let mut replies: Vec<_> =
             bytes.chunks(MESSAGE_BYTES).map(|numbers| packed(numbers, 8, None)).collect();
         replies.last_mut().unwrap().as_mut().unwrap().checksum = Some(checksum);
-        Ok(Response::new(Box::pin(stream::iter(replies))))
+        // As with a worker, the end comes a moment after the last piece.
+        let end = stream::once(tokio::time::sleep(Duration::from_millis(1)));
+        let end = end.filter_map(|()| async { None });
+        Ok(Response::new(Box::pin(stream::iter(replies).chain(end))))
     }
 }
 

@@ -49,7 +49,7 @@ use ziggurat_telemetry::{
     BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics, raise,
 };
 
-pub use self::pieces::{packed, unpacked};
+pub use self::pieces::{packed, read_out, unpacked};
 use self::{
     attempt::KnownJob,
     data::DataService,

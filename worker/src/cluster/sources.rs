@@ -30,7 +30,7 @@ use ziggurat_store::Epoch;
 use super::{
     Worker,
     halo::OVERHEAD_BYTES,
-    pieces::{spans_of, unpacked},
+    pieces::{read_out, spans_of, unpacked},
     shelf::SaveName,
 };
 use crate::{job::lock, parts::key};
@@ -177,6 +177,7 @@ impl Saved {
         };
         let fetched = self.runtime.block_on(self.fetch(holder, request, (places, width), to));
         fetched.map_err(|status| {
+            lock(&self.connections).remove(&holder.address);
             let message = format!("{}: {}", holder.address, status.message());
             match status.code() {
                 Code::NotFound | Code::DataLoss => wanted.damaged(message, Some(holder.worker)),
@@ -242,7 +243,11 @@ impl Saved {
             if let Some(expected) = reply.checksum {
                 let is_all = place.is_empty() && room.next().is_none();
                 let is_right = is_all && expected == checksum.digest();
-                return if is_right { Ok(()) } else { Err(lost("what came is damaged")) };
+                if !is_right {
+                    return Err(lost("what came is damaged"));
+                }
+                read_out(replies, PIECE_TIMEOUT).await;
+                return Ok(());
             }
         }
     }

@@ -17,7 +17,7 @@ use ziggurat_rpc::{
     DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
     proto::{FetchRequest, JobRequest, LocateReply, Peer},
 };
-use ziggurat_worker::cluster::unpacked;
+use ziggurat_worker::cluster::{read_out, unpacked};
 
 use super::ranges::{Fetched, Holders, Ranges};
 use crate::{
@@ -176,7 +176,9 @@ impl<'a> Fetcher<'a> {
                 )));
             }
             if let Some(checksum) = reply.checksum {
-                return verified(bytes, expected, checksum);
+                let verified = verified(bytes, expected, checksum)?;
+                read_out(stream, silence).await;
+                return Ok(verified);
             }
         }
         Err(Status::data_loss("it ended without a checksum"))
