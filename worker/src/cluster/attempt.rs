@@ -22,7 +22,7 @@ use ziggurat_rpc::{
     },
     proto::{self, Assign, FromWorker, Report, from_worker::Message},
 };
-use ziggurat_store::Epoch;
+use ziggurat_store::{Epoch, StoreError};
 use ziggurat_telemetry::{Counted, Gauge};
 
 use super::{
@@ -332,10 +332,14 @@ impl TakesPart {
                     .map_err(|error| not_saved(unable(error.to_string())))?;
             }
         }
-        self.worker
-            .shelf
-            .save(SaveName { job, step, epoch, incarnation }, parts)
-            .map_err(|error| not_saved(unable(error.to_string())))?;
+        let (shelf, name) = (&self.worker.shelf, SaveName { job, step, epoch, incarnation });
+        let failed = |error: StoreError| not_saved(unable(error.to_string()));
+        shelf.save(name, parts).map_err(failed)?;
+        if self.stop.is_cancelled() {
+            // Nobody wants it, and the job may be forgotten already.
+            shelf.retain(|save| save != name).map_err(failed)?;
+            return Err(not_saved(cancelled()));
+        }
         info!(epoch, "saved");
         Ok(())
     }
@@ -403,5 +407,42 @@ impl Worker {
         let new = Arc::new(KnownJob { spec, encoding, settings, tables, peak_memory_bytes });
         *known = Some((job, new.clone()));
         Ok(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_kernel::{Column, Data};
+
+    use super::{super::tests::idle_worker, *};
+
+    #[tokio::test]
+    async fn what_nobody_wants_any_more_when_it_is_saved_is_dropped_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(2, 1), attempt: 1 };
+        let (stop, (reports, _kept)) = (CancellationToken::new(), mpsc::channel(1));
+        let part = TakesPart {
+            worker: worker.clone(),
+            runtime: Handle::current(),
+            name,
+            reports,
+            orders: mpsc::unbounded_channel().1,
+            stop: stop.clone(),
+            at: 0,
+        };
+        let save = |epoch| {
+            let data = Data::F64(&mut [0.25; 3]);
+            part.save(epoch, vec![Part { column: Column::Values, shard: 0, range: 0, data }])
+        };
+        let is_there = |epoch| {
+            let AttemptName { incarnation, job, step, .. } = name;
+            let save = SaveName { job, step, epoch, incarnation };
+            worker.shelf.find(save, Column::Values, (0, 0)).is_some()
+        };
+        save(1).unwrap();
+        stop.cancel();
+        assert!(save(2).is_err());
+        assert!(is_there(1) && !is_there(2));
     }
 }

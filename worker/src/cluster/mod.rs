@@ -481,8 +481,53 @@ impl Worker {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// A worker that nobody has told anything.
+    pub fn idle_worker(dir: &Path) -> Arc<Worker> {
+        let options = ServeOptions {
+            coordinator: "127.0.0.1:1".to_owned(),
+            dir: dir.to_owned(),
+            listen: "127.0.0.1:0".parse().unwrap(),
+            advertise: None,
+            name: "idle".to_owned(),
+            threads: 1,
+            memory_bytes: None,
+            checkpoints: None,
+            security: Security::Open,
+            insecure: false,
+            metrics: None,
+        };
+        Arc::new(Worker {
+            address: "127.0.0.1:1".to_owned(),
+            shelf: Arc::new(Shelf::open(dir).unwrap()),
+            scratch: dir.join("scratch"),
+            pool: rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap(),
+            doors: Arc::default(),
+            metrics: WorkerMetrics::new(&mut Registry::default()),
+            health: Arc::new(Health::starting("not registered")),
+            busy: Mutex::default(),
+            joined: Mutex::default(),
+            tidying: Mutex::default(),
+            known: Mutex::default(),
+            options,
+        })
+    }
+
+    #[test]
+    fn what_a_worker_does_ends_before_it_registers_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let mut busy = lock(&worker.busy);
+        busy.0 = 7;
+        assert!(matches!(worker.settle(), Err(Ended::Broken(_))));
+        drop(busy);
+        assert!(worker.settle().is_ok());
+        assert_eq!(lock(&worker.busy).0, 0);
+    }
 
     #[test]
     fn an_address_to_listen_at_is_not_one_to_be_reached_at() {
