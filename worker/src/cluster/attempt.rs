@@ -63,6 +63,8 @@ impl Attempt {
         let name = AttemptName { incarnation, job: assign.job, step, attempt: assign.attempt };
         let (orders, queue) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
+        // Others may be ready, and send, long before what this worker was at has ended.
+        let team = Team::gather(worker, name, &assign, &stop);
         let orders_waiting = worker.metrics.orders_waiting.clone();
         let part = TakesPart {
             worker: worker.clone(),
@@ -75,7 +77,7 @@ impl Attempt {
         };
         let thread = std::thread::Builder::new().name(format!("step {step}"));
         // A thread that cannot be started shows as an attempt that does not answer.
-        thread.spawn(move || part.run(assign)).ok()?;
+        thread.spawn(move || part.run(assign, team)).ok()?;
         Some(Self { name, orders, orders_waiting, stop })
     }
 
@@ -113,11 +115,11 @@ struct Cost {
 }
 
 impl TakesPart {
-    fn run(mut self, assign: Assign) {
+    fn run(mut self, assign: Assign, team: Result<Team, Failure>) {
         let AttemptName { job, step, attempt, .. } = self.name;
         let span = tracing::info_span!("attempt", job, %step, attempt);
         let _in_span = span.enter();
-        let begun = catch_unwind(AssertUnwindSafe(|| self.take_part(assign)));
+        let begun = catch_unwind(AssertUnwindSafe(|| self.take_part(assign, team?)));
         let failure = match begun {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure,
@@ -147,7 +149,7 @@ impl TakesPart {
         drop(self.reports.blocking_send(message)); // a session that has ended wants no reports
     }
 
-    fn take_part(&mut self, assign: Assign) -> Result<(), Failure> {
+    fn take_part(&mut self, assign: Assign, team: Team) -> Result<(), Failure> {
         // A worker is at one step at a time; what went before may still be at its last order.
         let worker = self.worker.clone();
         let (whose, kept) = &mut *lock(&worker.busy);
@@ -159,7 +161,8 @@ impl TakesPart {
         }
         let known = worker.know(self.name.job, assign.spec.clone())?;
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
-        let Assigned { members, me, owners, place, saved } = self.understand(assign, &known)?;
+        let Team { members, me, halo } = team;
+        let Assigned { owners, place, saved } = self.understand(assign, &known, members)?;
         let budget = worker.options.memory_bytes.filter(|&budget| budget < *peak_memory_bytes);
         let memory = match budget {
             None => Memory::anonymous(),
@@ -169,13 +172,6 @@ impl TakesPart {
                     .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?
             }
         };
-        let halo = {
-            let _runtime = self.runtime.enter();
-            let security = &worker.options.security;
-            let stop = self.stop.child_token();
-            let (doors, metrics) = (&worker.doors, &worker.metrics);
-            Halo::open(self.name, &members, me, security, doors, metrics, stop)
-        };
         let assignment = Assignment {
             encoding,
             settings,
@@ -184,7 +180,7 @@ impl TakesPart {
             tier: self.name.step,
             owners: &owners,
             member: me,
-            members: members.len(),
+            members,
             exchange: &halo,
             place,
         };
@@ -196,22 +192,16 @@ impl TakesPart {
     }
 
     /// Checks an assignment.
-    fn understand(&self, assign: Assign, known: &KnownJob) -> Result<Assigned, Failure> {
+    fn understand(
+        &self,
+        assign: Assign,
+        known: &KnownJob,
+        members: usize,
+    ) -> Result<Assigned, Failure> {
         let KnownJob { encoding, settings, .. } = known;
         let count = |step: Tier| shards(encoding, settings, step).len();
-        let wrong = |error: WireError| Failure { message: error.to_string(), kind: None };
-        let members: Vec<Member> = assign
-            .members
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect::<Result<_, WireError>>()
-            .map_err(wrong)?;
-        let me = assign.member as usize;
-        if me >= members.len() {
-            return Err(wrong(WireError::new("assign.member", "is none of the members")));
-        }
         let step = self.name.step;
-        let shares = owners(&assign.shares, count(step), members.len()).map_err(wrong)?;
+        let shares = owners(&assign.shares, count(step), members).map_err(wrong)?;
         let owners_of_step = shares.into_iter().map(|owner| owner as usize).collect();
         let place_of = |checkpoint: proto::Checkpoint, step: Tier| -> Result<Place, WireError> {
             let proto::Checkpoint { epoch, incarnation, peers, runs, stored } = checkpoint;
@@ -240,7 +230,7 @@ impl TakesPart {
             connections: Mutex::default(),
             fetched_bytes: Default::default(),
         };
-        Ok(Assigned { members, me, owners: owners_of_step, place, saved })
+        Ok(Assigned { owners: owners_of_step, place, saved })
     }
 
     fn carry_out_orders(
@@ -366,9 +356,35 @@ impl TakesPart {
     }
 }
 
-struct Assigned {
-    members: Vec<Member>,
+/// Who takes part.
+struct Team {
+    members: usize,
     me: usize,
+    halo: Halo,
+}
+
+impl Team {
+    /// Opens the doors to the other members.
+    fn gather(
+        worker: &Worker,
+        name: AttemptName,
+        assign: &Assign,
+        stop: &CancellationToken,
+    ) -> Result<Self, Failure> {
+        let members = assign.members.iter().cloned().map(TryInto::try_into);
+        let members: Vec<Member> = members.collect::<Result<_, WireError>>().map_err(wrong)?;
+        let me = assign.member as usize;
+        if me >= members.len() {
+            return Err(wrong(WireError::new("assign.member", "is none of the members")));
+        }
+        let Worker { doors, metrics, .. } = worker;
+        let (security, stop) = (&worker.options.security, stop.child_token());
+        let halo = Halo::open(name, &members, me, security, doors, metrics, stop);
+        Ok(Self { members: members.len(), me, halo })
+    }
+}
+
+struct Assigned {
     owners: Vec<usize>,
     place: Option<Position>,
     saved: Saved,
@@ -376,6 +392,10 @@ struct Assigned {
 
 fn not_saved(why: Failure) -> JournalError {
     JournalError { is_damage: false, source: Box::new(Unread(why)) }
+}
+
+fn wrong(error: WireError) -> Failure {
+    Failure { message: error.to_string(), kind: None }
 }
 
 fn unable(message: String) -> Failure {
@@ -444,5 +464,40 @@ mod tests {
         stop.cancel();
         assert!(save(2).is_err());
         assert!(is_there(1) && !is_there(2));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_doors_are_open_while_a_worker_still_ends_what_it_did() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let before = worker.clone();
+        let (ends, ended) = std::sync::mpsc::channel::<()>();
+        let (begins, begun) = std::sync::mpsc::channel();
+        let busy = std::thread::spawn(move || {
+            let _busy = lock(&before.busy);
+            begins.send(()).unwrap();
+            ended.recv()
+        });
+        begun.recv().unwrap();
+        let step = Tier::new(2, 1);
+        let name = AttemptName { incarnation: 5, job: 1, step, attempt: 1 };
+        let member = |worker: u64| proto::Peer {
+            worker: format!("{worker:016x}"),
+            address: "127.0.0.1:1".to_owned(),
+            name: String::new(),
+        };
+        let assign = Assign {
+            job: 1,
+            step: Some(step.into()),
+            attempt: 1,
+            members: vec![member(1), member(2)],
+            ..Assign::default()
+        };
+        let attempt = Attempt::begin(&worker, 5, assign, mpsc::channel(1).0).unwrap();
+        let soon = std::time::Duration::from_secs(5);
+        assert!(worker.doors.enter(name, 1, soon).await.is_ok());
+        drop(attempt);
+        drop(ends);
+        busy.join().unwrap().unwrap_err();
     }
 }
