@@ -384,7 +384,7 @@ impl Worker {
     }
 
     /// The coordinator has let the worker in.
-    fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
+    async fn welcomed(self: &Arc<Self>, welcome: &Welcome) -> Result<(), String> {
         if welcome.cluster != self.cluster() {
             return Err("another coordinator answers now".to_owned());
         }
@@ -394,7 +394,14 @@ impl Worker {
                 required(step, "welcome.commits.step").map_err(|error| error.to_string())?;
             commits.insert(SaveName { job, step, epoch, incarnation });
         }
-        self.shelf.retain(|save| commits.contains(&save)).map_err(|error| error.to_string())?;
+        let (worker, wanted) = (self.clone(), commits.clone());
+        let retain = move || {
+            // Should the connection break meanwhile, nothing is saved before this has ended.
+            let _busy = lock(&worker.busy);
+            worker.shelf.retain(|save| wanted.contains(&save))
+        };
+        let retained = tokio::task::spawn_blocking(retain).await;
+        retained.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         if let Some(store) = self.checkpoints() {
             let tidying = tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
             // What an earlier welcome said may not be true any more.

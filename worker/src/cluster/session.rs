@@ -1,6 +1,6 @@
 //! The stream between a worker and its coordinator.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::{
     sync::mpsc,
@@ -120,15 +120,27 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         return Err(Status::unavailable("the coordinator did not begin with a welcome").into());
     };
     let lease = Duration::from_millis(welcome.lease_ms.max(100).into());
-    worker.welcomed(&welcome).map_err(Status::unavailable)?;
+    let mut beat = tokio::time::interval(lease / 3);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    {
+        // To drop what is not wanted any more takes a while.
+        let mut welcomed = pin!(worker.welcomed(&welcome));
+        loop {
+            tokio::select! {
+                done = &mut welcomed => break done.map_err(Status::unavailable)?,
+                _ = beat.tick() => {
+                    let heartbeat = say(Message::Heartbeat(worker.heartbeat()));
+                    send.send(heartbeat).await.map_err(gone)?;
+                }
+            }
+        }
+    }
     info!(coordinator = options.coordinator, lease_ms = welcome.lease_ms, "registered");
     worker.health.ready();
     worker.metrics.connected.set(1);
 
     let incarnation = welcome.incarnation;
     let mut session = Session { worker, incarnation, send, attempts: Vec::new() };
-    let mut beat = tokio::time::interval(lease / 3);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let (mut heard, mut has_asked) = (Instant::now(), false);
     loop {
         let told = tokio::select! {
