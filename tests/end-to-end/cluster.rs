@@ -397,6 +397,63 @@ fn a_coordinator_goes_on_from_a_copy_of_its_directory() {
     cluster.ends_well(&job, &expected);
 }
 
+/// A worker has solved steps of another job, which the copy that the coordinator goes on from does not know, when
+/// it meets a job of the same number; its process goes on meanwhile or ends.
+fn comes_back_to_another_job(its_process_goes_on: bool) {
+    let expected = expected();
+    let mut cluster = Cluster::new(0);
+    cluster.workers.resize_with(2, || None);
+    cluster.wait_for("the coordinator", || TcpStream::connect(cluster.address()).is_ok());
+    kill(&mut cluster.coordinator);
+    let copy = ["-r", "coordinator", "copy"];
+    assert!(Command::new("cp").args(copy).current_dir(cluster.path()).status().unwrap().success());
+    let has_solved = |cluster: &Cluster, steps: u64| {
+        let status = cluster.status("1").unwrap_or_default();
+        status["job"]["solved_steps"].as_u64().unwrap_or(0) >= steps
+    };
+    cluster.start_coordinator();
+    cluster.start_worker(1);
+    cluster.wait_for("the coordinator", || TcpStream::connect(cluster.address()).is_ok());
+    cluster.ask(&[&["submit"], &GAME[..], &["--dice", "d4"]].concat());
+    cluster.wait_for("steps of one job", || has_solved(&cluster, 4));
+    kill(&mut cluster.coordinator);
+    if its_process_goes_on {
+        signal(cluster.workers[1].as_ref().unwrap(), "STOP");
+    } else {
+        kill(&mut cluster.workers[1]);
+    }
+
+    cluster.rename("coordinator", "later");
+    cluster.rename("copy", "coordinator");
+    cluster.start_coordinator();
+    cluster.start_worker(0);
+    assert_eq!(cluster.submit(), "1");
+    cluster.wait_for("steps of the other", || has_solved(&cluster, 2));
+    cluster.ask(&["pause", "1"]);
+    if its_process_goes_on {
+        signal(cluster.workers[1].as_ref().unwrap(), "CONT");
+    } else {
+        cluster.start_worker(1);
+    }
+    cluster.wait_for("both workers", || {
+        let status = cluster.status("1").unwrap_or_default();
+        let workers = status["workers"].as_array().cloned().unwrap_or_default();
+        workers.iter().filter(|worker| worker["connected"] == true).count() == 2
+    });
+    cluster.ask(&["resume", "1"]);
+    cluster.ends_well("1", &expected);
+}
+
+#[test]
+fn what_a_coordinator_has_forgotten_is_not_taken_for_what_has_its_number_now() {
+    comes_back_to_another_job(false);
+}
+
+#[test]
+fn what_a_worker_has_in_memory_ends_with_its_registration() {
+    comes_back_to_another_job(true);
+}
+
 #[test]
 fn a_job_can_be_paused_and_cancelled() {
     let cluster = Cluster::new(1);

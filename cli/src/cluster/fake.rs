@@ -8,9 +8,10 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicI64, Ordering},
     },
+    time::Duration,
 };
 
-use futures::{Stream, stream};
+use futures::{Stream, StreamExt, stream};
 use tokio::runtime::{Builder, Runtime};
 use tonic::{Request, Response, Status, Streaming, async_trait};
 use xxhash_rust::xxh3::xxh3_64;
@@ -106,6 +107,7 @@ impl Solved {
                     to_move: tier.to_move.into(),
                 }),
                 epoch: 7,
+                incarnation: 9,
                 peers: peers.clone(),
                 runs,
                 stored,
@@ -152,7 +154,7 @@ impl Worker {
     fn range(&self, request: &FetchRequest) -> Option<Vec<u8>> {
         let Solved { encoding, settings, values, .. } = &*self.solved;
         let step = words::tier(request.step.as_ref()?);
-        if (request.job, request.epoch) != (JOB, 7) {
+        if (request.job, request.epoch, request.incarnation) != (JOB, 7, 9) {
             return None;
         }
         let shard = shards(encoding, settings, step).get(request.shard as usize)?.clone();
@@ -201,7 +203,10 @@ impl Data for Serves {
         let mut replies: Vec<_> =
             bytes.chunks(MESSAGE_BYTES).map(|numbers| packed(numbers, 8, None)).collect();
         replies.last_mut().unwrap().as_mut().unwrap().checksum = Some(checksum);
-        Ok(Response::new(Box::pin(stream::iter(replies))))
+        // As with a worker, the end comes a moment after the last piece.
+        let end = stream::once(tokio::time::sleep(Duration::from_millis(1)));
+        let end = end.filter_map(|()| async { None });
+        Ok(Response::new(Box::pin(stream::iter(replies).chain(end))))
     }
 }
 

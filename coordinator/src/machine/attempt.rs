@@ -5,7 +5,7 @@ use std::time::Duration;
 use ziggurat_kernel::{Course, Order, Outcome};
 
 use super::{
-    Checkpoint, Counters, Machine, Note, Phase, Trouble, line_of,
+    Checkpoint, Counters, Epoch, Machine, Note, Phase, Trouble, line_of,
     message::{Message, Task},
     names::{SessionId, StepId, Time, WorkerId},
     record::Run,
@@ -175,7 +175,7 @@ impl Machine {
         let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
         (attempt.clean, attempt.saved) = (true, now);
         let checkpoint = Checkpoint {
-            epoch,
+            epoch: Epoch { number: epoch, incarnation: self.incarnation },
             course: attempt.course.clone(),
             owners: attempt.members.iter().map(|member| member.worker).collect(),
             runs: attempt.runs.clone(),

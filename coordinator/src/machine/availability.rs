@@ -50,7 +50,7 @@ impl Machine {
         if checkpoint.stored || checkpoint.lost.is_empty() {
             return;
         }
-        let epoch = checkpoint.epoch;
+        let epoch = checkpoint.epoch.number;
         self.step_mut(step).checkpoint = None;
         let text = format!(
             "parts of checkpoint {epoch} of step {} are lost: it is solved again",

@@ -51,7 +51,9 @@ impl Machine {
                 expect(job.phase != Phase::Solved, || format!("{name} of a solved job is not"))?;
                 continue;
             };
-            expect(checkpoint.epoch <= record.last_epoch, || format!("{name}: epochs go back"))?;
+            expect(checkpoint.epoch.number <= record.last_epoch, || {
+                format!("{name}: epochs go back")
+            })?;
             let owned: u32 =
                 checkpoint.owners.iter().map(|&owner| checkpoint.shards_of(owner)).sum();
             let size = job.steps.iter().find(|size| size.tier == step.tier);

@@ -6,7 +6,7 @@ use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Growth, Order, Precision, Products, Sums};
 
 use super::{
-    names::{JobId, SessionId, StepId, WorkerId},
+    names::{Epoch, JobId, SessionId, StepId, WorkerId},
     plan::JobPlan,
     record::{Run, Spec},
 };
@@ -212,8 +212,10 @@ pub struct Note {
 pub enum Message {
     /// It is registered.
     Welcome {
+        /// The coordinator's incarnation.
+        incarnation: u64,
         /// The complete checkpoints of all steps.
-        commits: Vec<(StepId, u32)>,
+        commits: Vec<(StepId, Epoch)>,
         /// Jobs of which nothing is wanted any more.
         cancelled: Vec<JobId>,
     },
@@ -305,8 +307,8 @@ pub struct Peer {
 /// Where a checkpoint is.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Place {
-    /// Its number.
-    pub epoch: u32,
+    /// Its name.
+    pub epoch: Epoch,
     /// Who has it.
     pub peers: Vec<Peer>,
     /// Which shards they have.

@@ -9,7 +9,8 @@
 //! is solved or somebody fails, and then the next attempt goes on from the last checkpoint that all of its
 //! members had written. So there is one answer to everything that can go wrong: the attempt is over, begin anew with
 //! whoever is there. Numbers of attempts and checkpoints only grow; they are the fence that keeps what is late from
-//! doing harm.
+//! doing harm. Records that were restored from a copy have them given out again: so they count together with the *incarnation*, a
+//! random number of each start.
 
 mod attempt;
 mod availability;
@@ -37,7 +38,7 @@ pub use message::{
     Answer, Assignment, Command, Event, Failure, FailureKind, Message, Note, Peer, Place, Refusal,
     Registration, Report, Resources, Submission, Task,
 };
-pub use names::{JobId, SessionId, StepId, Time, WorkerId};
+pub use names::{Epoch, JobId, SessionId, StepId, Time, WorkerId};
 pub use plan::JobPlan;
 pub use record::{
     Checkpoint, Counters, JobRecord, Key, Phase, Records, Run, Spec, StepRecord, StepSize,
@@ -88,6 +89,8 @@ pub struct Output {
 
 /// The state.
 pub struct Machine {
+    /// Drawn at random whenever the coordinator starts.
+    incarnation: u64,
     limits: Limits,
     now: Time,
     started: Time,
@@ -127,9 +130,10 @@ struct Trouble {
 }
 
 impl Machine {
-    /// Goes on from what was written down.
-    pub fn new(records: Records, limits: Limits, now: Time) -> (Self, Output) {
+    /// Goes on from what was written down, as an incarnation of its own.
+    pub fn new(records: Records, incarnation: u64, limits: Limits, now: Time) -> (Self, Output) {
         let mut machine = Self {
+            incarnation,
             limits,
             now,
             started: now,
@@ -184,6 +188,11 @@ impl Machine {
     /// What a job consists of, if it is known at the moment.
     pub fn plan(&self, job: JobId) -> Option<&Arc<JobPlan>> {
         self.plans.get(&job)
+    }
+
+    /// Which incarnation of the coordinator this is.
+    pub fn incarnation(&self) -> u64 {
+        self.incarnation
     }
 
     /// How long things may take.

@@ -29,6 +29,16 @@ pub struct WorkerId(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct SessionId(pub u64);
 
+/// Names what is saved of a step at once. The number alone does not: a coordinator that was restored from a copy of its
+/// records gives numbers out again.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Epoch {
+    /// Counts up within a step.
+    pub number: u32,
+    /// Of the coordinator that gave the number out.
+    pub incarnation: u64,
+}
+
 impl fmt::Display for JobId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Course, Precision, Settings};
 
-use super::names::{JobId, StepId, Time, WorkerId};
+use super::names::{Epoch, JobId, StepId, Time, WorkerId};
 
 /// All records.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -158,8 +158,8 @@ impl StepRecord {
 /// A committed checkpoint of a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Checkpoint {
-    /// Its number.
-    pub epoch: u32,
+    /// Its name.
+    pub epoch: Epoch,
     /// How to go on from it.
     pub course: Course,
     /// The workers that wrote it.

@@ -122,8 +122,11 @@ impl Machine {
             Some(FailureKind::OutOfReach(other)) => !self.part(worker, Some(other)),
             Some(FailureKind::Damage { tier, epoch, worker: owner }) => {
                 let damaged = StepId { tier, ..step };
-                let known = self.checkpoint(damaged).is_some_and(|checkpoint| {
-                    checkpoint.epoch == epoch
+                let checkpoint = self.checkpoint(damaged);
+                // What was dropped because there is a later one by now is nobody's fault.
+                let is_past = checkpoint.is_some_and(|checkpoint| checkpoint.epoch.number > epoch);
+                let known = checkpoint.is_some_and(|checkpoint| {
+                    checkpoint.epoch.number == epoch
                         && owner.map_or(checkpoint.stored, |owner| {
                             checkpoint.shards_of(owner) > 0 && !checkpoint.lost.contains(&owner)
                         })
@@ -133,7 +136,7 @@ impl Machine {
                     Some(owner) => self.lose(damaged, owner),
                     None => self.lose_stored(damaged),
                 }
-                !known
+                !known && !is_past
             }
             Some(FailureKind::Cancelled) => false,
             Some(FailureKind::Unable) | None => true,

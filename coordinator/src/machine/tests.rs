@@ -26,7 +26,7 @@ impl World {
         let day = Duration::from_secs(86_400);
         let limits = Limits { lease: day, lost_after: day, whole_step_positions };
         let now = Duration::from_secs(1_000_000);
-        let (machine, _) = Machine::new(Records::default(), limits, now);
+        let (machine, _) = Machine::new(Records::default(), 1, limits, now);
         let mut world = Self { machine, now };
         let spec = Spec {
             ruleset: String::new(),
@@ -66,6 +66,21 @@ impl World {
         let (seconds, positions, sent_bytes) = (0.0, 0, 0);
         let report = Report { step: FIRST, attempt, order, seconds, positions, sent_bytes, answer };
         self.tell(Event::Report(SessionId(worker.0), report));
+    }
+
+    /// The members of the attempt have written a checkpoint as it is at the beginning.
+    fn commit(&mut self, number: u32) {
+        let Attempt { course, members, runs, .. } = self.machine.attempts[&FIRST].clone();
+        let checkpoint = Checkpoint {
+            epoch: Epoch { number, incarnation: 1 },
+            course,
+            owners: members.iter().map(|member| member.worker).collect(),
+            runs,
+            stored: false,
+            lost: BTreeSet::new(),
+        };
+        let record = self.machine.step_mut(FIRST);
+        (record.last_epoch, record.checkpoint) = (number, Some(checkpoint));
     }
 
     fn failures(&self) -> u32 {
@@ -129,4 +144,20 @@ fn what_workers_meet_one_after_the_other_is_one_failure() {
     assert_eq!(world.phase(), Phase::Failed);
     let message = world.machine.why_waiting(JobId(1));
     assert!(message.contains("failed 5 times") && message.contains("is full"), "{message}");
+}
+
+#[test]
+fn what_was_dropped_for_a_later_checkpoint_is_no_failure() {
+    let mut world = World::new(1, u64::MAX);
+    let [worker] = world.members()[..] else { panic!("{:?}", world.members()) };
+    let missing = |epoch| {
+        let worker = Some(worker);
+        let kind = Some(FailureKind::Damage { tier: FIRST.tier, epoch, worker });
+        Answer::Failed(Failure { message: "it is not there".to_owned(), kind })
+    };
+    world.commit(2);
+    world.report(worker, missing(1));
+    assert_eq!((world.failures(), world.members()), (0, vec![worker]));
+    world.report(worker, missing(3));
+    assert_eq!((world.failures(), world.members()), (1, vec![]));
 }

@@ -98,7 +98,8 @@ impl Machine {
             record.checkpoint.as_ref().map(|checkpoint| (step, checkpoint.epoch))
         });
         let commits = commits.collect();
-        self.send(session, Message::Welcome { commits, cancelled });
+        let incarnation = self.incarnation;
+        self.send(session, Message::Welcome { incarnation, commits, cancelled });
     }
 
     /// Whoever comes under the name of another has that one's place, and not its disk.

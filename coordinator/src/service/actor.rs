@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
-use ziggurat_rpc::proto::ToWorker;
+use ziggurat_rpc::{new_identity, proto::ToWorker};
 use ziggurat_telemetry::CoordinatorMetrics;
 
 use super::{CoordinatorError, convert, metrics::Meter, planning::Planner, records::Saved};
@@ -137,7 +137,7 @@ impl Actor {
     ) -> (Self, Handle) {
         let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let clock = Clock { started: Instant::now(), at };
-        let (machine, first) = Machine::new(records, limits, at);
+        let (machine, first) = Machine::new(records, new_identity(), limits, at);
         let (sender, requests) = mpsc::channel(WAITING);
         let planner = Planner::default();
         let actor = Self {

@@ -8,19 +8,22 @@ use ziggurat_rpc::{
 };
 
 use crate::machine::{
-    Answer, Assignment, Failure, FailureKind, JobId, Machine, Message, Place, Refusal,
+    Answer, Assignment, Epoch, Failure, FailureKind, JobId, Machine, Message, Place, Refusal,
     Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
 /// What a worker of a cluster is told.
 pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToWorker {
     let message = match message {
-        Message::Welcome { commits, cancelled } => to_worker::Message::Welcome(proto::Welcome {
-            lease_ms: machine.limits().lease.as_millis() as u32,
-            cluster: identity_text(cluster),
-            commits: commits.iter().map(|&(step, epoch)| commit(step, epoch)).collect(),
-            cancelled: cancelled.iter().map(|job| job.0).collect(),
-        }),
+        Message::Welcome { incarnation, commits, cancelled } => {
+            to_worker::Message::Welcome(proto::Welcome {
+                lease_ms: machine.limits().lease.as_millis() as u32,
+                cluster: identity_text(cluster),
+                commits: commits.iter().map(|&(step, epoch)| commit(step, epoch)).collect(),
+                cancelled: cancelled.iter().map(|job| job.0).collect(),
+                incarnation: *incarnation,
+            })
+        }
         Message::Heard => to_worker::Message::Heard(proto::Heard {}),
         Message::Assign(assignment, member) => {
             let spec = machine.records().jobs.get(&assignment.step.job).map(|job| spec(&job.spec));
@@ -38,15 +41,19 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
             step: Some(step.tier.into()),
             attempt: *attempt,
         }),
-        &Message::Commit { step, epoch } => to_worker::Message::Commit(commit(step, epoch)),
+        &Message::Commit { step, epoch: number } => {
+            let epoch = Epoch { number, incarnation: machine.incarnation() };
+            to_worker::Message::Commit(commit(step, epoch))
+        }
         Message::Forget(job) => to_worker::Message::Forget(proto::Forget { job: job.0 }),
         Message::Released => to_worker::Message::Released(proto::Released {}),
     };
     proto::ToWorker { message: Some(message) }
 }
 
-fn commit(step: StepId, epoch: u32) -> proto::Commit {
-    proto::Commit { job: step.job.0, step: Some(step.tier.into()), epoch }
+fn commit(step: StepId, Epoch { number, incarnation }: Epoch) -> proto::Commit {
+    let (job, step) = (step.job.0, Some(step.tier.into()));
+    proto::Commit { job, step, epoch: number, incarnation }
 }
 
 fn task(task: &Task) -> wire::Task {
@@ -83,7 +90,8 @@ fn assign(assignment: &Assignment, member: u32, spec: Option<proto::JobSpec>) ->
 /// Where a checkpoint is.
 pub fn checkpoint(place: &Place) -> proto::Checkpoint {
     proto::Checkpoint {
-        epoch: place.epoch,
+        epoch: place.epoch.number,
+        incarnation: place.epoch.incarnation,
         peers: place.peers.iter().map(peer).collect(),
         runs: runs(&place.runs),
         stored: place.stored,

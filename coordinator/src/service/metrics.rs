@@ -77,7 +77,7 @@ impl Meter {
                 let checkpoint =
                     machine.records().steps.get(&step).and_then(|step| step.checkpoint.as_ref());
                 if let Some((epoch, since)) = saving
-                    && checkpoint.is_some_and(|checkpoint| checkpoint.epoch == epoch)
+                    && checkpoint.is_some_and(|checkpoint| checkpoint.epoch.number == epoch)
                 {
                     let seconds = now.saturating_sub(since).as_secs_f64();
                     self.metrics.checkpoint.observe(seconds);

@@ -102,7 +102,7 @@ fn step(machine: &Machine, id: StepId, mut status: StepStatus) -> StepStatus {
     let workers = at.or(have).unwrap_or_default();
     StepStatus {
         state: state.into(),
-        epoch: checkpoint.map_or(0, |checkpoint| checkpoint.epoch),
+        epoch: checkpoint.map_or(0, |checkpoint| checkpoint.epoch.number),
         attempt: record.map_or(0, |record| record.last_attempt),
         workers: workers.into_iter().map(|worker| machine.name_of(worker)).collect(),
         ..status
@@ -180,6 +180,7 @@ pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
         let located = LocatedStep {
             step: Some(size.tier.into()),
             epoch: at.epoch,
+            incarnation: at.incarnation,
             peers: at.peers,
             runs: at.runs,
             stored: at.stored,

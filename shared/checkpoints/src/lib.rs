@@ -14,12 +14,12 @@
 //! let shard = ShardKey { job: 17, tier: (5, 4), orientation: 0, shard: 3, column: 0 };
 //! let numbers: Vec<u8> = [0.25_f64, 0.5].iter().flat_map(|number| number.to_le_bytes()).collect();
 //!
-//! store.put(shard.at(Epoch(8)), size_of::<f64>(), numbers.clone().into()).await?;
-//! assert_eq!(store.list(17, (5, 4), Epoch(8)).await?, [shard.at(Epoch(8))]);
-//! assert_eq!(store.get(shard.at(Epoch(8)), size_of::<f64>()).await?, numbers);
+//! store.put(shard.at(Epoch(8)), 0xc0de, size_of::<f64>(), numbers.clone().into()).await?;
+//! assert_eq!(store.list(17, (5, 4), Epoch(8), 0xc0de).await?, [shard.at(Epoch(8))]);
+//! assert_eq!(store.get(shard.at(Epoch(8)), 0xc0de, size_of::<f64>()).await?, numbers);
 //!
 //! store.delete_epochs(17, (5, 4), Epoch(9)).await?; // those before
-//! assert!(store.list(17, (5, 4), Epoch(8)).await?.is_empty());
+//! assert!(store.list(17, (5, 4), Epoch(8), 0xc0de).await?.is_empty());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! # }).unwrap();
 //! ```
@@ -27,10 +27,11 @@
 //! # Where things are
 //!
 //! ```text
-//! CLUSTER/JOB/N-M/EPOCH/COLUMN-SHARD-RANGE      babylon/17/5-4/8/0-3-0
+//! CLUSTER/JOB/N-M/EPOCH-INCARNATION/COLUMN-SHARD-RANGE      babylon/17/5-4/8-000000000000c0de/0-3-0
 //! ```
 //!
-//! under the directory or the prefix of the bucket. The store itself keeps no list and no state: which epochs
+//! under the directory or the prefix of the bucket. The incarnation is that of the coordinator that gave the epoch out: one that
+//! was restored from a copy gives epochs out again. The store itself keeps no list and no state: which epochs
 //! count, the coordinator knows.
 //!
 //! # How it stays right

@@ -90,7 +90,7 @@ impl CheckpointStore {
         Ok(store)
     }
 
-    /// Keeps the numbers of a shard at an epoch, of `width` bytes each (1, 2, 4 or 8), little-endian. When this
+    /// Keeps the numbers of a shard at an epoch of an incarnation, of `width` bytes each (1, 2, 4 or 8), little-endian. When this
     /// returns, they are kept for good. If they are already, nothing happens.
     ///
     /// # Errors
@@ -103,17 +103,18 @@ impl CheckpointStore {
     pub async fn put(
         &self,
         key: EpochKey,
+        incarnation: u64,
         width: usize,
         numbers: Bytes,
     ) -> Result<(), CheckpointError> {
         assert!([1, 2, 4, 8].contains(&width) && numbers.len().is_multiple_of(width), "{width}");
-        let replace = match self.get(key, width).await {
-            Ok(there) => return self.same(key, &there, &numbers),
+        let replace = match self.get(key, incarnation, width).await {
+            Ok(there) => return self.same(key, incarnation, &there, &numbers),
             Err(CheckpointError::Missing { .. }) => false,
             Err(CheckpointError::Damaged { .. }) => true,
             Err(error) => return Err(error),
         };
-        let name = self.name(key);
+        let name = self.name(key, incarnation);
         let encoded = {
             let (name, numbers) = (name.clone(), numbers.clone());
             blocking(move || object::encode(&name, width, &numbers)).await
@@ -125,16 +126,21 @@ impl CheckpointStore {
             return Ok(());
         }
         // Somebody else was quicker.
-        self.same(key, &self.get(key, width).await?, &numbers)
+        self.same(key, incarnation, &self.get(key, incarnation, width).await?, &numbers)
     }
 
-    /// The numbers of a shard at an epoch, which have `width` bytes each.
+    /// The numbers of a shard at an epoch of an incarnation, which have `width` bytes each.
     ///
     /// # Errors
     ///
     /// [`CheckpointError::Missing`] or [`CheckpointError::Damaged`], or what keeps them from being read.
-    pub async fn get(&self, key: EpochKey, width: usize) -> Result<Vec<u8>, CheckpointError> {
-        let name = self.name(key);
+    pub async fn get(
+        &self,
+        key: EpochKey,
+        incarnation: u64,
+        width: usize,
+    ) -> Result<Vec<u8>, CheckpointError> {
+        let name = self.name(key, incarnation);
         let read = async { self.0.objects.get(&self.path(&name)).await?.bytes().await };
         let encoded = match read.await {
             Ok(encoded) => encoded,
@@ -150,7 +156,7 @@ impl CheckpointStore {
             .map_err(|what| CheckpointError::Damaged { object, key, what })
     }
 
-    /// What is kept of a step at an epoch, sorted.
+    /// What is kept of a step at an epoch of an incarnation, sorted.
     ///
     /// # Errors
     ///
@@ -160,8 +166,9 @@ impl CheckpointStore {
         job: u64,
         step: (u8, u8),
         epoch: Epoch,
+        incarnation: u64,
     ) -> Result<Vec<EpochKey>, CheckpointError> {
-        let under = name::epoch(job, step, epoch);
+        let under = name::epoch(job, step, epoch, incarnation);
         let path = self.cluster_path(&under);
         let found: Vec<_> = self
             .0
@@ -181,7 +188,7 @@ impl CheckpointStore {
         Ok(keys)
     }
 
-    /// Deletes what is kept of a step at epochs before `keep`, and what is left over there.
+    /// Deletes what is kept of a step at epochs before `keep`, of all incarnations, and what is left over there.
     ///
     /// # Errors
     ///
@@ -200,8 +207,7 @@ impl CheckpointStore {
             Err(error) => return Err(objects_error(self.cluster_object(&under), "list", error)),
         };
         for path in epochs {
-            let epoch = path.filename().and_then(|last| last.parse().ok());
-            if epoch.is_some_and(|epoch: u32| epoch < keep.0) {
+            if path.filename().and_then(name::number_of).is_some_and(|epoch| epoch < keep.0) {
                 self.delete_under(&path).await?;
             }
         }
@@ -227,11 +233,20 @@ impl CheckpointStore {
         self.0.written_bytes.load(Relaxed)
     }
 
-    fn same(&self, key: EpochKey, there: &[u8], numbers: &[u8]) -> Result<(), CheckpointError> {
+    fn same(
+        &self,
+        key: EpochKey,
+        incarnation: u64,
+        there: &[u8],
+        numbers: &[u8],
+    ) -> Result<(), CheckpointError> {
         if there == numbers {
             return Ok(());
         }
-        Err(CheckpointError::OtherNumbers { object: self.object(&self.name(key)), key })
+        Err(CheckpointError::OtherNumbers {
+            object: self.object(&self.name(key, incarnation)),
+            key,
+        })
     }
 
     /// Writes an object. Whether it did: not, if there is one that is not to be replaced.
@@ -299,8 +314,8 @@ impl CheckpointStore {
     }
 
     /// The name of an object, which its checksum covers.
-    fn name(&self, key: EpochKey) -> String {
-        format!("{}/{}", self.0.cluster, name::object(key))
+    fn name(&self, key: EpochKey, incarnation: u64) -> String {
+        format!("{}/{}", self.0.cluster, name::object(key, incarnation))
     }
 
     /// Where that is in `objects`.

@@ -4,7 +4,7 @@ mod behaviour;
 
 use std::{fs, path::Path, sync::Arc};
 
-use behaviour::{STEP, key, numbers};
+use behaviour::{INCARNATION, STEP, key, numbers};
 use futures::future::join_all;
 use object_store::local::LocalFileSystem;
 use tempfile::TempDir;
@@ -48,7 +48,8 @@ async fn many_may_write_the_same() {
 #[tokio::test]
 async fn of_many_that_write_different_numbers_one_does() {
     let (_dir, store) = opened().await;
-    let all = join_all((0..8).map(|i| store.put(key(0, 1, 8), 8, numbers(i, 20_000)))).await;
+    let all =
+        join_all((0..8).map(|i| store.put(key(0, 1, 8), INCARNATION, 8, numbers(i, 20_000)))).await;
     let winner = all.iter().position(Result::is_ok).unwrap();
     for (i, result) in all.iter().enumerate() {
         match result {
@@ -56,20 +57,22 @@ async fn of_many_that_write_different_numbers_one_does() {
             Err(error) => assert!(matches!(error, CheckpointError::OtherNumbers { .. }), "{error}"),
         }
     }
-    assert!(store.get(key(0, 1, 8), 8).await.unwrap() == numbers(winner as u64, 20_000));
+    assert!(
+        store.get(key(0, 1, 8), INCARNATION, 8).await.unwrap() == numbers(winner as u64, 20_000)
+    );
 }
 
 #[tokio::test]
 async fn what_a_killed_write_leaves_over_is_nothing_and_goes_with_its_epoch() {
     let (dir, store) = opened().await;
-    store.put(key(0, 1, 8), 8, numbers(1, 10)).await.unwrap();
-    store.put(key(0, 1, 9), 8, numbers(1, 10)).await.unwrap();
+    store.put(key(0, 1, 8), INCARNATION, 8, numbers(1, 10)).await.unwrap();
+    store.put(key(0, 1, 9), INCARNATION, 8, numbers(1, 10)).await.unwrap();
     let step = dir.path().join("some/where/babylon/17/5-4");
-    fs::write(step.join("8/.writing-x1y2"), "half of").unwrap();
-    assert_eq!(store.list(17, STEP, Epoch(8)).await.unwrap(), [key(0, 1, 8)]);
+    fs::write(step.join("8-000000000000c0de/.writing-x1y2"), "half of").unwrap();
+    assert_eq!(store.list(17, STEP, Epoch(8), INCARNATION).await.unwrap(), [key(0, 1, 8)]);
     store.delete_epochs(17, STEP, Epoch(9)).await.unwrap();
-    assert!(!step.join("8").exists());
-    assert_eq!(store.list(17, STEP, Epoch(9)).await.unwrap(), [key(0, 1, 9)]);
+    assert!(!step.join("8-000000000000c0de").exists());
+    assert_eq!(store.list(17, STEP, Epoch(9), INCARNATION).await.unwrap(), [key(0, 1, 9)]);
 }
 
 #[tokio::test]
@@ -77,23 +80,23 @@ async fn an_object_of_another_cluster_is_refused() {
     let (dir, store) = opened().await;
     let root = dir.path().join("some/where");
     let elsewhere = CheckpointStore::open(root.to_str().unwrap(), "nineveh").await.unwrap();
-    store.put(key(0, 1, 8), 8, numbers(1, 10)).await.unwrap();
-    elsewhere.put(key(0, 1, 8), 8, numbers(2, 10)).await.unwrap();
-    let name = "17/5-4/8/0-1-0";
+    store.put(key(0, 1, 8), INCARNATION, 8, numbers(1, 10)).await.unwrap();
+    elsewhere.put(key(0, 1, 8), INCARNATION, 8, numbers(2, 10)).await.unwrap();
+    let name = "17/5-4/8-000000000000c0de/0-1-0";
     fs::copy(root.join("babylon").join(name), root.join("nineveh").join(name)).unwrap();
-    let error = elsewhere.get(key(0, 1, 8), 8).await.unwrap_err();
+    let error = elsewhere.get(key(0, 1, 8), INCARNATION, 8).await.unwrap_err();
     assert!(matches!(error, CheckpointError::Damaged { .. }), "{error}");
-    assert!(store.get(key(0, 1, 8), 8).await.unwrap() == numbers(1, 10));
+    assert!(store.get(key(0, 1, 8), INCARNATION, 8).await.unwrap() == numbers(1, 10));
 }
 
 #[tokio::test]
 async fn others_may_read_what_the_umask_lets_them() {
     let (dir, store) = opened().await;
-    store.put(key(0, 1, 8), 8, numbers(1, 10)).await.unwrap();
+    store.put(key(0, 1, 8), INCARNATION, 8, numbers(1, 10)).await.unwrap();
     let usual = dir.path().join("usual");
     fs::write(&usual, "").unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions();
-    let object = dir.path().join("some/where/babylon/17/5-4/8/0-1-0");
+    let object = dir.path().join("some/where/babylon/17/5-4/8-000000000000c0de/0-1-0");
     assert_eq!(mode(&object), mode(&usual));
 }
 

@@ -6,7 +6,7 @@ mod behaviour;
 
 use std::{env, sync::Arc, time::SystemTime};
 
-use behaviour::{key, numbers};
+use behaviour::{INCARNATION, key, numbers};
 use object_store::{ObjectStore, aws::AmazonS3Builder, prefix::PrefixStore};
 use ziggurat_checkpoints::CheckpointStore;
 
@@ -58,12 +58,12 @@ async fn an_object_that_is_sent_in_parts_comes_back() {
     let (store, _) = opened("parts").await;
     // 80 MiB that do not compress.
     let bytes = numbers(1, 10 << 20);
-    store.put(key(0, 1, 8), 8, bytes.clone()).await.unwrap();
+    store.put(key(0, 1, 8), INCARNATION, 8, bytes.clone()).await.unwrap();
     assert!(store.written_bytes() > 64 << 20, "it should be large enough for parts");
-    assert!(store.get(key(0, 1, 8), 8).await.unwrap() == bytes);
-    store.put(key(0, 1, 8), 8, bytes).await.unwrap();
+    assert!(store.get(key(0, 1, 8), INCARNATION, 8).await.unwrap() == bytes);
+    store.put(key(0, 1, 8), INCARNATION, 8, bytes).await.unwrap();
     store.delete_job(17).await.unwrap();
-    assert!(store.get(key(0, 1, 8), 8).await.is_err());
+    assert!(store.get(key(0, 1, 8), INCARNATION, 8).await.is_err());
 }
 
 #[tokio::test]

@@ -54,8 +54,13 @@ fn messages() -> Vec<Vec<u8>> {
     let member = Member { worker: 0xabc, address: "10.0.0.1:7301".to_owned() };
     let peers = vec![proto::Peer::from(&member)];
     let shares = runs(&[0, 0, 0]);
-    let checkpoint =
-        proto::Checkpoint { epoch: 3, peers: peers.clone(), runs: shares.clone(), stored: true };
+    let checkpoint = proto::Checkpoint {
+        epoch: 3,
+        incarnation: 9,
+        peers: peers.clone(),
+        runs: shares.clone(),
+        stored: true,
+    };
     let submission = Submission {
         job: job("finkel"),
         name: "a job".to_owned(),

@@ -22,12 +22,13 @@ use ziggurat_rpc::{
     },
     proto::{self, Assign, FromWorker, Report, from_worker::Message},
 };
-use ziggurat_store::Epoch;
+use ziggurat_store::{Epoch, StoreError};
 use ziggurat_telemetry::{Counted, Gauge};
 
 use super::{
     Worker,
     halo::{AttemptName, Halo},
+    shelf::SaveName,
     sources::{Place, Saved, Unread},
 };
 use crate::{job::lock, parts::key};
@@ -54,13 +55,16 @@ impl Attempt {
     /// Begins to take part. Reports go to `reports`.
     pub fn begin(
         worker: &Arc<Worker>,
+        incarnation: u64,
         assign: Assign,
         reports: mpsc::Sender<FromWorker>,
     ) -> Option<Self> {
         let step: Tier = required(assign.step, "assign.step").ok()?;
-        let name = AttemptName { job: assign.job, step, attempt: assign.attempt };
+        let name = AttemptName { incarnation, job: assign.job, step, attempt: assign.attempt };
         let (orders, queue) = mpsc::unbounded_channel();
         let stop = CancellationToken::new();
+        // Others may be ready, and send, long before what this worker was at has ended.
+        let team = Team::gather(worker, name, &assign, &stop);
         let orders_waiting = worker.metrics.orders_waiting.clone();
         let part = TakesPart {
             worker: worker.clone(),
@@ -73,7 +77,7 @@ impl Attempt {
         };
         let thread = std::thread::Builder::new().name(format!("step {step}"));
         // A thread that cannot be started shows as an attempt that does not answer.
-        thread.spawn(move || part.run(assign)).ok()?;
+        thread.spawn(move || part.run(assign, team)).ok()?;
         Some(Self { name, orders, orders_waiting, stop })
     }
 
@@ -111,11 +115,11 @@ struct Cost {
 }
 
 impl TakesPart {
-    fn run(mut self, assign: Assign) {
-        let AttemptName { job, step, attempt } = self.name;
+    fn run(mut self, assign: Assign, team: Result<Team, Failure>) {
+        let AttemptName { job, step, attempt, .. } = self.name;
         let span = tracing::info_span!("attempt", job, %step, attempt);
         let _in_span = span.enter();
-        let begun = catch_unwind(AssertUnwindSafe(|| self.take_part(assign)));
+        let begun = catch_unwind(AssertUnwindSafe(|| self.take_part(assign, team?)));
         let failure = match begun {
             Ok(Ok(())) => return,
             Ok(Err(failure)) => failure,
@@ -129,7 +133,7 @@ impl TakesPart {
     }
 
     fn report(&self, answer: Answer, cost: Cost) {
-        let AttemptName { job, step, attempt } = self.name;
+        let AttemptName { job, step, attempt, .. } = self.name;
         let Cost { seconds, positions, sent_bytes, .. } = cost;
         let report = Report {
             job,
@@ -145,20 +149,20 @@ impl TakesPart {
         drop(self.reports.blocking_send(message)); // a session that has ended wants no reports
     }
 
-    fn take_part(&mut self, assign: Assign) -> Result<(), Failure> {
+    fn take_part(&mut self, assign: Assign, team: Team) -> Result<(), Failure> {
         // A worker is at one step at a time; what went before may still be at its last order.
         let worker = self.worker.clone();
         let (whose, kept) = &mut *lock(&worker.busy);
         if self.stop.is_cancelled() {
             return Err(cancelled());
         }
-        let job = (worker.cluster(), self.name.job);
-        if *whose != job {
-            (*whose, *kept) = (job, Kept::default());
+        if *whose != self.name.job {
+            (*whose, *kept) = (self.name.job, Kept::default());
         }
         let known = worker.know(self.name.job, assign.spec.clone())?;
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
-        let Assigned { members, me, owners, place, saved } = self.understand(assign, &known)?;
+        let Team { members, me, halo } = team;
+        let Assigned { owners, place, saved } = self.understand(assign, &known, members)?;
         let budget = worker.options.memory_bytes.filter(|&budget| budget < *peak_memory_bytes);
         let memory = match budget {
             None => Memory::anonymous(),
@@ -168,13 +172,6 @@ impl TakesPart {
                     .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?
             }
         };
-        let halo = {
-            let _runtime = self.runtime.enter();
-            let security = &worker.options.security;
-            let stop = self.stop.child_token();
-            let (doors, metrics) = (&worker.doors, &worker.metrics);
-            Halo::open(self.name, &members, me, security, doors, metrics, stop)
-        };
         let assignment = Assignment {
             encoding,
             settings,
@@ -183,7 +180,7 @@ impl TakesPart {
             tier: self.name.step,
             owners: &owners,
             member: me,
-            members: members.len(),
+            members,
             exchange: &halo,
             place,
         };
@@ -195,28 +192,23 @@ impl TakesPart {
     }
 
     /// Checks an assignment.
-    fn understand(&self, assign: Assign, known: &KnownJob) -> Result<Assigned, Failure> {
+    fn understand(
+        &self,
+        assign: Assign,
+        known: &KnownJob,
+        members: usize,
+    ) -> Result<Assigned, Failure> {
         let KnownJob { encoding, settings, .. } = known;
         let count = |step: Tier| shards(encoding, settings, step).len();
-        let wrong = |error: WireError| Failure { message: error.to_string(), kind: None };
-        let members: Vec<Member> = assign
-            .members
-            .into_iter()
-            .map(TryInto::try_into)
-            .collect::<Result<_, WireError>>()
-            .map_err(wrong)?;
-        let me = assign.member as usize;
-        if me >= members.len() {
-            return Err(wrong(WireError::new("assign.member", "is none of the members")));
-        }
         let step = self.name.step;
-        let shares = owners(&assign.shares, count(step), members.len()).map_err(wrong)?;
+        let shares = owners(&assign.shares, count(step), members).map_err(wrong)?;
         let owners_of_step = shares.into_iter().map(|owner| owner as usize).collect();
         let place_of = |checkpoint: proto::Checkpoint, step: Tier| -> Result<Place, WireError> {
-            let proto::Checkpoint { epoch, peers, runs, stored } = checkpoint;
+            let proto::Checkpoint { epoch, incarnation, peers, runs, stored } = checkpoint;
+            let save = SaveName { job: self.name.job, step, epoch, incarnation };
             let owners = owners(&runs, count(step), peers.len())?;
             let holders = peers.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
-            Ok(Place { epoch, holders, owners, stored })
+            Ok(Place { save, holders, owners, stored })
         };
         let mut places = HashMap::new();
         for read in assign.reads {
@@ -234,12 +226,11 @@ impl TakesPart {
         let saved = Saved {
             worker: self.worker.clone(),
             runtime: self.runtime.clone(),
-            job: self.name.job,
             places,
             connections: Mutex::default(),
             fetched_bytes: Default::default(),
         };
-        Ok(Assigned { members, me, owners: owners_of_step, place, saved })
+        Ok(Assigned { owners: owners_of_step, place, saved })
     }
 
     fn carry_out_orders(
@@ -318,7 +309,7 @@ impl TakesPart {
 
     /// Writes parts down: on this disk, and in the checkpoint store if there is one.
     fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
-        let AttemptName { job, step, .. } = self.name;
+        let AttemptName { incarnation, job, step, .. } = self.name;
         if let Some(store) = self.worker.checkpoints() {
             for Part { column, shard, range, data } in &parts {
                 if self.stop.is_cancelled() {
@@ -327,14 +318,18 @@ impl TakesPart {
                 let key = key(job, step, *column, *shard, *range).at(Epoch(epoch));
                 let numbers = Bytes::copy_from_slice(data.bytes());
                 self.runtime
-                    .block_on(store.put(key, data.width(), numbers))
+                    .block_on(store.put(key, incarnation, data.width(), numbers))
                     .map_err(|error| not_saved(unable(error.to_string())))?;
             }
         }
-        self.worker
-            .shelf
-            .save(job, step, epoch, parts)
-            .map_err(|error| not_saved(unable(error.to_string())))?;
+        let (shelf, name) = (&self.worker.shelf, SaveName { job, step, epoch, incarnation });
+        let failed = |error: StoreError| not_saved(unable(error.to_string()));
+        shelf.save(name, parts).map_err(failed)?;
+        if self.stop.is_cancelled() {
+            // Nobody wants it, and the job may be forgotten already.
+            shelf.retain(|save| save != name).map_err(failed)?;
+            return Err(not_saved(cancelled()));
+        }
         info!(epoch, "saved");
         Ok(())
     }
@@ -361,9 +356,35 @@ impl TakesPart {
     }
 }
 
-struct Assigned {
-    members: Vec<Member>,
+/// Who takes part.
+struct Team {
+    members: usize,
     me: usize,
+    halo: Halo,
+}
+
+impl Team {
+    /// Opens the doors to the other members.
+    fn gather(
+        worker: &Worker,
+        name: AttemptName,
+        assign: &Assign,
+        stop: &CancellationToken,
+    ) -> Result<Self, Failure> {
+        let members = assign.members.iter().cloned().map(TryInto::try_into);
+        let members: Vec<Member> = members.collect::<Result<_, WireError>>().map_err(wrong)?;
+        let me = assign.member as usize;
+        if me >= members.len() {
+            return Err(wrong(WireError::new("assign.member", "is none of the members")));
+        }
+        let Worker { doors, metrics, .. } = worker;
+        let (security, stop) = (&worker.options.security, stop.child_token());
+        let halo = Halo::open(name, &members, me, security, doors, metrics, stop);
+        Ok(Self { members: members.len(), me, halo })
+    }
+}
+
+struct Assigned {
     owners: Vec<usize>,
     place: Option<Position>,
     saved: Saved,
@@ -371,6 +392,10 @@ struct Assigned {
 
 fn not_saved(why: Failure) -> JournalError {
     JournalError { is_damage: false, source: Box::new(Unread(why)) }
+}
+
+fn wrong(error: WireError) -> Failure {
+    Failure { message: error.to_string(), kind: None }
 }
 
 fn unable(message: String) -> Failure {
@@ -402,5 +427,77 @@ impl Worker {
         let new = Arc::new(KnownJob { spec, encoding, settings, tables, peak_memory_bytes });
         *known = Some((job, new.clone()));
         Ok(new)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_kernel::{Column, Data};
+
+    use super::{super::tests::idle_worker, *};
+
+    #[tokio::test]
+    async fn what_nobody_wants_any_more_when_it_is_saved_is_dropped_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(2, 1), attempt: 1 };
+        let (stop, (reports, _kept)) = (CancellationToken::new(), mpsc::channel(1));
+        let part = TakesPart {
+            worker: worker.clone(),
+            runtime: Handle::current(),
+            name,
+            reports,
+            orders: mpsc::unbounded_channel().1,
+            stop: stop.clone(),
+            at: 0,
+        };
+        let save = |epoch| {
+            let data = Data::F64(&mut [0.25; 3]);
+            part.save(epoch, vec![Part { column: Column::Values, shard: 0, range: 0, data }])
+        };
+        let is_there = |epoch| {
+            let AttemptName { incarnation, job, step, .. } = name;
+            let save = SaveName { job, step, epoch, incarnation };
+            worker.shelf.find(save, Column::Values, (0, 0)).is_some()
+        };
+        save(1).unwrap();
+        stop.cancel();
+        assert!(save(2).is_err());
+        assert!(is_there(1) && !is_there(2));
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn the_doors_are_open_while_a_worker_still_ends_what_it_did() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let before = worker.clone();
+        let (ends, ended) = std::sync::mpsc::channel::<()>();
+        let (begins, begun) = std::sync::mpsc::channel();
+        let busy = std::thread::spawn(move || {
+            let _busy = lock(&before.busy);
+            begins.send(()).unwrap();
+            ended.recv()
+        });
+        begun.recv().unwrap();
+        let step = Tier::new(2, 1);
+        let name = AttemptName { incarnation: 5, job: 1, step, attempt: 1 };
+        let member = |worker: u64| proto::Peer {
+            worker: format!("{worker:016x}"),
+            address: "127.0.0.1:1".to_owned(),
+            name: String::new(),
+        };
+        let assign = Assign {
+            job: 1,
+            step: Some(step.into()),
+            attempt: 1,
+            members: vec![member(1), member(2)],
+            ..Assign::default()
+        };
+        let attempt = Attempt::begin(&worker, 5, assign, mpsc::channel(1).0).unwrap();
+        let soon = std::time::Duration::from_secs(5);
+        assert!(worker.doors.enter(name, 1, soon).await.is_ok());
+        drop(attempt);
+        drop(ends);
+        busy.join().unwrap().unwrap_err();
     }
 }

@@ -14,8 +14,8 @@ use ziggurat_rpc::{
     convert::{check_addressee, check_protocol, required},
     limits::CHUNK_BYTES,
     proto::{
-        ExchangeReply, FetchReply, FetchRequest, HaloMessage, HaloPayload, data_server::Data,
-        halo_message::Message as Content,
+        ExchangeReply, FetchReply, FetchRequest, HaloMessage, HaloOpen, HaloPayload,
+        data_server::Data, halo_message::Message as Content,
     },
 };
 use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
@@ -24,6 +24,7 @@ use super::{
     Worker,
     halo::{AttemptName, OVERHEAD_BYTES, Waiting},
     pieces::{chosen, packed, places_of},
+    shelf::SaveName,
 };
 use crate::parts::key;
 
@@ -58,20 +59,21 @@ impl Data for DataService {
         &self,
         request: Request<FetchRequest>,
     ) -> Result<Response<Self::FetchStream>, Status> {
-        let FetchRequest { protocol, job, step, epoch, column, shard, range, spans, worker } =
-            request.into_inner();
+        let request = request.into_inner();
+        let FetchRequest { protocol, job, step, epoch, incarnation, .. } = request;
+        let FetchRequest { column, shard, range, spans, worker, .. } = request;
         check_protocol(protocol)?;
         check_addressee(&worker, self.0.shelf.identity())?;
         let step = required(step, "fetch.step")?;
         let column: Column = required(column, "fetch.column")?;
         let range = u8::try_from(range).map_err(|_| Status::invalid_argument("no such range"))?;
-        let shelf = self.0.shelf.clone();
-        let found = shelf.find((job, step), epoch, column, (shard, range));
+        let save = SaveName { job, step, epoch, incarnation };
+        let found = self.0.shelf.find(save, column, (shard, range));
         let (replies, stream) = mpsc::channel(4);
         let worker = self.0.clone();
         let Some(found) = found else {
             let key = key(job, step, column, shard, range).at(Epoch(epoch));
-            let (numbers, width) = worker.stored(key, column).await?;
+            let (numbers, width) = worker.stored(key, incarnation, column).await?;
             let places = places_of(&spans, (numbers.len() / width) as u64)?;
             tokio::task::spawn_blocking(move || {
                 send_numbers(&chosen(&numbers, width, 0, &places), width, &replies);
@@ -80,11 +82,8 @@ impl Data for DataService {
         };
         let places = places_of(&spans, found.values)?;
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = send_range(&worker, &found, &places, &replies) {
-                let status = match error.damaged() {
-                    Some(_) => Status::data_loss(error.to_string()),
-                    None => Status::unavailable(error.to_string()),
-                };
+            let is_there = || worker.shelf.find(save, column, (shard, range)).is_some();
+            if let Err(status) = send_range(&worker, &found, &places, is_there, &replies) {
                 drop(replies.blocking_send(Err(status))); // whoever asked may be gone
             }
         });
@@ -112,7 +111,8 @@ impl DataService {
         check_protocol(open.protocol)?;
         check_addressee(&open.worker, self.0.shelf.identity())?;
         let step = required(open.step, "open.step")?;
-        let name = AttemptName { job: open.job, step, attempt: open.attempt };
+        let HaloOpen { incarnation, job, attempt, .. } = open;
+        let name = AttemptName { incarnation, job, step, attempt };
         let mut entrance = self.0.doors.enter(name, open.member, PATIENCE).await?;
         let received = self.0.metrics.received.of(name.job);
         let (mut bytes, mut at) = (0, None);
@@ -142,8 +142,12 @@ impl DataService {
 impl Worker {
     /// What the checkpoint store has of a range of a shard, and how many bytes a number of it has, for those who
     /// cannot reach it themselves.
-    async fn stored(&self, key: EpochKey, column: Column) -> Result<(Vec<u8>, usize), Status> {
-        let missing = || Status::not_found("this worker does not have it");
+    async fn stored(
+        &self,
+        key: EpochKey,
+        incarnation: u64,
+        column: Column,
+    ) -> Result<(Vec<u8>, usize), Status> {
         let store = self.checkpoints().ok_or_else(missing)?;
         let widths: &[usize] = match column {
             Column::Values => &[8, 4], // which of them, the job knows
@@ -153,7 +157,7 @@ impl Worker {
         };
         let mut problem = missing();
         for &width in widths {
-            match store.get(key, width).await {
+            match store.get(key, incarnation, width).await {
                 Ok(numbers) => return Ok((numbers, width)),
                 Err(CheckpointError::Missing { .. }) => return Err(missing()),
                 Err(error) if error.lost().is_some() => {
@@ -163,6 +167,17 @@ impl Worker {
             }
         }
         Err(problem)
+    }
+}
+
+fn missing() -> Status {
+    Status::not_found("this worker does not have it")
+}
+
+fn unread(error: StoreError) -> Status {
+    match error.damaged() {
+        Some(_) => Status::data_loss(error.to_string()),
+        None => Status::unavailable(error.to_string()),
     }
 }
 
@@ -181,13 +196,14 @@ fn send_numbers(numbers: &[u8], width: usize, replies: &Replies) {
     }
 }
 
-/// Sends some places of a range of a shard, piece by piece.
+/// Sends some places of a range of a shard, piece by piece, as long as it is there.
 fn send_range(
     worker: &Worker,
     found: &ShardEpoch,
     places: &[Range<u64>],
+    is_there: impl Fn() -> bool,
     replies: &Replies,
-) -> Result<(), StoreError> {
+) -> Result<(), Status> {
     let width = found.value_type.bytes();
     let mut checksum = Xxh3::new();
     let each = (CHUNK_BYTES / width) as u64;
@@ -197,7 +213,10 @@ fn send_range(
         if !places.iter().any(|place| place.start < start + count && place.end > start) {
             continue;
         }
-        let read = read(worker, found, start, count as usize)?;
+        let read = read(worker, found, start, count as usize).map_err(unread)?;
+        if !is_there() {
+            return Err(missing());
+        }
         let numbers = chosen(&read, width, start, places);
         checksum.update(&numbers);
         let checksum = (start + count >= last).then(|| checksum.digest());

@@ -64,6 +64,8 @@ pub struct Waiting {
 /// An attempt at a step of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct AttemptName {
+    /// Of the coordinator whose attempt it is.
+    pub incarnation: u64,
     /// The job.
     pub job: u64,
     /// Its step.
@@ -80,7 +82,7 @@ pub struct Doors {
 }
 
 struct Door {
-    attempt: u32,
+    name: AttemptName,
     /// By member; gone once a stream has come.
     entrances: Vec<Option<Entrance>>,
 }
@@ -109,15 +111,14 @@ impl Entrance {
 impl Doors {
     /// Lets the payloads of an attempt in; those of earlier ones no more.
     fn open(&self, name: AttemptName, entrances: Vec<Option<Entrance>>) {
-        let AttemptName { job, step, attempt } = name;
-        lock(&self.open).insert((job, step), Door { attempt, entrances });
+        lock(&self.open).insert((name.job, name.step), Door { name, entrances });
         self.changed.notify_waiters();
     }
 
     fn close(&self, name: AttemptName) {
         let mut open = lock(&self.open);
         let place = (name.job, name.step);
-        if open.get(&place).is_some_and(|door| door.attempt == name.attempt) {
+        if open.get(&place).is_some_and(|door| door.name == name) {
             open.remove(&place);
         }
     }
@@ -137,10 +138,11 @@ impl Doors {
         loop {
             let changed = self.changed.notified();
             if let Some(door) = lock(&self.open).get_mut(&(name.job, name.step)) {
-                if door.attempt > name.attempt {
+                let same = door.name.incarnation == name.incarnation;
+                if same && door.name.attempt > name.attempt {
                     return Err(Status::not_found("the attempt is over"));
                 }
-                if door.attempt == name.attempt {
+                if door.name == name {
                     let entrance = door.entrances.get_mut(member as usize);
                     let entrance =
                         entrance.ok_or_else(|| Status::invalid_argument("no such member"))?;
@@ -327,7 +329,7 @@ impl Way {
         let (messages, stream) = mpsc::channel(4);
         let mut client = data_client(connection);
         let call = client.exchange(ReceiverStream::new(stream));
-        let AttemptName { job, step, attempt } = self.name;
+        let AttemptName { incarnation, job, step, attempt } = self.name;
         let open = HaloOpen {
             protocol: PROTOCOL,
             job,
@@ -335,6 +337,7 @@ impl Way {
             attempt,
             member: self.me,
             worker: identity_text(self.worker),
+            incarnation,
         };
         let feed = async move {
             self.send(&messages, Content::Open(open)).await?;
@@ -371,7 +374,7 @@ mod tests {
     async fn parts_that_came_are_counted_and_payloads_wait_for_room() {
         let metrics = WorkerMetrics::new(&mut Registry::default());
         let doors = Arc::new(Doors::default());
-        let name = AttemptName { job: 1, step: Tier::new(1, 1), attempt: 1 };
+        let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 1 };
         let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
         let (members, stop) = ([member(1), member(2)], CancellationToken::new());
         let halo = Halo::open(name, &members, 0, &Security::Open, &doors, &metrics, stop);
@@ -395,5 +398,22 @@ mod tests {
         drop(halo);
         assert_eq!(metrics.halo_parts_to_apply.get(), 0);
         assert_eq!(entrance.put(9, part(true)).await, None);
+    }
+
+    #[tokio::test]
+    async fn an_attempt_is_not_taken_for_that_of_another_incarnation() {
+        let doors = Doors::default();
+        let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 2 };
+        doors.open(name, vec![None]);
+        let enter = |incarnation, attempt| {
+            let name = AttemptName { incarnation, attempt, ..name };
+            doors.enter(name, 0, Duration::ZERO)
+        };
+        for (incarnation, attempt) in [(2, 1), (2, 2), (2, 3), (1, 1), (1, 3)] {
+            let refused = enter(incarnation, attempt).await.err().map(|status| status.code());
+            assert_eq!(refused, Some(tonic::Code::NotFound), "{incarnation} {attempt}");
+        }
+        let came = enter(1, 2).await.err().map(|status| status.code());
+        assert_eq!(came, Some(tonic::Code::AlreadyExists));
     }
 }

@@ -21,7 +21,7 @@ mod shelf;
 mod sources;
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     fmt::Display,
     fs, io,
     net::{IpAddr, SocketAddr},
@@ -49,13 +49,13 @@ use ziggurat_telemetry::{
     BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics, raise,
 };
 
-pub use self::pieces::{packed, unpacked};
+pub use self::pieces::{packed, read_out, unpacked};
 use self::{
     attempt::KnownJob,
     data::DataService,
     halo::Doors,
     session::Ended,
-    shelf::{NotIts, Shelf},
+    shelf::{NotIts, SaveName, Shelf},
 };
 use crate::job::lock;
 
@@ -172,8 +172,9 @@ pub(crate) struct Worker {
     doors: Arc<Doors>,
     metrics: WorkerMetrics,
     health: Arc<Health>,
-    /// Held by whoever works on a step: a cluster's job, and what is still at hand of its solved steps.
-    busy: Mutex<((String, u64), Kept)>,
+    /// Held by whoever works on a step: its job, and what is still at hand of that job's solved steps, since the last
+    /// registration.
+    busy: Mutex<(u64, Kept)>,
     /// The cluster that it is of, once the coordinator has said which.
     joined: Mutex<Joined>,
     /// The dropping of what is not needed in the checkpoint store, since the last welcome.
@@ -266,12 +267,12 @@ fn is_any_address(address: &str) -> bool {
 
 /// Drops from the checkpoint store what came before some checkpoints, and all of some jobs: whoever should have may not
 /// have been connected. What cannot be dropped takes space, and does no harm otherwise.
-async fn tidy(store: CheckpointStore, commits: HashMap<(u64, Tier), u32>, cancelled: Vec<u64>) {
+async fn tidy(store: CheckpointStore, commits: HashSet<SaveName>, cancelled: Vec<u64>) {
     let dropped = async {
         for job in cancelled {
             store.delete_job(job).await?;
         }
-        for ((job, step), epoch) in commits {
+        for SaveName { job, step, epoch, .. } in commits {
             store.delete_epochs(job, (step.just_moved, step.to_move), Epoch(epoch)).await?;
         }
         Ok::<_, CheckpointError>(())
@@ -343,27 +344,34 @@ impl Worker {
         lock(&self.joined).cluster.clone()
     }
 
+    /// Has nothing left of the last registration but what is saved, before the next: the coordinator may be another one by then, or not know
+    /// any more what it had done.
+    fn settle(&self) -> Result<(), Ended> {
+        match self.busy.try_lock() {
+            Ok(mut busy) => *busy = Default::default(),
+            Err(TryLockError::Poisoned(busy)) => *busy.into_inner() = Default::default(),
+            // What is still being saved would be taken for what is saved for the next.
+            Err(TryLockError::WouldBlock) => {
+                return Err(Ended::Broken("still ends what it did before".to_owned()));
+            }
+        }
+        Ok(())
+    }
+
     /// Becomes a worker of the coordinator's cluster.
     async fn join(&self, cluster: &str) -> Result<(), Ended> {
         if self.cluster() == cluster {
             return Ok(());
         }
-        {
-            // What is still being saved for another cluster belongs there.
-            let busy = self.busy.try_lock();
-            if matches!(busy, Err(TryLockError::WouldBlock)) {
-                return Err(Ended::Broken("still ends what it did for another cluster".to_owned()));
-            }
-            self.shelf.belong_to(cluster).map_err(|not_its| match not_its {
-                NotIts::Failed(error) => Ended::Unfit(error.into()),
-                NotIts::Other(found) => Ended::Unfit(ServeError::OtherCluster {
-                    dir: self.options.dir.clone(),
-                    found,
-                    coordinator: self.options.coordinator.clone(),
-                    cluster: cluster.to_owned(),
-                }),
-            })?;
-        }
+        self.shelf.belong_to(cluster).map_err(|not_its| match not_its {
+            NotIts::Failed(error) => Ended::Unfit(error.into()),
+            NotIts::Other(found) => Ended::Unfit(ServeError::OtherCluster {
+                dir: self.options.dir.clone(),
+                found,
+                coordinator: self.options.coordinator.clone(),
+                cluster: cluster.to_owned(),
+            }),
+        })?;
         let checkpoints = match &self.options.checkpoints {
             Some(url) => {
                 let store = CheckpointStore::open(url, cluster).await;
@@ -376,18 +384,24 @@ impl Worker {
     }
 
     /// The coordinator has let the worker in.
-    fn welcomed(&self, welcome: &Welcome) -> Result<(), String> {
+    async fn welcomed(self: &Arc<Self>, welcome: &Welcome) -> Result<(), String> {
         if welcome.cluster != self.cluster() {
             return Err("another coordinator answers now".to_owned());
         }
-        let mut commits = HashMap::new();
-        for Commit { job, step, epoch } in &welcome.commits {
+        let mut commits = HashSet::new();
+        for &Commit { job, step, epoch, incarnation } in &welcome.commits {
             let step: Tier =
-                required(*step, "welcome.commits.step").map_err(|error| error.to_string())?;
-            commits.insert((*job, step), *epoch);
+                required(step, "welcome.commits.step").map_err(|error| error.to_string())?;
+            commits.insert(SaveName { job, step, epoch, incarnation });
         }
-        let is_wanted = |job, step, epoch| commits.get(&(job, step)) == Some(&epoch);
-        self.shelf.retain(is_wanted).map_err(|error| error.to_string())?;
+        let (worker, wanted) = (self.clone(), commits.clone());
+        let retain = move || {
+            // Should the connection break meanwhile, nothing is saved before this has ended.
+            let _busy = lock(&worker.busy);
+            worker.shelf.retain(|save| wanted.contains(&save))
+        };
+        let retained = tokio::task::spawn_blocking(retain).await;
+        retained.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         if let Some(store) = self.checkpoints() {
             let tidying = tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
             // What an earlier welcome said may not be true any more.
@@ -415,13 +429,13 @@ impl Worker {
         self.metrics.forget_job(job);
         // Whoever is at work on another job has given it up already.
         if let Ok(mut kept) = self.busy.try_lock()
-            && kept.0.1 == job
+            && kept.0 == job
         {
             *kept = Default::default();
         }
         self.dispose(
             format!("job {job}"),
-            move |shelf| shelf.retain(|other, _, _| other != job),
+            move |shelf| shelf.retain(|save| save.job != job),
             move |store: CheckpointStore| async move { store.delete_job(job).await },
         );
     }
@@ -474,8 +488,53 @@ impl Worker {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
+    use std::path::Path;
+
     use super::*;
+
+    /// A worker that nobody has told anything.
+    pub fn idle_worker(dir: &Path) -> Arc<Worker> {
+        let options = ServeOptions {
+            coordinator: "127.0.0.1:1".to_owned(),
+            dir: dir.to_owned(),
+            listen: "127.0.0.1:0".parse().unwrap(),
+            advertise: None,
+            name: "idle".to_owned(),
+            threads: 1,
+            memory_bytes: None,
+            checkpoints: None,
+            security: Security::Open,
+            insecure: false,
+            metrics: None,
+        };
+        Arc::new(Worker {
+            address: "127.0.0.1:1".to_owned(),
+            shelf: Arc::new(Shelf::open(dir).unwrap()),
+            scratch: dir.join("scratch"),
+            pool: rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap(),
+            doors: Arc::default(),
+            metrics: WorkerMetrics::new(&mut Registry::default()),
+            health: Arc::new(Health::starting("not registered")),
+            busy: Mutex::default(),
+            joined: Mutex::default(),
+            tidying: Mutex::default(),
+            known: Mutex::default(),
+            options,
+        })
+    }
+
+    #[test]
+    fn what_a_worker_does_ends_before_it_registers_again() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let mut busy = lock(&worker.busy);
+        busy.0 = 7;
+        assert!(matches!(worker.settle(), Err(Ended::Broken(_))));
+        drop(busy);
+        assert!(worker.settle().is_ok());
+        assert_eq!(lock(&worker.busy).0, 0);
+    }
 
     #[test]
     fn an_address_to_listen_at_is_not_one_to_be_reached_at() {

@@ -1,8 +1,8 @@
 //! Saved numbers on their way to whoever fetches them: piece by piece, packed.
 
-use std::{iter, ops::Range};
+use std::{iter, ops::Range, time::Duration};
 
-use tonic::Status;
+use tonic::{Status, Streaming};
 use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{FetchReply, Span},
@@ -31,6 +31,13 @@ pub fn unpacked(reply: &FetchReply, width: usize) -> Result<Vec<u8>, Status> {
     let mut numbers = vec![0; len];
     unpack(&reply.data, width, &mut numbers).map_err(Status::data_loss)?;
     Ok(numbers)
+}
+
+/// Reads a stream of pieces to its end, after the last of them. Whoever drops it before resets it, and a connection bears only so
+/// many resets.
+pub async fn read_out(mut replies: Streaming<FetchReply>, patience: Duration) {
+    let rest = async { while let Ok(Some(_)) = replies.message().await {} };
+    drop(tokio::time::timeout(patience, rest).await);
 }
 
 /// The spans that ask for some places of a range of `len` numbers; none if that is all.

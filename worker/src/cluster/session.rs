@@ -1,6 +1,6 @@
 //! The stream between a worker and its coordinator.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::{
     sync::mpsc,
@@ -56,6 +56,8 @@ impl From<Status> for Ended {
 /// A stream to the coordinator.
 struct Session<'a> {
     worker: &'a Arc<Worker>,
+    /// That of the coordinator.
+    incarnation: u64,
     send: mpsc::Sender<FromWorker>,
     attempts: Vec<Attempt>,
 }
@@ -91,6 +93,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         .await
         .map_err(|error| Status::unavailable(error.to_string()))?;
     let mut client = control_client(connection);
+    worker.settle()?;
     worker.join(&greet(&mut client).await?).await?;
     let (send, messages) = mpsc::channel(QUEUE);
     let say = |message| FromWorker { message: Some(message) };
@@ -117,14 +120,27 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         return Err(Status::unavailable("the coordinator did not begin with a welcome").into());
     };
     let lease = Duration::from_millis(welcome.lease_ms.max(100).into());
-    worker.welcomed(&welcome).map_err(Status::unavailable)?;
+    let mut beat = tokio::time::interval(lease / 3);
+    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    {
+        // To drop what is not wanted any more takes a while.
+        let mut welcomed = pin!(worker.welcomed(&welcome));
+        loop {
+            tokio::select! {
+                done = &mut welcomed => break done.map_err(Status::unavailable)?,
+                _ = beat.tick() => {
+                    let heartbeat = say(Message::Heartbeat(worker.heartbeat()));
+                    send.send(heartbeat).await.map_err(gone)?;
+                }
+            }
+        }
+    }
     info!(coordinator = options.coordinator, lease_ms = welcome.lease_ms, "registered");
     worker.health.ready();
     worker.metrics.connected.set(1);
 
-    let mut session = Session { worker, send, attempts: Vec::new() };
-    let mut beat = tokio::time::interval(lease / 3);
-    beat.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let incarnation = welcome.incarnation;
+    let mut session = Session { worker, incarnation, send, attempts: Vec::new() };
     let (mut heard, mut has_asked) = (Instant::now(), false);
     loop {
         let told = tokio::select! {
@@ -170,11 +186,13 @@ impl Session<'_> {
                 let is_same = |name: AttemptName| name.job == assign.job && name.step == step;
                 self.attempts.retain(|attempt| !is_same(attempt.name));
                 info!(job = assign.job, %step, attempt = assign.attempt, "assigned");
-                let begun = Attempt::begin(self.worker, assign, self.send.clone());
+                let begun =
+                    Attempt::begin(self.worker, self.incarnation, assign, self.send.clone());
                 self.attempts.extend(begun);
             }
             Told::Order(Order { job, step, attempt, order, task }) => {
-                let name = AttemptName { job, step: required(step, "order.step")?, attempt };
+                let step = required(step, "order.step")?;
+                let name = AttemptName { incarnation: self.incarnation, job, step, attempt };
                 let task: Task = required(task, "order.task")?;
                 if let Some(attempt) = self.attempts.iter().find(|attempt| attempt.name == name) {
                     attempt.order(order, task);
@@ -182,10 +200,11 @@ impl Session<'_> {
             }
             Told::Abandon(abandon) => {
                 let step = required(abandon.step, "abandon.step")?;
-                let name = AttemptName { job: abandon.job, step, attempt: abandon.attempt };
+                let (incarnation, job, attempt) = (self.incarnation, abandon.job, abandon.attempt);
+                let name = AttemptName { incarnation, job, step, attempt };
                 self.attempts.retain(|attempt| attempt.name != name);
             }
-            Told::Commit(Commit { job, step, epoch }) => {
+            Told::Commit(Commit { job, step, epoch, .. }) => {
                 let step: Tier = required(step, "commit.step")?;
                 self.worker.drop_before(job, step, epoch);
             }

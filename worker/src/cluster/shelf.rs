@@ -1,10 +1,11 @@
 //! What a worker has saved: parts of steps of any number of jobs, by epoch.
 //!
 //! All of it is of one cluster. Jobs and epochs are numbers that the coordinator of another cluster gives out, too, so a shelf
-//! with anything on it stays with its cluster.
+//! with anything on it stays with its cluster. A coordinator that was restored from a copy gives them out again, too: of what
+//! incarnation an epoch is, is written down with it.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashMap, hash_map::Entry},
     ops::Bound,
     path::Path,
     sync::{
@@ -32,7 +33,7 @@ use crate::{
 const OWNER: u64 = 0x5a49_4757_4f52_4b45;
 
 /// The version of what a worker writes down.
-const FORMAT: u32 = 2;
+const FORMAT: u32 = 3;
 
 /// The key of [`Identity`] in the store's state.
 const IDENTITY: &str = "worker";
@@ -47,8 +48,21 @@ struct Identity {
     cluster: Option<String>,
 }
 
+/// Names what is saved of a step at once, and nothing else ever.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct SaveName {
+    pub job: u64,
+    pub step: Tier,
+    pub epoch: u32,
+    /// Of the coordinator that gave the epoch out.
+    pub incarnation: u64,
+}
+
 /// A job's step.
 type JobStep = (u64, (u8, u8));
+
+/// An epoch, and of what incarnation it is.
+type JobEpoch = (Epoch, u64);
 
 /// A worker's store.
 pub struct Shelf {
@@ -56,7 +70,7 @@ pub struct Shelf {
     identity: AtomicU64,
     cluster: Mutex<Option<String>>,
     /// What there is, by job, step and epoch.
-    held: Mutex<BTreeMap<JobStep, BTreeMap<Epoch, Vec<ShardEpoch>>>>,
+    held: Mutex<BTreeMap<JobStep, BTreeMap<JobEpoch, Vec<ShardEpoch>>>>,
 }
 
 impl Shelf {
@@ -93,9 +107,19 @@ impl Shelf {
         }
         missing.iter().try_for_each(|(&epoch, shards)| store.drop_epochs(shards, epoch..=epoch))?;
         let mut held: BTreeMap<_, BTreeMap<_, Vec<_>>> = BTreeMap::new();
+        let mut incarnations = HashMap::new();
         for epoch in store.epochs()? {
             let ShardKey { job, tier, .. } = epoch.key.shard;
-            held.entry((job, tier)).or_default().entry(epoch.key.epoch).or_default().push(epoch);
+            let incarnation = match incarnations.entry((job, tier, epoch.key.epoch)) {
+                Entry::Occupied(known) => *known.get(),
+                Entry::Vacant(unknown) => {
+                    let written =
+                        store.get_state(&incarnation_key((job, tier), epoch.key.epoch))?;
+                    *unknown.insert(written.unwrap_or(0)) // that of no coordinator
+                }
+            };
+            let name = (epoch.key.epoch, incarnation);
+            held.entry((job, tier)).or_default().entry(name).or_default().push(epoch);
         }
         let (identity, cluster) = (AtomicU64::new(identity), Mutex::new(cluster));
         Ok(Self { store, identity, cluster, held: Mutex::new(held) })
@@ -149,45 +173,43 @@ impl Shelf {
     ///
     /// # Errors
     /// If there is no space for them, or the store fails.
-    pub fn save(
-        &self,
-        job: u64,
-        step: Tier,
-        epoch: u32,
-        parts: Vec<Part<'_>>,
-    ) -> Result<(), StoreError> {
-        let epoch = Epoch(epoch);
+    pub fn save(&self, name: SaveName, parts: Vec<Part<'_>>) -> Result<(), StoreError> {
+        let SaveName { job, step, epoch, incarnation } = name;
+        let (of_step, epoch) = ((job, tier(step)), Epoch(epoch));
         let sealed = parts::write(&self.store, job, step, epoch, parts)?;
-        let saved = self.store.checkpoint(sealed, StateBatch::new())?;
-        let mut held = lock(&self.held);
-        held.entry((job, tier(step))).or_default().insert(epoch, saved);
+        let mut batch = StateBatch::new();
+        put(&mut batch, &incarnation_key(of_step, epoch), &incarnation);
+        let saved = self.store.checkpoint(sealed, batch)?;
+        lock(&self.held).entry(of_step).or_default().insert((epoch, incarnation), saved);
         Ok(())
     }
 
-    /// Reads a part of a step at an epoch.
+    /// Reads a part of a step that was [found](Self::find).
     ///
     /// # Errors
     /// If it is not there, or damaged.
-    pub fn load(&self, job: u64, step: Tier, epoch: u32, part: Part<'_>) -> Result<(), StoreError> {
+    pub fn load(&self, name: SaveName, part: Part<'_>) -> Result<(), StoreError> {
+        let SaveName { job, step, epoch, .. } = name;
         let Part { column, shard, range, data } = part;
         parts::read(&self.store, key(job, step, column, shard, range), Epoch(epoch), data)
     }
 
-    /// A range of a shard at an epoch, if it is there.
+    /// A range of a shard as it was saved, if it is there.
     pub fn find(
         &self,
-        (job, step): (u64, Tier),
-        epoch: u32,
+        name: SaveName,
         column: Column,
         (shard, range): (u32, u8),
     ) -> Option<ShardEpoch> {
+        let SaveName { job, step, epoch, incarnation } = name;
         let wanted = key(job, step, column, shard, range).at(Epoch(epoch));
         let held = lock(&self.held);
-        let of_epoch = held.get(&(job, tier(step)))?.get(&wanted.epoch)?;
+        let of_epoch = held.get(&(job, tier(step)))?.get(&(wanted.epoch, incarnation))?;
         of_epoch.iter().find(|found| found.key == wanted).copied()
     }
 
-    /// Reads numbers of a range of a shard, from a place on, as bytes.
+    /// Reads numbers of a range of a shard, from a place on, as bytes. What was found before may be gone, and another have
+    /// its number: if it is still found afterwards, it was read.
     ///
     /// # Errors
     /// If they are damaged.
@@ -208,36 +230,45 @@ impl Shelf {
         let name = (job, tier(step));
         let dropped = match lock(&self.held).get_mut(&name) {
             Some(epochs) => {
-                let kept = epochs.split_off(&Epoch(epoch));
+                let kept = epochs.split_off(&(Epoch(epoch), 0));
                 std::mem::replace(epochs, kept)
             }
             None => return Ok(()),
         };
-        self.drop_epochs(&dropped)
+        self.drop_epochs(name, &dropped)
     }
 
-    /// Drops everything but some epochs of steps of jobs.
+    /// Drops everything but some of what was saved.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn retain(&self, is_kept: impl Fn(u64, Tier, u32) -> bool) -> Result<(), StoreError> {
+    pub fn retain(&self, is_kept: impl Fn(SaveName) -> bool) -> Result<(), StoreError> {
         let mut dropped = Vec::new();
         lock(&self.held).retain(|&(job, (n, m)), epochs| {
             let step = Tier::new(n, m);
             let all = std::mem::take(epochs).into_iter();
-            let (kept, gone) = all.partition(|(epoch, _)| is_kept(job, step, epoch.0));
+            let (kept, gone) = all.partition(|&((Epoch(epoch), incarnation), _)| {
+                is_kept(SaveName { job, step, epoch, incarnation })
+            });
             *epochs = kept;
-            dropped.push(gone);
+            dropped.push(((job, (n, m)), gone));
             !epochs.is_empty()
         });
-        dropped.iter().try_for_each(|epochs| self.drop_epochs(epochs))
+        dropped.iter().try_for_each(|(of_step, epochs)| self.drop_epochs(*of_step, epochs))
     }
 
-    fn drop_epochs(&self, epochs: &BTreeMap<Epoch, Vec<ShardEpoch>>) -> Result<(), StoreError> {
-        for (&epoch, saved) in epochs {
+    fn drop_epochs(
+        &self,
+        of_step: JobStep,
+        epochs: &BTreeMap<JobEpoch, Vec<ShardEpoch>>,
+    ) -> Result<(), StoreError> {
+        for (&(epoch, _), saved) in epochs {
             let shards: Vec<ShardKey> = saved.iter().map(|saved| saved.key.shard).collect();
             let only = (Bound::Included(epoch), Bound::Included(epoch));
             self.store.drop_epochs(&shards, only)?;
+            let mut batch = StateBatch::new();
+            batch.delete(&incarnation_key(of_step, epoch));
+            self.store.put_state(batch)?;
         }
         Ok(())
     }
@@ -265,6 +296,11 @@ fn write_identity(store: &Store, worker: u64, cluster: Option<&str>) -> Result<(
     store.put_state(batch)
 }
 
+/// Where the store's state says of what incarnation an epoch is.
+fn incarnation_key((job, (n, m)): JobStep, Epoch(epoch): Epoch) -> String {
+    format!("incarnations/{job}/{n}-{m}/{epoch}")
+}
+
 fn tier(step: Tier) -> (u8, u8) {
     (step.just_moved, step.to_move)
 }
@@ -277,10 +313,18 @@ mod tests {
 
     const STEP: Tier = Tier { just_moved: 2, to_move: 1 };
 
-    fn save(shelf: &Shelf, job: u64, epoch: u32) {
+    fn name(job: u64, epoch: u32) -> SaveName {
+        SaveName { job, step: STEP, epoch, incarnation: 7 }
+    }
+
+    fn save(shelf: &Shelf, name: SaveName) {
         let data = Data::F64(&mut [0.25; 3]);
         let part = Part { column: Column::Values, shard: 0, range: 0, data };
-        shelf.save(job, STEP, epoch, vec![part]).unwrap();
+        shelf.save(name, vec![part]).unwrap();
+    }
+
+    fn has(shelf: &Shelf, name: SaveName) -> bool {
+        shelf.find(name, Column::Values, (0, 0)).is_some()
     }
 
     #[test]
@@ -290,20 +334,19 @@ mod tests {
         let identity = shelf.identity();
         shelf.belong_to("one").unwrap();
         assert_eq!(shelf.identity(), identity);
-        save(&shelf, 1, 1);
+        save(&shelf, name(1, 1));
         assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
         drop(shelf);
         let shelf = Shelf::open(dir.path()).unwrap();
         assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
         shelf.belong_to("one").unwrap();
-        let there = |shelf: &Shelf| shelf.find((1, STEP), 1, Column::Values, (0, 0)).is_some();
-        assert!(there(&shelf) && shelf.identity() == identity);
+        assert!(has(&shelf, name(1, 1)) && shelf.identity() == identity);
 
-        shelf.retain(|_, _, _| false).unwrap();
+        shelf.retain(|_| false).unwrap();
         shelf.belong_to("two").unwrap();
-        assert!(!there(&shelf));
+        assert!(!has(&shelf, name(1, 1)));
         assert_ne!(shelf.identity(), identity);
-        save(&shelf, 1, 1);
+        save(&shelf, name(1, 1));
         assert!(matches!(shelf.belong_to("one"), Err(NotIts::Other(of)) if of == "two"));
     }
 
@@ -339,17 +382,33 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let shelf = Shelf::open(dir.path()).unwrap();
         for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 2)] {
-            save(&shelf, job, epoch);
+            save(&shelf, name(job, epoch));
         }
-        shelf.retain(|job, step, epoch| (job, step, epoch) == (1, STEP, 2)).unwrap();
+        shelf.retain(|save| save == name(1, 2)).unwrap();
         let there = |shelf: &Shelf| {
-            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| {
-                shelf.find((job, STEP), epoch, Column::Values, (0, 0)).is_some()
-            })
+            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| has(shelf, name(job, epoch)))
         };
         assert_eq!(there(&shelf), [false, true, false, false]);
-        save(&shelf, 1, 3);
+        save(&shelf, name(1, 3));
         drop(shelf);
         assert_eq!(there(&Shelf::open(dir.path()).unwrap()), [false, true, true, false]);
+    }
+
+    #[test]
+    fn an_epoch_is_not_taken_for_that_of_another_incarnation() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        let (before, again) = (name(1, 2), SaveName { incarnation: 8, ..name(1, 2) });
+        save(&shelf, before);
+        assert!(has(&shelf, before) && !has(&shelf, again));
+        drop(shelf);
+        let shelf = Shelf::open(dir.path()).unwrap();
+        assert!(has(&shelf, before) && !has(&shelf, again));
+        shelf.retain(|save| save == again).unwrap();
+        assert!(!has(&shelf, before));
+        save(&shelf, again);
+        drop(shelf);
+        let shelf = Shelf::open(dir.path()).unwrap();
+        assert!(has(&shelf, again) && !has(&shelf, before));
     }
 }

@@ -30,7 +30,8 @@ use ziggurat_store::Epoch;
 use super::{
     Worker,
     halo::OVERHEAD_BYTES,
-    pieces::{spans_of, unpacked},
+    pieces::{read_out, spans_of, unpacked},
+    shelf::SaveName,
 };
 use crate::{job::lock, parts::key};
 
@@ -44,7 +45,7 @@ const PIECE_TIMEOUT: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug)]
 pub struct Place {
     /// The checkpoint.
-    pub epoch: u32,
+    pub save: SaveName,
     /// Workers that have it.
     pub holders: Vec<Member>,
     /// For each shard, which of them has it.
@@ -69,7 +70,6 @@ impl std::error::Error for Unread {}
 pub struct Saved {
     pub worker: Arc<Worker>,
     pub runtime: Handle,
-    pub job: u64,
     /// Where checkpoints are, and what is proven of them, by step.
     pub places: HashMap<Tier, (Place, f64)>,
     pub connections: Mutex<HashMap<String, Connection>>,
@@ -88,7 +88,7 @@ impl Sources for Saved {
     }
 
     fn solution(&self, step: Tier) -> u32 {
-        self.places.get(&step).map_or(0, |(place, _)| place.epoch)
+        self.places.get(&step).map_or(0, |(place, _)| place.save.epoch)
     }
 
     fn bound(&self, step: Tier) -> f64 {
@@ -107,7 +107,7 @@ impl Saved {
         places: &[Range<usize>],
     ) -> Result<(), JournalError> {
         let Part { column, shard, range, mut data } = part;
-        let wanted = Wanted { step, epoch: place.epoch, column, shard, range };
+        let wanted = Wanted { save: place.save, column, shard, range };
         let me = self.worker.shelf.identity();
         let holder = place.owners.get(shard as usize).and_then(|&i| place.holders.get(i as usize));
         let mut problem = match self.load_from_shelf(wanted, &mut data)? {
@@ -139,13 +139,13 @@ impl Saved {
         wanted: Wanted,
         data: &mut Data<'_>,
     ) -> Result<Shelved, JournalError> {
-        let Wanted { step, epoch, column, shard, range } = wanted;
+        let Wanted { save, column, shard, range } = wanted;
         let shelf = &self.worker.shelf;
-        if shelf.find((self.job, step), epoch, column, (shard, range)).is_none() {
+        if shelf.find(save, column, (shard, range)).is_none() {
             return Ok(Shelved::Missing);
         }
         let part = Part { column, shard, range, data: data.again() };
-        match shelf.load(self.job, step, epoch, part) {
+        match shelf.load(save, part) {
             Ok(()) => Ok(Shelved::Here),
             Err(error) if error.damaged().is_some() => {
                 Ok(Shelved::Damaged(wanted.damaged(error.to_string(), Some(shelf.identity()))))
@@ -161,13 +161,14 @@ impl Saved {
         data: &mut Data<'_>,
         places: &[Range<usize>],
     ) -> Result<(), JournalError> {
-        let Wanted { step, epoch, column, shard, range } = wanted;
+        let Wanted { save, column, shard, range } = wanted;
         let (width, to) = (data.width(), data.bytes_mut());
         let request = FetchRequest {
             protocol: PROTOCOL,
-            job: self.job,
-            step: Some(step.into()),
-            epoch,
+            job: save.job,
+            step: Some(save.step.into()),
+            epoch: save.epoch,
+            incarnation: save.incarnation,
             column: Some(column.into()),
             shard,
             range: range.into(),
@@ -176,6 +177,7 @@ impl Saved {
         };
         let fetched = self.runtime.block_on(self.fetch(holder, request, (places, width), to));
         fetched.map_err(|status| {
+            lock(&self.connections).remove(&holder.address);
             let message = format!("{}: {}", holder.address, status.message());
             match status.code() {
                 Code::NotFound | Code::DataLoss => wanted.damaged(message, Some(holder.worker)),
@@ -190,10 +192,10 @@ impl Saved {
         wanted: Wanted,
         data: &mut Data<'_>,
     ) -> Result<(), JournalError> {
-        let Wanted { step, epoch, column, shard, range } = wanted;
-        let key = key(self.job, step, column, shard, range).at(Epoch(epoch));
+        let Wanted { save, column, shard, range } = wanted;
+        let key = key(save.job, save.step, column, shard, range).at(Epoch(save.epoch));
         let (width, to) = (data.width(), data.bytes_mut());
-        match self.runtime.block_on(store.get(key, width)) {
+        match self.runtime.block_on(store.get(key, save.incarnation, width)) {
             Ok(numbers) if numbers.len() == to.len() => {
                 to.copy_from_slice(&numbers);
                 Ok(())
@@ -241,7 +243,11 @@ impl Saved {
             if let Some(expected) = reply.checksum {
                 let is_all = place.is_empty() && room.next().is_none();
                 let is_right = is_all && expected == checksum.digest();
-                return if is_right { Ok(()) } else { Err(lost("what came is damaged")) };
+                if !is_right {
+                    return Err(lost("what came is damaged"));
+                }
+                read_out(replies, PIECE_TIMEOUT).await;
+                return Ok(());
             }
         }
     }
@@ -262,8 +268,7 @@ impl Saved {
 /// A range of a shard at a checkpoint.
 #[derive(Clone, Copy)]
 struct Wanted {
-    step: Tier,
-    epoch: u32,
+    save: SaveName,
     column: Column,
     shard: u32,
     range: u8,
@@ -272,7 +277,7 @@ struct Wanted {
 impl Wanted {
     /// A worker has lost it, or the checkpoint store.
     fn damaged(self, message: String, worker: Option<u64>) -> JournalError {
-        let Self { step, epoch, .. } = self;
+        let SaveName { step, epoch, .. } = self.save;
         unread(message, Some(FailureKind::Damage { step, epoch, worker }))
     }
 }

@@ -17,7 +17,7 @@ use ziggurat_rpc::{
     DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
     proto::{FetchRequest, JobRequest, LocateReply, Peer},
 };
-use ziggurat_worker::cluster::unpacked;
+use ziggurat_worker::cluster::{read_out, unpacked};
 
 use super::ranges::{Fetched, Holders, Ranges};
 use crate::{
@@ -88,7 +88,7 @@ impl<'a> Fetcher<'a> {
             let holders = self.holders(round).await?;
             troubles.clear();
             for peer in holders.of(range.step, range.shard) {
-                match self.fetch_from(peer, range, holders.epoch(range.step)).await {
+                match self.fetch_from(peer, range, holders.checkpoint(range.step)).await {
                     Ok(bytes) => return Ok(bytes),
                     Err(trouble) => troubles.push(trouble),
                 }
@@ -129,10 +129,10 @@ impl<'a> Fetcher<'a> {
         &self,
         peer: &Peer,
         range: &Fetched,
-        epoch: u32,
+        checkpoint: (u32, u64),
     ) -> Result<Vec<u8>, String> {
         let address = &peer.address;
-        let trouble = match self.read(peer, range, epoch).await {
+        let trouble = match self.read(peer, range, checkpoint).await {
             Ok(bytes) => return Ok(bytes),
             Err(trouble) => trouble,
         };
@@ -143,7 +143,12 @@ impl<'a> Fetcher<'a> {
         Err(format!("worker {} at {address}: {}", peer.name, message(&trouble)))
     }
 
-    async fn read(&self, peer: &Peer, range: &Fetched, epoch: u32) -> Result<Vec<u8>, Status> {
+    async fn read(
+        &self,
+        peer: &Peer,
+        range: &Fetched,
+        (epoch, incarnation): (u32, u64),
+    ) -> Result<Vec<u8>, Status> {
         let silence = self.patience.silence;
         let silent = |_| Status::deadline_exceeded(format!("it has been silent for {silence:?}"));
         let request = FetchRequest {
@@ -151,6 +156,7 @@ impl<'a> Fetcher<'a> {
             job: self.job,
             step: Some(range.step.into()),
             epoch,
+            incarnation,
             column: Some(Column::Values.into()),
             shard: range.shard,
             range: range.range,
@@ -170,7 +176,9 @@ impl<'a> Fetcher<'a> {
                 )));
             }
             if let Some(checksum) = reply.checksum {
-                return verified(bytes, expected, checksum);
+                let verified = verified(bytes, expected, checksum)?;
+                read_out(stream, silence).await;
+                return Ok(verified);
             }
         }
         Err(Status::data_loss("it ended without a checksum"))

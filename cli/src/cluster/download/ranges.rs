@@ -172,9 +172,9 @@ impl Holders {
         Self { steps: steps.collect(), peers }
     }
 
-    /// The checkpoint with the values of a step.
-    pub fn epoch(&self, step: Tier) -> u32 {
-        self.steps.get(&step).map_or(0, |step| step.epoch)
+    /// The checkpoint with the values of a step: its epoch, and the incarnation of the coordinator that gave it out.
+    pub fn checkpoint(&self, step: Tier) -> (u32, u64) {
+        self.steps.get(&step).map_or((0, 0), |step| (step.epoch, step.incarnation))
     }
 
     /// The workers to ask for a shard, best first: who swept it, and where the checkpoint store has it,
@@ -206,6 +206,7 @@ mod tests {
         let step = LocatedStep {
             step: Some(Step { just_moved: 2, to_move: 1 }),
             epoch: 7,
+            incarnation: 9,
             peers: vec![peer("anu"), peer("enki")],
             runs: vec![Run { count: 3, peer: 1 }, Run { count: 2, peer: 0 }],
             stored,
@@ -219,7 +220,7 @@ mod tests {
         let step = Tier::new(2, 1);
         let names = |stored: bool, shard: u32| {
             let holders = Holders::new(&located(stored));
-            assert_eq!(holders.epoch(step), 7);
+            assert_eq!(holders.checkpoint(step), (7, 9));
             holders.of(step, shard).into_iter().map(|peer| peer.worker.clone()).collect::<Vec<_>>()
         };
         assert_eq!(names(false, 2), ["enki"]);

@@ -148,6 +148,23 @@ fn who_wants_to_stop_is_told_what_is_kept() {
 }
 
 #[test]
+fn a_connection_bears_any_number_of_fetches() {
+    let setting = Setting::new();
+    let workers = setting.workers(1);
+    let coordinator = Coordinator::at(&setting.cluster.address, Security::Open).unwrap();
+    let ranges = Download::locate(&coordinator, JOB).unwrap().ranges;
+    let fetcher = Fetcher::new(&coordinator, JOB, &ranges, Patience { rounds: 1, ..HASTE });
+    let range = &ranges.all()[0];
+    coordinator.runtime().block_on(async {
+        // HTTP/2 has a connection end after 1024 streams that were reset.
+        for _ in 0..1200 {
+            fetcher.fetch(range).await.unwrap();
+        }
+    });
+    assert_eq!(asked(&workers), 1200);
+}
+
+#[test]
 fn a_damaged_range_is_fetched_again() {
     let setting = Setting::new();
     let workers = setting.workers(1);

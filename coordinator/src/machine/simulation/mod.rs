@@ -20,7 +20,7 @@ use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_kernel::{Goal, Precision, Settings};
 
 use self::{values::Value, world::World};
-use super::{Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, StepId, WorkerId};
+use super::{Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, StepId, WorkerId};
 
 type Solutions = Arc<BTreeMap<Tier, Vec<Value>>>;
 
@@ -58,7 +58,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     let until = world.now + for_a_while(world);
     let job = JobId(1 + world.chance.below(jobs));
     let failure = |kind| Failure { message: "trouble".to_owned(), kind };
-    match world.chance.below(17) {
+    match world.chance.below(18) {
         0..=2 => {
             let away = for_a_while(world);
             world.crash(place, away);
@@ -102,13 +102,14 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
             world.workers[place].trouble = Some(failure(kind));
         }
         16 if world.chance.once_in(4) => {
-            let parts: Vec<(StepId, u32)> = world.store.keys().copied().collect();
+            let parts: Vec<(StepId, Epoch)> = world.store.keys().copied().collect();
             if !parts.is_empty() {
                 let part = parts[world.chance.below(parts.len() as u64) as usize];
                 world.store.remove(&part);
                 world.damaged.insert(part);
             }
         }
+        17 => world.copy_or_go_back(),
         _ if count < 7 => world.join(false),
         _ => {}
     }

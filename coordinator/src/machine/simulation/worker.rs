@@ -3,13 +3,15 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    super::{Answer, Assignment, Failure, Report, Run, SessionId, StepId, Task, Time, WorkerId},
+    super::{
+        Answer, Assignment, Epoch, Failure, Report, Run, SessionId, StepId, Task, Time, WorkerId,
+    },
     values::{Value, ranges_of},
 };
 use ziggurat_kernel::Outcome;
 
 /// Saved values, by step and epoch, then shard.
-pub type Disk = BTreeMap<(StepId, u32), BTreeMap<u32, Value>>;
+pub type Disk = BTreeMap<(StepId, Epoch), BTreeMap<u32, Value>>;
 
 /// A worker.
 pub struct Worker {
@@ -20,6 +22,8 @@ pub struct Worker {
     /// When it comes up again.
     pub returns: Option<Time>,
     pub session: Option<SessionId>,
+    /// That of the coordinator.
+    pub incarnation: u64,
     pub disk: Disk,
     pub store: bool,
     /// How many times slower than the others.
@@ -64,6 +68,7 @@ impl Worker {
             up: true,
             returns: None,
             session: None,
+            incarnation: 0,
             disk: Disk::new(),
             store,
             slow: 1,
@@ -116,9 +121,10 @@ impl Worker {
                 };
                 report(values.len() as u64 * 1000, answer)
             }
-            Task::Save { epoch, .. } => {
-                let before = self.disk.insert((step, *epoch), part.values.clone());
-                assert!(before.is_none(), "epoch {epoch} of {step:?} is saved twice");
+            &Task::Save { epoch: number, .. } => {
+                let epoch = Epoch { number, incarnation: self.incarnation };
+                let before = self.disk.insert((step, epoch), part.values.clone());
+                assert!(before.is_none(), "{epoch:?} of {step:?} is saved twice");
                 report(0, Answer::Done)
             }
         }

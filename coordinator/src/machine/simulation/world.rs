@@ -10,9 +10,9 @@ use ziggurat_encoding::Tier;
 
 use super::{
     super::{
-        Answer, Assignment, Checkpoint, Command, Event, Failure, FailureKind, JobId, JobPlan, Key,
-        Limits, Machine, Message, Output, Phase, Place, Records, Registration, Report, Resources,
-        SessionId, Spec, StepId, Submission, Task, Time, WorkerId, begin::reads,
+        Answer, Assignment, Checkpoint, Command, Epoch, Event, Failure, FailureKind, JobId,
+        JobPlan, Key, Limits, Machine, Message, Output, Phase, Place, Records, Registration,
+        Report, Resources, SessionId, Spec, StepId, Submission, Task, Time, WorkerId, begin::reads,
     },
     chance::Chance,
     values::Value,
@@ -44,6 +44,9 @@ pub struct World {
     pub restarts: Time,
     /// What the coordinator has written down.
     written: Records,
+    /// What somebody has put aside of that.
+    copy: Option<Records>,
+    incarnations: u64,
     limits: Limits,
     pub workers: Vec<Worker>,
     pub store: Disk,
@@ -58,7 +61,7 @@ pub struct World {
     /// Which workers cannot reach the coordinator, and until when.
     pub cut_off: BTreeMap<WorkerId, Time>,
     /// What some worker has ever written, to check commits with.
-    ever_saved: BTreeSet<(StepId, u32, WorkerId, u32)>,
+    ever_saved: BTreeSet<(StepId, Epoch, WorkerId, u32)>,
     attempts: BTreeMap<StepId, u32>,
     epochs: BTreeMap<StepId, u32>,
     /// Some messages of the past, to be sent again.
@@ -66,7 +69,7 @@ pub struct World {
     pub faults: bool,
     pub events: u64,
     /// Checkpoints of which something was damaged: nobody may have noticed.
-    pub damaged: BTreeSet<(StepId, u32)>,
+    pub damaged: BTreeSet<(StepId, Epoch)>,
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -79,13 +82,15 @@ impl World {
         limits: Limits,
     ) -> Self {
         let now = Duration::from_secs(1_000_000);
-        let (machine, _) = Machine::new(Records::default(), limits, now);
+        let (machine, _) = Machine::new(Records::default(), 1, limits, now);
         let mut world = Self {
             chance: Chance(seed),
             now,
             machine: Some(machine),
             restarts: now,
             written: Records::default(),
+            copy: None,
+            incarnations: 1,
             limits,
             workers: Vec::new(),
             store: Disk::new(),
@@ -188,6 +193,20 @@ impl World {
         }
     }
 
+    /// Puts a copy of the records aside, or has the coordinator go on from the one there is.
+    pub fn copy_or_go_back(&mut self) {
+        let Some(copy) = self.copy.take() else {
+            self.copy = Some(self.written.clone());
+            return;
+        };
+        self.written = copy;
+        // All numbers come again.
+        self.attempts.clear();
+        self.epochs.clear();
+        self.past.clear();
+        self.restart();
+    }
+
     fn start(&mut self) {
         let mut records = Records::default();
         // What is read is what was written, to the last bit.
@@ -200,8 +219,9 @@ impl World {
         for (&id, worker) in &self.written.workers {
             records.workers.insert(id, through_json(worker));
         }
+        self.incarnations += 1;
         assert!(records == self.written, "a record is not read as it was written");
-        let (machine, output) = Machine::new(records, self.limits, self.now);
+        let (machine, output) = Machine::new(records, self.incarnations, self.limits, self.now);
         self.machine = Some(machine);
         for command in output.commands {
             self.execute(command);
@@ -253,7 +273,10 @@ impl World {
                 assert!(epoch >= last, "epochs go back");
                 *last = *epoch;
             }
-            Message::Commit { step, epoch } => self.check_commit(*step, *epoch),
+            &Message::Commit { step, epoch: number } => {
+                let incarnation = machine.incarnation();
+                self.check_commit(step, Epoch { number, incarnation });
+            }
             Message::Welcome { commits, .. } => {
                 commits.iter().for_each(|&(step, epoch)| self.check_commit(step, epoch));
             }
@@ -261,7 +284,7 @@ impl World {
         }
     }
 
-    fn check_commit(&self, step: StepId, epoch: u32) {
+    fn check_commit(&self, step: StepId, epoch: Epoch) {
         let machine = self.machine.as_ref().expect("it runs");
         let checkpoint = machine.records().steps[&step].checkpoint.as_ref();
         let checkpoint = checkpoint.expect("what is committed is there");
@@ -405,7 +428,8 @@ impl World {
         let slow = self.workers[place].slow;
         let took = MILLISECOND * (1 + self.chance.below(20) as u32) * slow as u32;
         match message {
-            Message::Welcome { commits, .. } => {
+            Message::Welcome { incarnation, commits, .. } => {
+                self.workers[place].incarnation = incarnation;
                 self.workers[place].disk.retain(|saved, _| commits.contains(saved));
             }
             Message::Assign(assignment, member) => {
@@ -417,11 +441,12 @@ impl World {
                 let id = worker.id;
                 let report = worker.obey(step, attempt, order, &task, took.as_secs_f64());
                 let Some(report) = report else { return };
-                if let (Task::Save { epoch, .. }, Answer::Done) = (&task, &report.answer) {
-                    let shards = worker.disk[&(step, *epoch)].clone();
-                    self.ever_saved.extend(shards.keys().map(|&s| (step, *epoch, id, s)));
+                if let (&Task::Save { epoch: number, .. }, Answer::Done) = (&task, &report.answer) {
+                    let epoch = Epoch { number, incarnation: worker.incarnation };
+                    let shards = worker.disk[&(step, epoch)].clone();
+                    self.ever_saved.extend(shards.keys().map(|&s| (step, epoch, id, s)));
                     if worker.store {
-                        self.store.entry((step, *epoch)).or_default().extend(shards);
+                        self.store.entry((step, epoch)).or_default().extend(shards);
                     }
                 }
                 self.later(took, Due::Answer(session, report));
@@ -433,7 +458,9 @@ impl World {
                 self.workers[place].part.take_if(mine);
             }
             Message::Commit { step, epoch } => {
-                self.workers[place].disk.retain(|&(at, saved), _| at != step || saved >= epoch);
+                self.workers[place]
+                    .disk
+                    .retain(|&(at, saved), _| at != step || saved.number >= epoch);
             }
             Message::Forget(job) => {
                 self.workers[place].disk.retain(|(step, _), _| step.job != job);
@@ -524,8 +551,10 @@ impl World {
         let fail = |message: &str, kind| {
             Err(Failure { message: format!("{message} of {step:?} {shard}"), kind: Some(kind) })
         };
-        let damage = |worker| FailureKind::Damage { tier: step.tier, epoch: at.epoch, worker };
-        if let Some(value) = there.and_then(|worker| of(&worker.disk)) {
+        let damage =
+            |worker| FailureKind::Damage { tier: step.tier, epoch: at.epoch.number, worker };
+        // Its own disk is asked first, whoever should have it.
+        if let Some(value) = of(&me.disk).or_else(|| of(&there?.disk)) {
             return Ok(value);
         }
         if at.stored && me.store {

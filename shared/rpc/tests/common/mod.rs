@@ -116,6 +116,7 @@ pub const FETCH: FetchRequest = FetchRequest {
     job: 1,
     step: None,
     epoch: 1,
+    incarnation: 1,
     column: None,
     shard: 0,
     range: 0,
