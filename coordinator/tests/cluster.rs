@@ -301,6 +301,27 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn watches_that_are_closed_make_room_for_others_although_nothing_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    jobs.pause(JobRequest { job }).await.unwrap();
+    for _ in 0..256 {
+        let mut watch = jobs.watch(JobRequest { job }).await.unwrap().into_inner();
+        watch.message().await.unwrap().unwrap();
+    }
+    timeout(PATIENCE, async {
+        while jobs.watch(JobRequest { job }).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("there is room");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;

@@ -187,7 +187,10 @@ async fn watch(
         if !goes_on {
             return;
         }
-        tokio::time::sleep(WATCH_INTERVAL).await;
+        tokio::select! {
+            () = tokio::time::sleep(WATCH_INTERVAL) => {}
+            () = to_watcher.closed() => return,
+        }
     }
 }
 
