@@ -114,7 +114,8 @@ impl Meter {
         self.metrics.supersteps.of(labels).inc_by(now.0.saturating_sub(seen.0).into());
         self.metrics.interval_sweeps.of(labels).inc_by(now.1.saturating_sub(seen.1).into());
         self.metrics.residual.of(labels).set(statistics.residual);
-        let halo: u64 = attempt.members.iter().map(|member| member.halo_positions).sum();
+        let halos = attempt.members.iter().map(|member| member.halo_positions);
+        let halo = halos.fold(0, u64::saturating_add);
         self.metrics.halo_positions.of(labels).set(halo as i64);
     }
 
