@@ -186,6 +186,6 @@ pub fn status(refusal: &Refusal) -> Status {
              (--advertise), or wait until the other's lease is over"
         )),
         Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
-        Refusal::Misbehaved(what) => Status::invalid_argument(what.clone()),
+        Refusal::Misbehaved(what) => Status::invalid_argument(wire::cut(what)),
     }
 }
