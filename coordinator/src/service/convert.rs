@@ -156,7 +156,7 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
                     FailureKind::OutOfReach(WorkerId(worker))
                 }
             });
-            Answer::Failed(Failure { message, kind })
+            Answer::Failed(Failure { message: wire::cut(&message), kind })
         }
     };
     Ok(Report {

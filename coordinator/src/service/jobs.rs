@@ -96,11 +96,7 @@ impl Jobs for JobsService {
     }
 
     async fn list(&self, _: Request<ListRequest>) -> Result<Response<ListReply>, Status> {
-        let jobs = self.actor.look(|machine, _| {
-            let all = machine.records().jobs.keys();
-            all.filter_map(|&job| status::job(machine, job)).collect()
-        });
-        Ok(Response::new(ListReply { jobs: jobs.await? }))
+        self.actor.look(|machine, _| status::list(machine)).await.map(Response::new)
     }
 
     async fn status(
