@@ -2,7 +2,9 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use ziggurat_coordinator::Options;
+use ziggurat_coordinator::{CoordinatorError, Options};
+use ziggurat_rpc::RpcError;
+use ziggurat_telemetry::BindError;
 
 use crate::{
     cluster::{
@@ -59,5 +61,15 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
     };
-    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), |_| false)
+    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), is_bad_input)
+}
+
+/// A coordinator that was started in a way that cannot be right is not to be started again like that.
+fn is_bad_input(error: &CoordinatorError) -> bool {
+    matches!(
+        error,
+        CoordinatorError::OtherVersion { .. }
+            | CoordinatorError::Rpc(RpcError::Exposed { .. })
+            | CoordinatorError::Metrics(BindError::Exposed { .. })
+    )
 }

@@ -10,6 +10,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use tracing::{info, warn};
+use ziggurat_checkpoints::CheckpointError;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::resident_bytes;
 use ziggurat_rpc::{
@@ -35,6 +36,8 @@ pub enum Ended {
     Released,
     /// The stream broke, or never came about.
     Broken(String),
+    /// The checkpoint store cannot be reached.
+    NoStore(CheckpointError),
     /// The coordinator does not want this worker as it is.
     Refused(Status),
     /// This worker cannot be one of the coordinator's.
