@@ -212,6 +212,14 @@ fn any_number_of_workers_gives_the_bytes_of_a_solve() {
         let status = cluster.status(&job).unwrap();
         let exchanged = status["job"]["exchanged_bytes"].as_u64().unwrap();
         assert_eq!(exchanged > 0, workers > 1, "{status}");
+        // What is said of a job names it.
+        let log = cluster.log("worker-0");
+        let said =
+            || log.lines().filter(|line| line.contains(": prepared ") || line.contains(": saved "));
+        assert!(
+            said().count() > 1 && said().all(|line| line.contains(&format!("{{job={job} "))),
+            "{log}"
+        );
     }
 }
 
