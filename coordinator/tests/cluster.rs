@@ -322,6 +322,34 @@ async fn watches_that_are_closed_make_room_for_others_although_nothing_changes()
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn every_interval_sweep_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    Worker::connect(&coordinator, "one", 1).await.start();
+    let page = timeout(PATIENCE, async {
+        loop {
+            let page = coordinator.page("/metrics").await;
+            if page.contains("step=\"2-2\"") {
+                return page;
+            }
+        }
+    });
+    let page = page.await.expect("the last step begins");
+    assert_eq!(watch(&coordinator, job).await.0, JobState::Solved);
+    let steps = jobs.status(JobRequest { job }).await.unwrap().into_inner().steps;
+    for (step, name) in steps.iter().zip(["1-1", "2-1"]) {
+        let sweeps = step.sweeps;
+        assert!(sweeps > 0, "{step:?}");
+        let metric = "ziggurat_coordinator_interval_sweeps_total";
+        let line = format!("{metric}{{job=\"{job}\",step=\"{name}\"}} {sweeps}\n");
+        assert!(page.contains(&line), "{line} in {page}");
+    }
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;
