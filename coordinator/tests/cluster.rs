@@ -350,6 +350,35 @@ async fn every_interval_sweep_is_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn metrics_of_jobs_go_when_they_end_however_soon() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    Worker::connect(&coordinator, "one", 1).await.start();
+    for _ in 0..5 {
+        let mut quick = submission("");
+        let spec = quick.spec.as_mut().unwrap();
+        (spec.certified, spec.tolerance) = (false, 0.5);
+        let job = jobs.submit(quick).await.unwrap().into_inner().job;
+        let solved = timeout(PATIENCE, async {
+            let mut state = JobState::Queued;
+            while state != JobState::Solved {
+                let status = jobs.status(JobRequest { job }).await.unwrap().into_inner();
+                state = status.job.unwrap().state();
+            }
+        });
+        solved.await.expect("it is solved");
+    }
+    let gone = timeout(PATIENCE, async {
+        while coordinator.page("/metrics").await.contains("{job=") {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    gone.await.expect("nothing is left of any");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;

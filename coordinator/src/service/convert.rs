@@ -8,7 +8,7 @@ use ziggurat_rpc::{
 };
 
 use crate::machine::{
-    Answer, Assignment, Failure, FailureKind, JobId, Machine, Message, Place, Refusal,
+    Answer, Assignment, Failure, FailureKind, JobId, Machine, Message, Phase, Place, Refusal,
     Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
@@ -21,7 +21,11 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
             commits: commits.iter().map(|&(step, epoch)| commit(step, epoch)).collect(),
             cancelled: cancelled.iter().map(|job| job.0).collect(),
         }),
-        Message::Heard => to_worker::Message::Heard(proto::Heard {}),
+        Message::Heard => {
+            let jobs = machine.records().jobs.iter();
+            let go_on = jobs.filter(|(_, job)| matches!(job.phase, Phase::Active | Phase::Paused));
+            to_worker::Message::Heard(proto::Heard { jobs: go_on.map(|(id, _)| id.0).collect() })
+        }
         Message::Assign(assignment, member) => {
             let spec = machine.records().jobs.get(&assignment.step.job).map(|job| spec(&job.spec));
             to_worker::Message::Assign(assign(assignment, *member, spec))

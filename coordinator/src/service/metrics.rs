@@ -120,6 +120,8 @@ impl Meter {
             self.seen.remove(&step);
             return;
         };
+        // What has metrics is known, and forgotten when it ends, which it may do before time passes.
+        self.bases.entry(step.job).or_insert_with(|| status::counters(machine, step.job));
         let labels = (step.job.0, (step.tier.just_moved, step.tier.to_move));
         let statistics = attempt.course.statistics();
         let now = statistics.supersteps;

@@ -422,7 +422,7 @@ impl Worker {
 
     /// A job has ended for good.
     fn forget(self: &Arc<Self>, job: u64) {
-        self.metrics.forget_job(job);
+        self.metrics.forget_jobs(|other| other == job);
         // Whoever is at work on another job has given it up already.
         if let Ok(mut kept) = self.busy.try_lock()
             && kept.0.1 == job

@@ -17,8 +17,8 @@ use ziggurat_rpc::{
     ControlClient, PROTOCOL, connect_now, control_client,
     convert::{Task, identity_text, required},
     proto::{
-        Commit, Drain, Forget, FromWorker, GreetRequest, Heartbeat, Order, Register, ToWorker,
-        Welcome, from_worker::Message, to_worker::Message as Told,
+        Commit, Drain, Forget, FromWorker, GreetRequest, Heard, Heartbeat, Order, Register,
+        ToWorker, Welcome, from_worker::Message, to_worker::Message as Told,
     },
 };
 
@@ -196,7 +196,10 @@ impl Session<'_> {
                 self.attempts.retain(|attempt| attempt.name.job != job);
                 self.worker.forget(job);
             }
-            Told::Welcome(Welcome { .. }) | Told::Heard(_) | Told::Released(_) => {}
+            Told::Heard(Heard { jobs }) => {
+                self.worker.metrics.forget_jobs(|job| !jobs.contains(&job));
+            }
+            Told::Welcome(Welcome { .. }) | Told::Released(_) => {}
         }
         Ok(())
     }
