@@ -379,6 +379,30 @@ async fn metrics_of_jobs_go_when_they_end_however_soon() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn strangers_are_counted_and_workers_that_have_to_wait_are_not() {
+    use tokio::io::AsyncWriteExt;
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let _worker = Worker::connect(&coordinator, "one", 1).await;
+    let twin = Worker::try_connect(&coordinator, register("one", 2)).await;
+    assert_eq!(twin.err().unwrap().code(), Code::AlreadyExists);
+    let counted = async |count: u32| {
+        let line = format!("ziggurat_coordinator_failures_total{{kind=\"refused\"}} {count}\n");
+        coordinator.page("/metrics").await.contains(&line)
+    };
+    assert!(counted(0).await);
+    let mut stream = tokio::net::TcpStream::connect(coordinator.address).await.unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
+    let noticed = timeout(PATIENCE, async {
+        while !counted(1).await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    noticed.await.expect("the stranger is counted");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;

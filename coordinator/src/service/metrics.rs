@@ -105,11 +105,12 @@ impl Meter {
         }
     }
 
-    /// The machine ended a connection.
+    /// The machine ended a connection. That a worker has to wait for another of its name or address to go is no failure.
     pub fn closed(&self, refusal: &Refusal) {
         let kind = match refusal {
             Refusal::Silent => Failed::Lease,
-            _ => Failed::Refused,
+            Refusal::Misbehaved(_) => Failed::Refused,
+            _ => return,
         };
         self.metrics.failures.of(kind).inc();
     }

@@ -247,7 +247,7 @@ pub enum FailureKind {
     Lease,
     /// A stream ended.
     Disconnected,
-    /// Somebody sent what is not in the protocol, or may not be said.
+    /// Somebody sent what is not in the protocol, or may not speak.
     Refused,
 }
 

@@ -256,7 +256,11 @@ pub async fn serve(
         let page = ziggurat_telemetry::serve(pages, registry, health);
         tokio::spawn(ended.clone().run_until_cancelled_owned(page));
     }
-    let incoming = bound.incoming().map_err(io("listen".to_owned()))?;
+    let refused = worker.metrics.failures.of(CountedFailure::Refused);
+    let incoming = bound.incoming_watched(move || {
+        refused.inc();
+    });
+    let incoming = incoming.map_err(io("listen".to_owned()))?;
     let router =
         server(&worker.options.security).add_service(data_service(DataService(worker.clone())));
     tokio::spawn(ended.run_until_cancelled_owned(router.serve_with_incoming(incoming)));
