@@ -30,8 +30,8 @@ pub struct Args {
     listen: SocketAddr,
 
     /// A worker that is not heard of for this time is taken for lost: what it was at is begun anew without it, as soon
-    /// as others can have what it saved, or --lost-after is over
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    /// as others can have what it saved, or --lost-after is over; from 1s to 24h
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_lease)]
     lease: Duration,
 
     /// How long a job waits for a lost worker that alone has what is needed; then that is computed again
@@ -72,4 +72,27 @@ fn is_bad_input(error: &CoordinatorError) -> bool {
             | CoordinatorError::Rpc(RpcError::Exposed { .. })
             | CoordinatorError::Metrics(BindError::Exposed { .. })
     )
+}
+
+/// A worker is heard of three times in a lease: shorter ones would be over before.
+fn parse_lease(text: &str) -> Result<Duration, String> {
+    let lease = parse_duration(text)?;
+    let hour = Duration::from_secs(3600);
+    match (Duration::from_secs(1)..=24 * hour).contains(&lease) {
+        true => Ok(lease),
+        false => Err("a lease is from 1s to 24h".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_long_enough_to_be_heard_in() {
+        assert_eq!(parse_lease("1s"), Ok(Duration::from_secs(1)));
+        for wrong in ["0s", "999ms", "25h", "soon"] {
+            assert!(parse_lease(wrong).is_err(), "{wrong}");
+        }
+    }
 }
