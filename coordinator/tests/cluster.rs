@@ -301,6 +301,108 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn watches_that_are_closed_make_room_for_others_although_nothing_changes() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    jobs.pause(JobRequest { job }).await.unwrap();
+    for _ in 0..256 {
+        let mut watch = jobs.watch(JobRequest { job }).await.unwrap().into_inner();
+        watch.message().await.unwrap().unwrap();
+    }
+    timeout(PATIENCE, async {
+        while jobs.watch(JobRequest { job }).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("there is room");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_interval_sweep_is_counted() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    Worker::connect(&coordinator, "one", 1).await.start();
+    let page = timeout(PATIENCE, async {
+        loop {
+            let page = coordinator.page("/metrics").await;
+            if page.contains("step=\"2-2\"") {
+                return page;
+            }
+        }
+    });
+    let page = page.await.expect("the last step begins");
+    assert_eq!(watch(&coordinator, job).await.0, JobState::Solved);
+    let steps = jobs.status(JobRequest { job }).await.unwrap().into_inner().steps;
+    for (step, name) in steps.iter().zip(["1-1", "2-1"]) {
+        let sweeps = step.sweeps;
+        assert!(sweeps > 0, "{step:?}");
+        let metric = "ziggurat_coordinator_interval_sweeps_total";
+        let line = format!("{metric}{{job=\"{job}\",step=\"{name}\"}} {sweeps}\n");
+        assert!(page.contains(&line), "{line} in {page}");
+    }
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn metrics_of_jobs_go_when_they_end_however_soon() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    Worker::connect(&coordinator, "one", 1).await.start();
+    for _ in 0..5 {
+        let mut quick = submission("");
+        let spec = quick.spec.as_mut().unwrap();
+        (spec.certified, spec.tolerance) = (false, 0.5);
+        let job = jobs.submit(quick).await.unwrap().into_inner().job;
+        let solved = timeout(PATIENCE, async {
+            let mut state = JobState::Queued;
+            while state != JobState::Solved {
+                let status = jobs.status(JobRequest { job }).await.unwrap().into_inner();
+                state = status.job.unwrap().state();
+            }
+        });
+        solved.await.expect("it is solved");
+    }
+    let gone = timeout(PATIENCE, async {
+        while coordinator.page("/metrics").await.contains("{job=") {
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+    });
+    gone.await.expect("nothing is left of any");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn strangers_are_counted_and_workers_that_have_to_wait_are_not() {
+    use tokio::io::AsyncWriteExt;
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let _worker = Worker::connect(&coordinator, "one", 1).await;
+    let twin = Worker::try_connect(&coordinator, register("one", 2)).await;
+    assert_eq!(twin.err().unwrap().code(), Code::AlreadyExists);
+    let counted = async |count: u32| {
+        let line = format!("ziggurat_coordinator_failures_total{{kind=\"refused\"}} {count}\n");
+        coordinator.page("/metrics").await.contains(&line)
+    };
+    assert!(counted(0).await);
+    let mut stream = tokio::net::TcpStream::connect(coordinator.address).await.unwrap();
+    stream.write_all(b"GET / HTTP/1.0\r\n\r\n").await.unwrap();
+    let noticed = timeout(PATIENCE, async {
+        while !counted(1).await {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    noticed.await.expect("the stranger is counted");
+    coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_coordinator_that_is_started_again_goes_on_with_its_jobs() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;

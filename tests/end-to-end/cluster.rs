@@ -212,6 +212,14 @@ fn any_number_of_workers_gives_the_bytes_of_a_solve() {
         let status = cluster.status(&job).unwrap();
         let exchanged = status["job"]["exchanged_bytes"].as_u64().unwrap();
         assert_eq!(exchanged > 0, workers > 1, "{status}");
+        // What is said of a job names it.
+        let log = cluster.log("worker-0");
+        let said =
+            || log.lines().filter(|line| line.contains(": prepared ") || line.contains(": saved "));
+        assert!(
+            said().count() > 1 && said().all(|line| line.contains(&format!("{{job={job} "))),
+            "{log}"
+        );
     }
 }
 
@@ -539,6 +547,36 @@ fn strangers_change_nothing() {
     cluster.wait_for("the end", || state() == "solved");
     cluster.ask(&["export", &job, "--format", "zgt", "--out", "table.zgt", "--token-file", &token]);
     assert!(fs::read(cluster.path().join("table.zgt")).unwrap() == expected, "other bytes");
+}
+
+#[test]
+fn what_does_not_become_right_by_starting_again_ends_with_exit_code_2() {
+    let cluster = Cluster::with(0, &[]);
+    fs::write(cluster.path().join("token"), "a-secret-of-enough-letters").unwrap();
+    let (address, port) = (free_port(), free_port());
+    let (here, all) = (format!("127.0.0.1:{address}"), format!("0.0.0.0:{port}"));
+    let coordinator = ["coordinator", "--dir", "c", "--listen"];
+    let worker = ["worker", "--coordinator", &here, "--dir", "w"];
+    for (command, arguments, part) in [
+        (&coordinator[..], &[&all][..], "--token-file"),
+        (&coordinator, &[&here, "--metrics", &all], "--insecure"),
+        (&worker, &["--listen", &all, "--advertise", "here:1"], "--token-file"),
+        (&worker, &["--metrics", &all], "--insecure"),
+        (&worker, &["--checkpoints", "ftp://x"], "s3://BUCKET"),
+    ] {
+        let arguments = [command, arguments].concat();
+        let output = run(cluster.path(), &arguments);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}");
+        assert!(stderr(&output).contains(part), "{arguments:?}: {}", stderr(&output));
+    }
+    // A coordinator that asks for another token.
+    fs::write(cluster.path().join("another"), "another-secret-of-enough-letters").unwrap();
+    let arguments = [&coordinator[..], &[&here, "--token-file", "token"]].concat();
+    let mut refusing = Some(cluster.start("refusing", &arguments));
+    let output = run(cluster.path(), &[&worker[..], &["--token-file", "another"]].concat());
+    kill(&mut refusing);
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("the token is not that of the server"), "{}", stderr(&output));
 }
 
 #[test]

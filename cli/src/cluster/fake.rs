@@ -241,7 +241,8 @@ impl Jobs for Answering {
     }
 
     async fn list(&self, _: Request<ListRequest>) -> Result<Response<ListReply>, Status> {
-        Ok(Response::new(ListReply { jobs: words::samples::under_way().job.into_iter().collect() }))
+        let jobs = words::samples::under_way().job.into_iter().collect();
+        Ok(Response::new(ListReply { jobs, left_out: 0 }))
     }
 
     async fn status(

@@ -2,7 +2,9 @@
 
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
-use ziggurat_coordinator::Options;
+use ziggurat_coordinator::{CoordinatorError, Options};
+use ziggurat_rpc::RpcError;
+use ziggurat_telemetry::BindError;
 
 use crate::{
     cluster::{
@@ -28,8 +30,8 @@ pub struct Args {
     listen: SocketAddr,
 
     /// A worker that is not heard of for this time is taken for lost: what it was at is begun anew without it, as soon
-    /// as others can have what it saved, or --lost-after is over
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_duration)]
+    /// as others can have what it saved, or --lost-after is over; from 1s to 24h
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_lease)]
     lease: Duration,
 
     /// How long a job waits for a lost worker that alone has what is needed; then that is computed again
@@ -59,5 +61,38 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
     };
-    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), |_| false)
+    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), is_bad_input)
+}
+
+/// A coordinator that was started in a way that cannot be right is not to be started again like that.
+fn is_bad_input(error: &CoordinatorError) -> bool {
+    matches!(
+        error,
+        CoordinatorError::OtherVersion { .. }
+            | CoordinatorError::Rpc(RpcError::Exposed { .. })
+            | CoordinatorError::Metrics(BindError::Exposed { .. })
+    )
+}
+
+/// A worker is heard of three times in a lease: shorter ones would be over before.
+fn parse_lease(text: &str) -> Result<Duration, String> {
+    let lease = parse_duration(text)?;
+    let hour = Duration::from_secs(3600);
+    match (Duration::from_secs(1)..=24 * hour).contains(&lease) {
+        true => Ok(lease),
+        false => Err("a lease is from 1s to 24h".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_is_long_enough_to_be_heard_in() {
+        assert_eq!(parse_lease("1s"), Ok(Duration::from_secs(1)));
+        for wrong in ["0s", "999ms", "25h", "soon"] {
+            assert!(parse_lease(wrong).is_err(), "{wrong}");
+        }
+    }
 }

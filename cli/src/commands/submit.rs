@@ -6,6 +6,7 @@ use serde_json::json;
 use ziggurat_kernel::Settings;
 use ziggurat_rpc::{
     convert::Job,
+    limits::CHECKPOINT,
     new_identity,
     proto::{JobState, SubmitRequest},
 };
@@ -34,8 +35,8 @@ pub struct Args {
     called: Option<String>,
 
     /// The most work that may be lost when a worker is lost (a superstep if that takes longer), such as
-    /// 90s or 10min
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_duration)]
+    /// 90s or 10min; at most 168h
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_checkpoint_every)]
     checkpoint_every: Duration,
 
     /// Wait until the job has ended, and tell how far it is
@@ -107,6 +108,14 @@ fn outcome(following: &Following, settings: &Settings) -> Result<Exit, Failure> 
     Ok(exit)
 }
 
+fn parse_checkpoint_every(text: &str) -> Result<Duration, String> {
+    let time = parse_duration(text)?;
+    match time > Duration::ZERO && time <= CHECKPOINT {
+        true => Ok(time),
+        false => Err(format!("write more than 0s and at most {}h", CHECKPOINT.as_secs() / 3600)),
+    }
+}
+
 /// Tells this submission from all others, so that it may be sent again.
 fn key() -> String {
     format!("{:016x}{:016x}", new_identity(), new_identity())
@@ -124,6 +133,14 @@ mod tests {
         let (one, other) = (key(), key());
         assert_ne!(one, other);
         assert!(one.len() <= ziggurat_rpc::limits::KEY_BYTES);
+    }
+
+    #[test]
+    fn some_work_may_be_lost_but_not_more_than_a_week() {
+        assert_eq!(parse_checkpoint_every("168h"), Ok(CHECKPOINT));
+        for wrong in ["0s", "400h", "soon"] {
+            assert!(parse_checkpoint_every(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

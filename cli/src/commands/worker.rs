@@ -2,6 +2,8 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use ziggurat_rpc::RpcError;
+use ziggurat_telemetry::BindError;
 use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
@@ -82,6 +84,10 @@ fn is_bad_input(error: &ServeError) -> bool {
             | ServeError::OtherFormat { .. }
             | ServeError::Identity { .. }
             | ServeError::Unreachable { .. }
+            | ServeError::Checkpoints(_)
+            | ServeError::Refused { is_bad_input: true, .. }
+            | ServeError::Rpc(RpcError::Exposed { .. })
+            | ServeError::Metrics(BindError::Exposed { .. })
     )
 }
 

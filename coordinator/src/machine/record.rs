@@ -128,12 +128,13 @@ pub struct Counters {
 }
 
 impl Counters {
-    /// Adds what was done besides.
+    /// Adds what was done besides. It is what workers say, who may say anything.
     pub fn add(&mut self, more: Self) {
         self.seconds += more.seconds;
-        self.swept_positions += more.swept_positions;
-        self.exchanged_bytes += more.exchanged_bytes;
-        self.exchanged_positions += more.exchanged_positions;
+        let add = |sum: &mut u64, more| *sum = sum.saturating_add(more);
+        add(&mut self.swept_positions, more.swept_positions);
+        add(&mut self.exchanged_bytes, more.exchanged_bytes);
+        add(&mut self.exchanged_positions, more.exchanged_positions);
     }
 }
 

@@ -3,7 +3,7 @@
 use ziggurat_kernel::{Order, Outcome};
 
 use super::{
-    Machine, Note, REST, SHORT_REST,
+    Counters, Machine, Note, REST, SHORT_REST,
     attempt::{Attempt, Doing},
     line_of,
     message::{Answer, Failure, FailureKind, Refusal, Report},
@@ -66,15 +66,16 @@ impl Machine {
         if let Answer::Ready { halo_positions } = report.answer {
             member.halo_positions = halo_positions;
         }
-        attempt.counters.exchanged_bytes += report.sent_bytes;
+        let mut done = Counters { exchanged_bytes: report.sent_bytes, ..Counters::default() };
         let order = attempt.course.order().filter(|_| attempt.doing == Doing::Carrying);
         if let Some(Order::Sweep { .. } | Order::Prove(_)) = order {
-            attempt.counters.exchanged_positions += member.halo_positions;
+            done.exchanged_positions = member.halo_positions;
         }
         if let Some(Order::Sweep { .. }) = order {
-            attempt.counters.swept_positions += report.positions;
+            done.swept_positions = report.positions;
             connected.measure(report.positions, report.seconds);
         }
+        attempt.counters.add(done);
         if attempt.awaited().next().is_some() {
             return;
         }

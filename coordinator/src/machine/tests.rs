@@ -62,8 +62,13 @@ impl World {
 
     /// A member answers what it was asked last.
     fn report(&mut self, worker: WorkerId, answer: Answer) {
+        self.report_cost(worker, answer, (0.0, 0, 0));
+    }
+
+    /// It does, and says what that took: seconds, positions and bytes.
+    fn report_cost(&mut self, worker: WorkerId, answer: Answer, cost: (f64, u64, u64)) {
         let Attempt { number: attempt, order, .. } = self.machine.attempts[&FIRST];
-        let (seconds, positions, sent_bytes) = (0.0, 0, 0);
+        let (seconds, positions, sent_bytes) = cost;
         let report = Report { step: FIRST, attempt, order, seconds, positions, sent_bytes, answer };
         self.tell(Event::Report(SessionId(worker.0), report));
     }
@@ -121,6 +126,22 @@ fn a_hang_is_one_failure_however_many_wait_for_it() {
     assert_eq!((world.failures(), world.phase()), (2, Phase::Active));
     let others = world.members();
     assert!(!others.is_empty() && !others.contains(&members[0]), "{others:?}");
+}
+
+#[test]
+fn whatever_workers_say_of_their_work_is_added_up() {
+    let mut world = World::new(1, u64::MAX);
+    let [worker] = world.members()[..] else { panic!("there is one worker") };
+    let most = (f64::from_bits(1), u64::MAX, u64::MAX);
+    world.report_cost(worker, Answer::Ready { halo_positions: u64::MAX }, most);
+    for _ in 0..2 {
+        world.report_cost(worker, Answer::Residual(0.5), most);
+    }
+    let counters = world.machine.attempts[&FIRST].counters;
+    assert_eq!(counters.exchanged_bytes, u64::MAX);
+    assert_eq!(counters.exchanged_positions, u64::MAX);
+    assert_eq!(counters.swept_positions, u64::MAX);
+    assert_eq!(world.machine.connection(worker).unwrap().positions_per_second, None);
 }
 
 #[test]

@@ -37,10 +37,10 @@ pub struct Connected {
 impl Connected {
     /// Takes note of a superstep.
     pub(super) fn measure(&mut self, positions: u64, seconds: f64) {
-        if positions == 0 || !seconds.is_finite() || seconds <= 0.0 {
+        let now = positions as f64 / seconds;
+        if !now.is_finite() || now <= 0.0 {
             return;
         }
-        let now = positions as f64 / seconds;
         let before = self.positions_per_second.unwrap_or(now);
         self.positions_per_second = Some(before + NEW * (now - before));
     }

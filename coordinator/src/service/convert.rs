@@ -8,7 +8,7 @@ use ziggurat_rpc::{
 };
 
 use crate::machine::{
-    Answer, Assignment, Epoch, Failure, FailureKind, JobId, Machine, Message, Place, Refusal,
+    Answer, Assignment, Epoch, Failure, FailureKind, JobId, Machine, Message, Phase, Place, Refusal,
     Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
@@ -24,7 +24,11 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
                 incarnation: *incarnation,
             })
         }
-        Message::Heard => to_worker::Message::Heard(proto::Heard {}),
+        Message::Heard => {
+            let jobs = machine.records().jobs.iter();
+            let go_on = jobs.filter(|(_, job)| matches!(job.phase, Phase::Active | Phase::Paused));
+            to_worker::Message::Heard(proto::Heard { jobs: go_on.map(|(id, _)| id.0).collect() })
+        }
         Message::Assign(assignment, member) => {
             let spec = machine.records().jobs.get(&assignment.step.job).map(|job| spec(&job.spec));
             to_worker::Message::Assign(assign(assignment, *member, spec))
@@ -164,7 +168,7 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
                     FailureKind::OutOfReach(WorkerId(worker))
                 }
             });
-            Answer::Failed(Failure { message, kind })
+            Answer::Failed(Failure { message: wire::cut(&message), kind })
         }
     };
     Ok(Report {
@@ -194,6 +198,6 @@ pub fn status(refusal: &Refusal) -> Status {
              (--advertise), or wait until the other's lease is over"
         )),
         Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
-        Refusal::Misbehaved(what) => Status::invalid_argument(what.clone()),
+        Refusal::Misbehaved(what) => Status::invalid_argument(wire::cut(what)),
     }
 }

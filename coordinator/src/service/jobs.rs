@@ -96,11 +96,7 @@ impl Jobs for JobsService {
     }
 
     async fn list(&self, _: Request<ListRequest>) -> Result<Response<ListReply>, Status> {
-        let jobs = self.actor.look(|machine, _| {
-            let all = machine.records().jobs.keys();
-            all.filter_map(|&job| status::job(machine, job)).collect()
-        });
-        Ok(Response::new(ListReply { jobs: jobs.await? }))
+        self.actor.look(|machine, _| status::list(machine)).await.map(Response::new)
     }
 
     async fn status(
@@ -187,7 +183,10 @@ async fn watch(
         if !goes_on {
             return;
         }
-        tokio::time::sleep(WATCH_INTERVAL).await;
+        tokio::select! {
+            () = tokio::time::sleep(WATCH_INTERVAL) => {}
+            () = to_watcher.closed() => return,
+        }
     }
 }
 
@@ -225,17 +224,18 @@ fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus
     if workers.is_empty() {
         missing.push("no worker is connected: start some with `ziggurat worker`".to_owned());
     } else {
+        // How much there is and may be needed, the reply says.
         if beyond_memory > 0 {
-            missing.push(format!(
-                "the workers have {worker_memory_bytes} bytes of memory, and at most {memory_bytes} \
-                 would be used: what does not fit is kept in files, which is slower"
-            ));
+            missing.push(
+                "the workers have less memory than would be used: what does not fit is kept in files, \
+                 which is slower"
+                    .to_owned(),
+            );
         }
         if disk_bytes > worker_disk_bytes {
-            missing.push(format!(
-                "the workers have {worker_disk_bytes} bytes of disk, and up to {disk_bytes} may be \
-                 needed: add workers or disks"
-            ));
+            missing.push(
+                "the workers have less disk than may be needed: add workers or disks".to_owned(),
+            );
         }
     }
     PlanReply {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use ziggurat_kernel::Order;
 use ziggurat_rpc::proto::JobState as State;
 use ziggurat_telemetry::{CoordinatorMetrics, FailureKind as Failed, JobState, raise};
 
@@ -13,8 +14,8 @@ use crate::machine::{
 /// Keeps the metrics up to date.
 pub struct Meter {
     metrics: CoordinatorMetrics,
-    /// Supersteps and interval sweeps of the attempts under way, as they were last seen.
-    seen: BTreeMap<StepId, (u32, u32)>,
+    /// Supersteps of the attempts under way, as they were last seen.
+    seen: BTreeMap<StepId, u32>,
     /// Counters of jobs when they were first seen.
     bases: BTreeMap<JobId, Counters>,
     /// Workers that have metrics, by name, and when they were last heard of.
@@ -23,8 +24,14 @@ pub struct Meter {
 
 /// What an event is about, before the machine handles it.
 pub enum Before {
-    /// A report on a step, and since when its members have been saving which epoch.
-    Report(StepId, Option<(u32, Time)>),
+    /// A report on a step.
+    Report {
+        step: StepId,
+        /// Since when its members have been saving which epoch.
+        saving: Option<(u32, Time)>,
+        /// The attempt and the order, if that is an interval sweep.
+        sweep: Option<(u32, u32)>,
+    },
     /// Time passes.
     Tick,
     /// Anything else.
@@ -52,11 +59,18 @@ impl Meter {
                     };
                     self.metrics.failures.of(kind).inc();
                 }
-                let saving = machine.attempts().get(&report.step).and_then(|attempt| {
-                    let Doing::Saving { epoch, .. } = attempt.doing else { return None };
-                    Some((epoch, attempt.since))
-                });
-                Before::Report(report.step, saving)
+                let step = report.step;
+                let Some(attempt) = machine.attempts().get(&step) else {
+                    return Before::Report { step, saving: None, sweep: None };
+                };
+                let saving = match attempt.doing {
+                    Doing::Saving { epoch, .. } => Some((epoch, attempt.since)),
+                    Doing::Preparing | Doing::Carrying => None,
+                };
+                let sweeps = attempt.doing == Doing::Carrying
+                    && matches!(attempt.course.order(), Some(Order::Prove(_)));
+                let sweep = sweeps.then_some((attempt.number, attempt.order));
+                Before::Report { step, saving, sweep }
             }
             Event::Tick => Before::Tick,
             Event::Disconnect(session) => {
@@ -72,8 +86,8 @@ impl Meter {
     /// Looks at the machine after an event.
     pub fn after(&mut self, machine: &Machine, before: Before, now: Time) {
         match before {
-            Before::Report(step, saving) => {
-                self.count(machine, step);
+            Before::Report { step, saving, sweep } => {
+                self.count(machine, step, sweep);
                 let checkpoint =
                     machine.records().steps.get(&step).and_then(|step| step.checkpoint.as_ref());
                 if let Some((epoch, since)) = saving
@@ -91,30 +105,34 @@ impl Meter {
         }
     }
 
-    /// The machine ended a connection.
+    /// The machine ended a connection. That a worker has to wait for another of its name or address to go is no failure.
     pub fn closed(&self, refusal: &Refusal) {
         let kind = match refusal {
             Refusal::Silent => Failed::Lease,
-            _ => Failed::Refused,
+            Refusal::Misbehaved(_) => Failed::Refused,
+            _ => return,
         };
         self.metrics.failures.of(kind).inc();
     }
 
-    /// Counts what was done for a step.
-    fn count(&mut self, machine: &Machine, step: StepId) {
+    /// Counts what was done for a step. An interval sweep is done when another order is given.
+    fn count(&mut self, machine: &Machine, step: StepId, sweep: Option<(u32, u32)>) {
         let Some(attempt) = machine.attempts().get(&step) else {
             self.seen.remove(&step);
             return;
         };
+        // What has metrics is known, and forgotten when it ends, which it may do before time passes.
+        self.bases.entry(step.job).or_insert_with(|| status::counters(machine, step.job));
         let labels = (step.job.0, (step.tier.just_moved, step.tier.to_move));
         let statistics = attempt.course.statistics();
-        let sweeps = attempt.course.proof().map_or(0, |proof| proof.sweeps());
-        let now = (statistics.supersteps, sweeps);
+        let now = statistics.supersteps;
         let seen = self.seen.insert(step, now).unwrap_or(now);
-        self.metrics.supersteps.of(labels).inc_by(now.0.saturating_sub(seen.0).into());
-        self.metrics.interval_sweeps.of(labels).inc_by(now.1.saturating_sub(seen.1).into());
+        self.metrics.supersteps.of(labels).inc_by(now.saturating_sub(seen).into());
+        let swept = |(number, order)| attempt.number == number && attempt.order > order;
+        self.metrics.interval_sweeps.of(labels).inc_by(sweep.is_some_and(swept).into());
         self.metrics.residual.of(labels).set(statistics.residual);
-        let halo: u64 = attempt.members.iter().map(|member| member.halo_positions).sum();
+        let halos = attempt.members.iter().map(|member| member.halo_positions);
+        let halo = halos.fold(0, u64::saturating_add);
         self.metrics.halo_positions.of(labels).set(halo as i64);
     }
 

@@ -15,7 +15,7 @@ use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use ziggurat_rpc::{RpcError, Security};
 use ziggurat_store::StoreError;
-use ziggurat_telemetry::{BindError, CoordinatorMetrics, Health, Registry};
+use ziggurat_telemetry::{BindError, CoordinatorMetrics, FailureKind, Health, Registry};
 
 use self::{actor::Actor, control::ControlService, jobs::JobsService, records::Saved};
 use crate::machine::Limits;
@@ -117,6 +117,7 @@ pub async fn run(
     let Options { lease, lost_after, whole_step_positions, .. } = options;
     let limits = Limits { lease, lost_after, whole_step_positions };
     let cluster = saved.cluster();
+    let refused = metrics.failures.of(FailureKind::Refused);
     let (actor, handle) = Actor::new(saved, records, limits, metrics);
     let mut acting = tokio::task::spawn_blocking(move || actor.run());
     let ticks = handle.clone();
@@ -131,10 +132,13 @@ pub async fn run(
     let address = bound.address();
     let control = ControlService::new(handle.clone(), cluster, options.lease, ended.clone());
     let jobs = JobsService::new(handle.clone(), ended.clone());
+    let incoming = bound.incoming_watched(move || {
+        refused.inc();
+    })?;
     let serving = ziggurat_rpc::server(&options.security)
         .add_service(ziggurat_rpc::control(control))
         .add_service(ziggurat_rpc::jobs(jobs))
-        .serve_with_incoming_shutdown(bound.incoming()?, ended.clone().cancelled_owned());
+        .serve_with_incoming_shutdown(incoming, ended.clone().cancelled_owned());
     let mut serving = tokio::spawn(serving);
     health.ready();
     tracing::info!(%address, dir = %options.dir.display(), "the coordinator listens");

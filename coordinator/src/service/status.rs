@@ -1,10 +1,12 @@
 //! What there is to say about jobs, steps and workers.
 
+use prost::Message;
 use ziggurat_rpc::{
     convert::identity_text,
+    limits::MESSAGE_BYTES,
     proto::{
-        ClusterStatus, JobState, JobStatus, LocateReply, LocatedStep, Peer, StepState, StepStatus,
-        WorkerStatus,
+        ClusterStatus, JobState, JobStatus, ListReply, LocateReply, LocatedStep, Peer, StepState,
+        StepStatus, WorkerStatus,
     },
 };
 
@@ -25,6 +27,26 @@ pub fn cluster(machine: &Machine, id: JobId, now: Time) -> Option<ClusterStatus>
         step(machine, StepId { job: id, tier: size.tier }, status)
     });
     Some(ClusterStatus { job: Some(job), steps: steps.collect(), workers: workers(machine, now) })
+}
+
+/// Jobs, in the order they were submitted: the newest that fit a message.
+pub fn list(machine: &Machine) -> ListReply {
+    let all = &machine.records().jobs;
+    let mut reply = ListReply::default();
+    // The number of those that are left out takes some, too.
+    let mut room = MESSAGE_BYTES - 16;
+    for mut job in all.keys().rev().filter_map(|&id| job(machine, id)) {
+        if let Some(spec) = &mut job.spec {
+            spec.ruleset.clear();
+        }
+        let alone = ListReply { jobs: vec![job], left_out: 0 };
+        let Some(left) = room.checked_sub(alone.encoded_len()) else { break };
+        room = left;
+        reply.jobs.extend(alone.jobs);
+    }
+    reply.left_out = (all.len() - reply.jobs.len()) as u64;
+    reply.jobs.reverse();
+    reply
 }
 
 /// A job, without its steps.
@@ -193,4 +215,50 @@ pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
         steps: job.steps.iter().map(step).collect::<Option<_>>()?,
         encoder: ziggurat_encoding::Encoding::VERSION,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use ziggurat_kernel::Precision;
+
+    use super::*;
+    use crate::machine::{JobRecord, Limits, Records, Spec};
+
+    #[test]
+    fn of_more_jobs_than_fit_a_message_the_newest_are_listed() {
+        let spec = Spec {
+            ruleset: "a ruleset".to_owned(),
+            precision: Precision::F64,
+            tolerance: 1e-12,
+            certified: true,
+            shard_positions: None,
+        };
+        let job = JobRecord {
+            name: "n".repeat(255),
+            key: String::new(),
+            spec,
+            checkpoint_every: Duration::ZERO,
+            phase: Phase::Cancelled,
+            message: String::new(),
+            submitted: Time::from_secs(1),
+            ended: None,
+            steps: Vec::new(),
+            counters: Counters::default(),
+        };
+        let listed = |count: u64| {
+            let jobs = (1..=count).map(|id| (JobId(id), job.clone())).collect();
+            let records = Records { jobs, ..Records::default() };
+            let limits = Limits::new(Duration::ZERO, Duration::ZERO);
+            list(&Machine::new(records, limits, Time::ZERO).0)
+        };
+        let all = listed(10_000);
+        assert_eq!((all.jobs.len(), all.left_out), (10_000, 0));
+        assert!(all.jobs[0].job == 1 && all.jobs[0].spec.as_ref().unwrap().ruleset.is_empty());
+        let some = listed(20_000);
+        assert!((MESSAGE_BYTES - 1000..MESSAGE_BYTES).contains(&some.encoded_len()));
+        assert_eq!(some.jobs.len() as u64 + some.left_out, 20_000);
+        assert_eq!(some.jobs.last().unwrap().job, 20_000);
+    }
 }

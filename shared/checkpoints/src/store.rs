@@ -47,6 +47,15 @@ struct Open {
 }
 
 impl CheckpointStore {
+    /// Whether a URL may be that of a checkpoint store.
+    ///
+    /// # Errors
+    ///
+    /// [`CheckpointError::Url`], if it is none.
+    pub fn check_url(url: &str) -> Result<(), CheckpointError> {
+        Place::parse(url).map(drop)
+    }
+
     /// Opens the checkpoint store of a cluster in a place: `file:///DIRECTORY`, which is made if there is none,
     /// the plain path of a directory, or `s3://BUCKET/PREFIX`. How to reach a bucket is in the environment:
     /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and so on.

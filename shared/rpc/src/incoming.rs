@@ -77,6 +77,20 @@ impl Bound {
     /// # Panics
     /// Outside of a Tokio runtime.
     pub fn incoming(self) -> io::Result<impl Stream<Item = io::Result<Accepted>> + use<>> {
+        self.incoming_watched(|| {})
+    }
+
+    /// The same, and is told of every peer that misbehaves, before its first request or later.
+    ///
+    /// # Errors
+    /// If the socket cannot be waited for.
+    ///
+    /// # Panics
+    /// Outside of a Tokio runtime.
+    pub fn incoming_watched<F: Fn() + Send + Sync + 'static>(
+        self,
+        misbehaved: F,
+    ) -> io::Result<impl Stream<Item = io::Result<Accepted>> + use<F>> {
         let listener = tokio::net::TcpListener::from_std(self.listener)?;
         let (ready, connections) = mpsc::channel(READY);
         let door = Door {
@@ -85,6 +99,7 @@ impl Bound {
                 Security::Open | Security::Token(_) => None,
             },
             hosts: Arc::default(),
+            misbehaved: Arc::new(misbehaved),
         };
         tokio::spawn(door.accept(listener, ready));
         Ok(ReceiverStream::new(connections))
@@ -95,6 +110,7 @@ impl Bound {
 struct Door {
     tls: Option<TlsAcceptor>,
     hosts: Arc<Mutex<Hosts>>,
+    misbehaved: Arc<dyn Fn() + Send + Sync>,
 }
 
 impl Door {
@@ -132,7 +148,7 @@ impl Door {
             tracing::debug!(peer = %address, "closed a connection: too many of that host, or of all");
             return;
         }
-        let peer = Peer::new(address, self.hosts.clone());
+        let peer = Peer::new(address, self.hosts.clone(), self.misbehaved.clone());
         let presence = Presence(peer.clone());
         let (tls, ready) = (self.tls.clone(), ready.clone());
         tokio::spawn(async move {

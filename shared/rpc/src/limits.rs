@@ -26,6 +26,9 @@ pub const FRAME_BYTES: u32 = 64 << 10;
 /// The most bytes of headers of a call.
 pub const HEADER_BYTES: u32 = 16 << 10;
 
+/// The most bytes of the message of a status.
+pub const STATUS_BYTES: usize = 1 << 10;
+
 /// What may be under way on a stream before its receiver has read it.
 pub const STREAM_WINDOW_BYTES: u32 = 2 << 20;
 

@@ -23,14 +23,20 @@ pub struct Peer(Arc<Shared>);
 struct Shared {
     address: SocketAddr,
     hosts: Arc<Mutex<Hosts>>,
+    /// Whom to tell that it misbehaved.
+    misbehaved: Arc<dyn Fn() + Send + Sync>,
     has_misbehaved: AtomicBool,
     closed: CancellationToken,
 }
 
 impl Peer {
-    pub(crate) fn new(address: SocketAddr, hosts: Arc<Mutex<Hosts>>) -> Self {
+    pub(crate) fn new(
+        address: SocketAddr,
+        hosts: Arc<Mutex<Hosts>>,
+        misbehaved: Arc<dyn Fn() + Send + Sync>,
+    ) -> Self {
         let (has_misbehaved, closed) = (AtomicBool::new(false), CancellationToken::new());
-        Self(Arc::new(Shared { address, hosts, has_misbehaved, closed }))
+        Self(Arc::new(Shared { address, hosts, misbehaved, has_misbehaved, closed }))
     }
 
     /// Who sent a request; `None` if it did not come over a connection of [`Bound::incoming`](crate::Bound::incoming).
@@ -50,6 +56,7 @@ impl Peer {
             return;
         }
         tracing::warn!(peer = %self.0.address, "disconnected a peer that {what}");
+        (self.0.misbehaved)();
         let host = self.0.address.ip();
         self.hosts().offend(host, Instant::now());
         let closed = self.0.closed.clone();

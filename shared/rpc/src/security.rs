@@ -157,9 +157,15 @@ impl TlsFiles<'_> {
             .map_err(|error| secret(self.certificate, error))?
             .with_client_cert_verifier(clients)
             .with_single_cert(chain, key)
-            .map_err(|error: rustls::Error| {
-                let (key, certificate) = (self.key.display(), self.certificate.display());
-                secret(self.key, format!("{error}; is {key} the key of {certificate}?"))
+            .map_err(|error: rustls::Error| match error {
+                rustls::Error::InvalidCertificate(_) => secret(
+                    self.certificate,
+                    format!("{error}; it takes one of version 3, with a subjectAltName"),
+                ),
+                _ => {
+                    let (key, certificate) = (self.key.display(), self.certificate.display());
+                    secret(self.key, format!("{error}; is {key} the key of {certificate}?"))
+                }
             })?;
         config.alpn_protocols = vec![b"h2".to_vec()];
         Ok(Arc::new(config))

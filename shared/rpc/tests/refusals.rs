@@ -35,6 +35,15 @@ fn steps_are_named_by_their_first_tier() {
 }
 
 #[test]
+fn a_status_quotes_no_more_than_fits_a_header() {
+    let status = |problem: &str| Status::from(WireError::new("name", problem));
+    assert_eq!(status("no").message(), "name: no");
+    let long = status(&"ü".repeat(60_000));
+    assert!(long.message().starts_with("name: üüü") && long.message().ends_with("ü..."));
+    assert!(long.message().len() < 1100);
+}
+
+#[test]
 fn precisions_and_columns_are_those_there_are() {
     assert_eq!(precision(2), Ok(Precision::F64));
     for number in [0, 3, -1] {

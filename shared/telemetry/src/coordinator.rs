@@ -69,13 +69,14 @@ impl CoordinatorMetrics {
 
     /// Removes everything about a job, which has ended.
     pub fn forget_job(&self, job: u64) {
-        self.residual.forget_job(job);
-        self.supersteps.forget_job(job);
-        self.interval_sweeps.forget_job(job);
-        self.swept_positions.forget_job(job);
-        self.halo_positions.forget_job(job);
-        self.exchanged_positions.forget_job(job);
-        self.exchanged.forget_job(job);
+        let has_ended = |other: u64| other == job;
+        self.residual.forget_jobs(has_ended);
+        self.supersteps.forget_jobs(has_ended);
+        self.interval_sweeps.forget_jobs(has_ended);
+        self.swept_positions.forget_jobs(has_ended);
+        self.halo_positions.forget_jobs(has_ended);
+        self.exchanged_positions.forget_jobs(has_ended);
+        self.exchanged.forget_jobs(has_ended);
     }
 
     /// Removes everything about a worker, which is not connected any more.

@@ -90,16 +90,16 @@ where
 }
 
 impl<M: Clone + Default> ByJob<M> {
-    /// Removes a job.
-    pub fn forget_job(&self, job: u64) {
-        self.forget(|labels| labels.job == job);
+    /// Removes jobs.
+    pub fn forget_jobs(&self, have_ended: impl Fn(u64) -> bool) {
+        self.forget(|labels| have_ended(labels.job));
     }
 }
 
 impl<M: Clone + Default> ByStep<M> {
-    /// Removes all steps of a job.
-    pub fn forget_job(&self, job: u64) {
-        self.forget(|labels| labels.job == job);
+    /// Removes all steps of jobs.
+    pub fn forget_jobs(&self, have_ended: impl Fn(u64) -> bool) {
+        self.forget(|labels| have_ended(labels.job));
     }
 }
 
@@ -247,7 +247,7 @@ pub enum FailureKind {
     Lease,
     /// A stream ended.
     Disconnected,
-    /// Somebody sent what is not in the protocol, or may not be said.
+    /// Somebody sent what is not in the protocol, or may not speak.
     Refused,
 }
 

@@ -84,15 +84,15 @@ impl WorkerMetrics {
         metrics
     }
 
-    /// Removes everything about a job, which has ended.
-    pub fn forget_job(&self, job: u64) {
-        self.residual.forget_job(job);
-        self.supersteps.forget_job(job);
-        self.interval_sweeps.forget_job(job);
-        self.swept_positions.forget_job(job);
-        self.halo_positions.forget_job(job);
-        self.sent_positions.forget_job(job);
-        self.sent.forget_job(job);
-        self.received.forget_job(job);
+    /// Removes everything about jobs that have ended.
+    pub fn forget_jobs(&self, have_ended: impl Fn(u64) -> bool) {
+        self.residual.forget_jobs(&have_ended);
+        self.supersteps.forget_jobs(&have_ended);
+        self.interval_sweeps.forget_jobs(&have_ended);
+        self.swept_positions.forget_jobs(&have_ended);
+        self.halo_positions.forget_jobs(&have_ended);
+        self.sent_positions.forget_jobs(&have_ended);
+        self.sent.forget_jobs(&have_ended);
+        self.received.forget_jobs(&have_ended);
     }
 }

@@ -186,7 +186,7 @@ fn a_job_that_ended_leaves_nothing() {
 
     assert!(exported(&registry).contains("job=\"17\""));
     coordinator.forget_job(STEP.0);
-    worker.forget_job(STEP.0);
+    worker.forget_jobs(|job| job == STEP.0);
     let page = exported(&registry);
     assert!(!page.contains("job=\"17\""), "{page}");
     let kept = "ziggurat_coordinator_supersteps_total{job=\"18\",step=\"5-4\"} 1\n";

@@ -184,7 +184,9 @@ impl TakesPart {
             exchange: &halo,
             place,
         };
+        let span = tracing::Span::current();
         let result = worker.pool.install(|| {
+            let _in_span = span.enter();
             let mut work = |member: &mut dyn Working| self.carry_out_orders(member, &halo, &saved);
             take_part(&assignment, &saved, kept, &mut work)
         });

@@ -33,6 +33,7 @@ use std::{
 use thiserror::Error;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
+use tonic::Code;
 use tracing::{info, warn};
 use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
 use ziggurat_encoding::Tier;
@@ -147,7 +148,12 @@ pub enum ServeError {
         coordinator: String,
         /// Why.
         reason: String,
+        /// Whether that is for the secret or the certificate that the worker was started with.
+        is_bad_input: bool,
     },
+    /// There cannot be such a checkpoint store.
+    #[error(transparent)]
+    Checkpoints(#[from] CheckpointError),
     /// The threads could not be started.
     #[error("could not start the threads of the worker; ask for fewer")]
     Threads(#[source] rayon::ThreadPoolBuildError),
@@ -202,7 +208,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(600);
 /// While the coordinator cannot be reached it keeps trying.
 ///
 /// # Errors
-/// If its directory or addresses cannot be used, or the coordinator refuses it.
+/// If its directory, addresses or checkpoint store cannot be used, or the coordinator refuses it.
 pub async fn serve(
     options: ServeOptions,
     shutdown: impl Future<Output = ()> + Send,
@@ -211,6 +217,7 @@ pub async fn serve(
     if is_any_address(&advertised) {
         return Err(ServeError::Unreachable { address: advertised });
     }
+    options.checkpoints.as_deref().map_or(Ok(()), CheckpointStore::check_url)?;
     let io = |action: String| move |source| ServeError::Io { action, source };
     let scratch = options.dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
@@ -250,7 +257,11 @@ pub async fn serve(
         let page = ziggurat_telemetry::serve(pages, registry, health);
         tokio::spawn(ended.clone().run_until_cancelled_owned(page));
     }
-    let incoming = bound.incoming().map_err(io("listen".to_owned()))?;
+    let refused = worker.metrics.failures.of(CountedFailure::Refused);
+    let incoming = bound.incoming_watched(move || {
+        refused.inc();
+    });
+    let incoming = incoming.map_err(io("listen".to_owned()))?;
     let router =
         server(&worker.options.security).add_service(data_service(DataService(worker.clone())));
     tokio::spawn(ended.run_until_cancelled_owned(router.serve_with_incoming(incoming)));
@@ -293,23 +304,26 @@ impl Worker {
             let mut told = String::new();
             loop {
                 let began = tokio::time::Instant::now();
-                match session::run(self, &drain).await {
+                let (reason, coordinator) = match session::run(self, &drain).await {
                     Ended::Released => return Ok(()),
                     Ended::Unfit(error) => return Err(error),
                     Ended::Refused(status) => {
                         let coordinator = self.options.coordinator.clone();
                         let reason = status.message().to_owned();
-                        return Err(ServeError::Refused { coordinator, reason });
+                        let is_bad_input =
+                            matches!(status.code(), Code::Unauthenticated | Code::PermissionDenied);
+                        return Err(ServeError::Refused { coordinator, reason, is_bad_input });
                     }
-                    Ended::Broken(_) if drain.is_cancelled() => return Ok(()),
-                    Ended::Broken(reason) => {
-                        if reason != told || began.elapsed() > LONGEST_PAUSE {
-                            let coordinator = &self.options.coordinator;
-                            warn!(coordinator, "{reason}; tries again until it answers");
-                        }
-                        told = reason;
-                    }
+                    Ended::Broken(reason) => (reason, Some(&self.options.coordinator)),
+                    Ended::NoStore(error) => (format!("the checkpoint store: {error}"), None),
+                };
+                if drain.is_cancelled() {
+                    return Ok(());
                 }
+                if reason != told || began.elapsed() > LONGEST_PAUSE {
+                    warn!(coordinator, "{reason}; tries again");
+                }
+                told = reason;
                 pause = match began.elapsed() > LONGEST_PAUSE {
                     true => LONGEST_PAUSE / 32,
                     false => (pause * 2).min(LONGEST_PAUSE),
@@ -375,7 +389,7 @@ impl Worker {
         let checkpoints = match &self.options.checkpoints {
             Some(url) => {
                 let store = CheckpointStore::open(url, cluster).await;
-                Some(store.map_err(|error| Ended::Broken(error.to_string()))?)
+                Some(store.map_err(Ended::NoStore)?)
             }
             None => None,
         };
@@ -426,7 +440,7 @@ impl Worker {
 
     /// A job has ended for good.
     fn forget(self: &Arc<Self>, job: u64) {
-        self.metrics.forget_job(job);
+        self.metrics.forget_jobs(|other| other == job);
         // Whoever is at work on another job has given it up already.
         if let Ok(mut kept) = self.busy.try_lock()
             && kept.0 == job

@@ -10,14 +10,15 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use tracing::{info, warn};
+use ziggurat_checkpoints::CheckpointError;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::resident_bytes;
 use ziggurat_rpc::{
     ControlClient, PROTOCOL, connect_now, control_client,
     convert::{Task, identity_text, required},
     proto::{
-        Commit, Drain, Forget, FromWorker, GreetRequest, Heartbeat, Order, Register, ToWorker,
-        Welcome, from_worker::Message, to_worker::Message as Told,
+        Commit, Drain, Forget, FromWorker, GreetRequest, Heard, Heartbeat, Order, Register,
+        ToWorker, Welcome, from_worker::Message, to_worker::Message as Told,
     },
 };
 
@@ -35,6 +36,8 @@ pub enum Ended {
     Released,
     /// The stream broke, or never came about.
     Broken(String),
+    /// The checkpoint store cannot be reached.
+    NoStore(CheckpointError),
     /// The coordinator does not want this worker as it is.
     Refused(Status),
     /// This worker cannot be one of the coordinator's.
@@ -212,7 +215,10 @@ impl Session<'_> {
                 self.attempts.retain(|attempt| attempt.name.job != job);
                 self.worker.forget(job);
             }
-            Told::Welcome(Welcome { .. }) | Told::Heard(_) | Told::Released(_) => {}
+            Told::Heard(Heard { jobs }) => {
+                self.worker.metrics.forget_jobs(|job| !jobs.contains(&job));
+            }
+            Told::Welcome(Welcome { .. }) | Told::Released(_) => {}
         }
         Ok(())
     }

@@ -367,14 +367,13 @@ mod tests {
     fn what_is_gone_can_be_saved_anew() {
         let dir = tempfile::tempdir().unwrap();
         let shelf = Shelf::open(dir.path()).unwrap();
-        save(&shelf, 1, 1);
+        save(&shelf, name(1, 1));
         drop(shelf);
         std::fs::remove_dir_all(dir.path().join("store/values")).unwrap();
         let shelf = Shelf::open(dir.path()).unwrap();
-        let there = |shelf: &Shelf| shelf.find((1, STEP), 1, Column::Values, (0, 0)).is_some();
-        assert!(!there(&shelf));
-        save(&shelf, 1, 1);
-        assert!(there(&shelf));
+        assert!(!has(&shelf, name(1, 1)));
+        save(&shelf, name(1, 1));
+        assert!(has(&shelf, name(1, 1)));
     }
 
     #[test]

@@ -47,6 +47,7 @@ use std::fmt;
 use thiserror::Error;
 use tonic::Status;
 
+use crate::limits::STATUS_BYTES;
 #[cfg(doc)]
 use crate::proto;
 
@@ -77,7 +78,16 @@ impl WireError {
 
 impl From<WireError> for Status {
     fn from(error: WireError) -> Self {
-        Self::invalid_argument(error.to_string())
+        Self::invalid_argument(cut(&error.to_string()))
+    }
+}
+
+/// The beginning of a text for a status, which goes into headers and is at most three times as long there: errors
+/// quote what came in, however long it is.
+pub fn cut(text: &str) -> String {
+    match text.len() <= STATUS_BYTES {
+        true => text.to_owned(),
+        false => format!("{}...", &text[..text.floor_char_boundary(STATUS_BYTES)]),
     }
 }
 
