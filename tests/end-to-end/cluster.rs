@@ -555,13 +555,14 @@ fn what_does_not_become_right_by_starting_again_ends_with_exit_code_2() {
     fs::write(cluster.path().join("token"), "a-secret-of-enough-letters").unwrap();
     let (address, port) = (free_port(), free_port());
     let (here, all) = (format!("127.0.0.1:{address}"), format!("0.0.0.0:{port}"));
+    let (here, all) = (here.as_str(), all.as_str());
     let coordinator = ["coordinator", "--dir", "c", "--listen"];
-    let worker = ["worker", "--coordinator", &here, "--dir", "w"];
+    let worker = ["worker", "--coordinator", here, "--dir", "w"];
     for (command, arguments, part) in [
-        (&coordinator[..], &[&all][..], "--token-file"),
-        (&coordinator, &[&here, "--metrics", &all], "--insecure"),
-        (&worker, &["--listen", &all, "--advertise", "here:1"], "--token-file"),
-        (&worker, &["--metrics", &all], "--insecure"),
+        (&coordinator[..], &[all][..], "--token-file"),
+        (&coordinator, &[here, "--metrics", all], "--insecure"),
+        (&worker, &["--listen", all, "--advertise", "here:1"], "--token-file"),
+        (&worker, &["--metrics", all], "--insecure"),
         (&worker, &["--checkpoints", "ftp://x"], "s3://BUCKET"),
     ] {
         let arguments = [command, arguments].concat();
@@ -571,7 +572,7 @@ fn what_does_not_become_right_by_starting_again_ends_with_exit_code_2() {
     }
     // A coordinator that asks for another token.
     fs::write(cluster.path().join("another"), "another-secret-of-enough-letters").unwrap();
-    let arguments = [&coordinator[..], &[&here, "--token-file", "token"]].concat();
+    let arguments = [&coordinator[..], &[here, "--token-file", "token"]].concat();
     let mut refusing = Some(cluster.start("refusing", &arguments));
     let output = run(cluster.path(), &[&worker[..], &["--token-file", "another"]].concat());
     kill(&mut refusing);

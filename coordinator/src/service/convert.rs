@@ -8,8 +8,8 @@ use ziggurat_rpc::{
 };
 
 use crate::machine::{
-    Answer, Assignment, Epoch, Failure, FailureKind, JobId, Machine, Message, Phase, Place, Refusal,
-    Registration, Report, Run, Spec, StepId, Task, WorkerId,
+    Answer, Assignment, Epoch, Failure, FailureKind, JobId, Machine, Message, Phase, Place,
+    Refusal, Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
 /// What a worker of a cluster is told.

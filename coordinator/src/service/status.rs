@@ -251,7 +251,7 @@ mod tests {
             let jobs = (1..=count).map(|id| (JobId(id), job.clone())).collect();
             let records = Records { jobs, ..Records::default() };
             let limits = Limits::new(Duration::ZERO, Duration::ZERO);
-            list(&Machine::new(records, limits, Time::ZERO).0)
+            list(&Machine::new(records, 1, limits, Time::ZERO).0)
         };
         let all = listed(10_000);
         assert_eq!((all.jobs.len(), all.left_out), (10_000, 0));
