@@ -306,6 +306,33 @@ fn a_table_written_once_more_has_the_same_bytes() {
 }
 
 #[test]
+fn a_correct_table_holds_however_often_players_pass() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    for (file, pieces, passes) in [("often.toml", 2, 10), ("mostly.toml", 1, 100)] {
+        let (zero, other) = (passes - 1, 2 * passes);
+        let rules = format!(
+            r#"extends = "finkel"
+            pieces = {pieces}
+            dice = {{ 0 = "{zero}/{passes}", 1 = "1/{other}", 2 = "1/{other}" }}"#
+        );
+        fs::write(path.join(file), rules).unwrap();
+    }
+    for solve in [
+        &["short-backtrack", "--pieces", "1", "--dice", "d6-ur"][..],
+        &["murray", "--pieces", "1", "--dice", "d6-ur"],
+        &["--ruleset", "often.toml"],
+        &["--ruleset", "mostly.toml"],
+    ] {
+        for how in [&[][..], &["--uncertified"], &["--uncertified", "--tolerance", "1e-6"]] {
+            let out = ["--out", "table.zgt", "--force"];
+            succeed(path, &[&["solve"], solve, how, &out].concat());
+            succeed(path, &["table", "verify", "table.zgt"]);
+        }
+    }
+}
+
+#[test]
 fn what_is_not_proven_is_not_said_to_be_and_what_can_be_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
