@@ -107,7 +107,9 @@ pub fn check_proven(
             };
             (
                 format!("its values are proven to {} only, not to {tolerance:e}", bound(proven)),
-                format!("rounding allows no less; ask for a larger --tolerance{finer}"),
+                format!(
+                    "rounding and the length of the game allow no less; ask for a larger --tolerance{finer}"
+                ),
             )
         }
         None => (
