@@ -12,7 +12,8 @@ use crate::{Board, Path, Ruleset, RulesetParts, Square, path::PathPosition};
 pub enum RulesetError {
     /// A name that could not be part of a file name.
     #[error(
-        "`{name}` cannot be the name of a ruleset; use 1 to {} letters, digits, `-` and `_`",
+        "`{}` cannot be the name of a ruleset; use 1 to {} letters, digits, `-` and `_`",
+        .name.escape_debug(),
         Ruleset::MAX_NAME_LEN
     )]
     Name {

@@ -209,7 +209,7 @@ pub enum DiceError {
     #[error("{0}; or give every roll its probability, such as 0:1/2,1:1/2")]
     Unknown(#[from] UnknownName),
     /// Not a roll.
-    #[error("`{text}` is not a roll; a roll is a whole number from 0 to {}", Dice::MAX_ROLL)]
+    #[error("`{}` is not a roll; a roll is a whole number from 0 to {}", .text.escape_debug(), Dice::MAX_ROLL)]
     Roll {
         /// What there is instead.
         text: String,
@@ -228,7 +228,8 @@ pub enum DiceError {
     },
     /// Not a probability.
     #[error(
-        "`{text}` is not a probability; write a fraction such as 3/8 or a decimal such as 0.375, from 0 to 1"
+        "`{}` is not a probability; write a fraction such as 3/8 or a decimal such as 0.375, from 0 to 1",
+        .text.escape_debug()
     )]
     Probability {
         /// What there is instead.

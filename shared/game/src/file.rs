@@ -98,7 +98,8 @@ pub enum RulesetFileProblem {
     UnknownName(UnknownName),
     /// Something in the drawing of a board that is not a row of three squares.
     #[error(
-        "`{row}` is not a row of a board; a row is three characters: `*` a rosette, `o` another square, `.` no square"
+        "`{}` is not a row of a board; a row is three characters: `*` a rosette, `o` another square, `.` no square",
+        .row.escape_debug()
     )]
     BoardRow {
         /// The row.

@@ -82,6 +82,7 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
     let dice = r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#;
     let long_path = format!("[{}]", "[2, 1], [2, 2], ".repeat(31));
     let high_board = format!("[{}]", r#"".o.", "#.repeat(61));
+    let board = r#"["*o*", ".o.", "*o*"]"#;
     let mistakes: &[Mistake] = &[
         // the text
         ("pieces = 3", "pieces = ", "6:10", &["not TOML", "key = value"]),
@@ -108,6 +109,14 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         ("pieces = 3", "pieces = 3\ncaptures = \"none\"", "7:12", &["`none`", "any, same-lap"]),
         ("\"pocket\"", "\"a/b\"", "2:8", &["`a/b`", "letters, digits"]),
         ("\"pocket\"", "\"\"", "2:8", &["``", "letters, digits"]),
+        // texts of more than one line, and what a terminal obeys
+        ("\"pocket\"", r#""a\nb""#, "2:8", &[r"`a\nb`"]),
+        (dice, r#""a\nb""#, "5:8", &[r"`a\nb`"]),
+        (dice, r#"{ "\u001b[31mred" = 1 }"#, "5:10", &[r"`\u{1b}[31mred`"]),
+        (dice, r#"{ 1 = "\u001b[31mred" }"#, "5:14", &[r"`\u{1b}[31mred`"]),
+        ("pieces = 3", r#"pieces = "3\n""#, "6:10", &[r#"the text "3\n""#]),
+        ("\".o.\"", r#"".o\n""#, "3:17", &[r"`.o\n`"]),
+        (board, r#""*o*\n.o.""#, "3:9", &[r#"the text "*o*\n.o.""#, r#"board = ["*o*", "#]),
         // the board
         ("\".o.\"", "\".x.\"", "3:17", &["`.x.`", "`*` a rosette"]),
         ("\".o.\"", "\".o\"", "3:17", &["`.o`", "three characters"]),

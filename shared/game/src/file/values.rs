@@ -12,7 +12,7 @@ use crate::{
 
 fn wrong_type<T>(key: &'static str, value: &Value<'_>) -> Read<T> {
     let found = match value.get_ref() {
-        DeValue::String(text) => format!("the text \"{text}\""),
+        DeValue::String(text) => format!("the text \"{}\"", text.escape_debug()),
         DeValue::Integer(number) => format!("the number {number}"),
         DeValue::Float(number) => format!("the number {number}"),
         DeValue::Boolean(flag) => flag.to_string(),
@@ -81,6 +81,9 @@ pub(super) fn read_path(value: &Value<'_>) -> Read<Path> {
 /// A board, and the rosettes drawn on it if it is drawn.
 pub(super) fn read_board(value: &Value<'_>) -> Read<(Board, Option<BTreeSet<Square>>)> {
     if let Some(name) = value.get_ref().as_str() {
+        if name.contains('\n') {
+            return wrong_type("board", value); // drawn as one text, not row by row
+        }
         let board = Board::named(name)
             .ok_or_else(|| unknown_name(value, UnknownName::new("board", name, Board::NAMES)))?;
         return Ok((board, None));
