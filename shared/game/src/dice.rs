@@ -187,16 +187,24 @@ pub(crate) fn parse_roll(text: &str) -> Result<u8, DiceError> {
 pub(crate) fn parse_probability(text: &str) -> Result<Ratio<u64>, DiceError> {
     let text = text.trim();
     let bad = || DiceError::Probability { text: text.to_owned() };
-    let number = |digits: &str| -> Option<u64> {
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    let number = |digits: &str| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse::<u64>().map_err(|_| DiceError::TooFine)).ok_or_else(bad)?
     };
     let probability = if let Some((over, under)) = text.split_once('/') {
-        let (over, under) = (number(over.trim_end()), number(under.trim_start()));
-        let under = under.filter(|&under| under > 0).ok_or_else(bad)?;
-        Ratio::new(over.ok_or_else(bad)?, under)
+        let (over, under) = (number(over.trim_end())?, number(under.trim_start())?);
+        if under == 0 {
+            return Err(bad());
+        }
+        Ratio::new(over, under)
     } else {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-        let digits = number(&format!("{whole}{decimals}")).ok_or_else(bad)?;
+        let is_above_nine = whole.trim_start_matches('0').len() > 1;
+        if is_above_nine || whole.is_empty() && decimals.is_empty() {
+            return Err(bad());
+        }
+        let decimals = decimals.trim_end_matches('0');
+        let digits = number(&format!("0{whole}{decimals}"))?;
         Ratio::new(digits, 10u64.checked_pow(decimals.len() as u32).ok_or(DiceError::TooFine)?)
     };
     if probability > Ratio::ONE { Err(bad()) } else { Ok(probability) }

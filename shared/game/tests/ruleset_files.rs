@@ -152,6 +152,10 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         (dice, "{ 1 = -0.5, 2 = 1.5 }", "5:14", &["`-0.5`", "from 0 to 1"]),
         (dice, "{ 1 = 1.5 }", "5:14", &["`1.5`", "from 0 to 1"]),
         (dice, "{ 1 = 0.0000000000000000000001 }", "5:14", &["too many digits"]),
+        (dice, "{ 1 = 0.3333333333333333333333 }", "5:14", &["too many digits"]),
+        (dice, "{ 1 = \"1/99999999999999999999\" }", "5:14", &["too many digits"]),
+        (dice, "{ 1 = \"99999999999999999999\" }", "5:14", &["from 0 to 1"]),
+        (dice, "{ 1 = \"\" }", "5:14", &["from 0 to 1"]),
     ];
     let mut wrong = Vec::new();
     for (from, to, place, message) in mistakes {
@@ -190,6 +194,15 @@ fn rosettes_off_the_paths_or_without_their_mirror_image_are_reported() {
     let drawn = POCKET.replace("[\"*o*\", \".o.\", \"*o*\"]", r#"["*o*", "*o*", "*o*"]"#);
     let error = Ruleset::from_toml(&drawn, "x.toml").unwrap_err();
     assert_eq!((error.line, error.column, error.problem), (3, 17, off_path(1, 2)));
+}
+
+#[test]
+fn zeros_at_the_end_of_a_decimal_are_no_digits_too_many() {
+    let text = POCKET.replace("0.25", "0.25000000000000000000000000");
+    assert_eq!(Ruleset::from_toml(&text, "pocket.toml").unwrap(), pocket());
+    for one in ["1", "1.", "1.00000000000000000000", "01.0"] {
+        assert!(format!("0:.0,1:{one}").parse::<Dice>().is_ok(), "{one}");
+    }
 }
 
 #[test]
