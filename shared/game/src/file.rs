@@ -111,6 +111,9 @@ pub enum RulesetFileProblem {
     /// Dice that cannot be.
     #[error("{0}")]
     Dice(DiceError),
+    /// A file without a name in it whose own name is none for a ruleset.
+    #[error("{}; it comes from the name of the file: add {}", .0, example("name"))]
+    NameOfFile(RulesetError),
     /// Parts that do not fit each other.
     #[error("{0}")]
     Ruleset(RulesetError),
@@ -226,6 +229,9 @@ fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
         rosettes,
     };
     Ruleset::new(parts).map_err(|error| {
+        if matches!(error, RulesetError::Name { .. }) && !table.contains_key("name") {
+            return Located { span: 0..0, problem: Problem::NameOfFile(error) };
+        }
         let span = span_of(&error, table, listed.as_deref().unwrap_or_default());
         Located { span, problem: Problem::Ruleset(error) }
     })

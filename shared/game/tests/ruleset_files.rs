@@ -81,6 +81,7 @@ type Mistake<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
 fn every_mistake_is_reported_at_its_place_with_a_remedy() {
     let dice = r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#;
     let long_path = format!("[{}]", "[2, 1], [2, 2], ".repeat(31));
+    let four_bytes = format!("\"{}\"", "𐎀".repeat(64));
     let high_board = format!("[{}]", r#"".o.", "#.repeat(61));
     let board = r#"["*o*", ".o.", "*o*"]"#;
     let mistakes: &[Mistake] = &[
@@ -107,6 +108,8 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         ("[\"*o*\", \".o.\", \"*o*\"]", "\"Standard\"", "3:9", &["did you mean `standard`?"]),
         ("pieces = 3", "pieces = 3\nextends = \"chess\"", "7:11", &["`chess`", "finkel, masters"]),
         ("pieces = 3", "pieces = 3\ncaptures = \"none\"", "7:12", &["`none`", "any, same-lap"]),
+        ("\"pocket\"", "\"-x\"", "2:8", &["`-x`", "no `-` first"]),
+        ("\"pocket\"", &four_bytes, "2:8", &["at most 200 bytes"]),
         ("\"pocket\"", "\"a/b\"", "2:8", &["`a/b`", "letters, digits"]),
         ("\"pocket\"", "\"\"", "2:8", &["``", "letters, digits"]),
         // texts of more than one line, and what a terminal obeys
@@ -223,6 +226,25 @@ fn jumps_along_a_column_are_legal_only_over_squares_the_board_does_not_have() {
     let error = Ruleset::from_toml(&filled, "filled.toml").unwrap_err();
     let jump = RulesetError::PathJumps { at: 15, from, to };
     assert_eq!(error.problem, RulesetFileProblem::Ruleset(jump));
+}
+
+#[test]
+fn a_file_whose_name_is_none_for_a_ruleset_is_to_have_one_in_it() {
+    for file in [".toml", "-x.toml", &format!("{}.toml", "a".repeat(65))] {
+        let error = Ruleset::from_toml("extends = \"finkel\"", file).unwrap_err().to_string();
+        assert!(error.contains("the name of the file: add name = \"my-game\""), "{error}");
+    }
+}
+
+#[test]
+fn the_longest_names_have_variants() {
+    for letter in ["a", "ä", "字"] {
+        let text = format!("name = \"{}\"\nextends = \"finkel\"", letter.repeat(64));
+        let long = Ruleset::from_toml(&text, "long.toml").unwrap();
+        let risky = Overrides { safe_rosettes: Some(false), ..Overrides::default() };
+        let variant = long.with(&risky).unwrap();
+        assert!(variant.name().starts_with(letter) && variant.name().ends_with("-variant"));
+    }
 }
 
 #[test]
