@@ -82,6 +82,15 @@ pub enum RulesetFileProblem {
         /// The key.
         key: &'static str,
     },
+    /// A key of the ruleset in the section of the dice.
+    #[error(
+        "`{key}` belongs to the dice here, as all keys after [dice]; move that section to the end, or write {}",
+        example("dice")
+    )]
+    InDice {
+        /// The key.
+        key: String,
+    },
     /// A value of another kind than the key takes.
     #[error("`{key}` cannot be {found}; write {}", example(.key))]
     WrongType {
@@ -178,6 +187,11 @@ fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
     if let Some((key, _)) = in_text_order(table).into_iter().find(|(key, _)| !known(key.as_ref())) {
         let unknown = UnknownName::new("key", key.as_ref(), keys);
         return Err(Located { span: key.span(), problem: Problem::UnknownName(unknown) });
+    }
+    let dice = table.get("dice").and_then(|dice| dice.get_ref().as_table()).map(in_text_order);
+    if let Some((key, _)) = dice.into_iter().flatten().find(|(key, _)| known(key.as_ref())) {
+        let problem = Problem::InDice { key: key.to_string() };
+        return Err(Located { span: key.span(), problem });
     }
 
     let base = table.get("extends").map(read_extends).transpose()?;

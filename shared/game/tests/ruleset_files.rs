@@ -80,6 +80,7 @@ type Mistake<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
 #[test]
 fn every_mistake_is_reported_at_its_place_with_a_remedy() {
     let dice = r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#;
+    let dice_line = &format!("dice = {dice}");
     let long_path = format!("[{}]", "[2, 1], [2, 2], ".repeat(31));
     let four_bytes = format!("\"{}\"", "𐎀".repeat(64));
     let high_board = format!("[{}]", r#"".o.", "#.repeat(61));
@@ -150,6 +151,8 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         (dice, "{ 2 = 1 }", "5:8", &["never roll 1", "roll of 1"]),
         (dice, "{ 1 = \"1/2\", 16 = \"1/2\" }", "5:21", &["16", "0 to 15"]),
         (dice, "{ 1 = \"1/2\", -1 = \"1/2\" }", "5:21", &["`-1`", "0 to 15"]),
+        (dice, "{ 1.5 = 1 }", "5:10", &["`1.5`", "whole number"]),
+        (dice_line, "[dice]\n1 = 1", "7:1", &["`pieces` belongs to the dice", "[dice]"]),
         (dice, "{ 1 = \"1/0\" }", "5:14", &["`1/0`", "3/8"]),
         (dice, "{ 1 = \"half\", 2 = 0.5 }", "5:14", &["`half`", "3/8"]),
         (dice, "{ 1 = -0.5, 2 = 1.5 }", "5:14", &["`-0.5`", "from 0 to 1"]),

@@ -6,7 +6,7 @@ use toml::de::DeValue;
 
 use super::{Located, Problem, Read, Value, in_text_order};
 use crate::{
-    Board, Captures, Dice, Path, Roll, Ruleset, RulesetError, Square, UnknownName,
+    Board, Captures, Dice, DiceError, Path, Roll, Ruleset, RulesetError, Square, UnknownName,
     dice::{parse_probability, parse_roll},
 };
 
@@ -126,6 +126,12 @@ pub(super) fn read_dice(value: &Value<'_>) -> Read<Dice> {
             DeValue::Integer(number) => number.as_str(),
             // The digits as they were written, not the nearest binary fraction.
             DeValue::Float(number) => number.as_str(),
+            // `1.5 = 1` is the key 5 of the table 1.
+            DeValue::Table(decimals) => {
+                let decimals = decimals.keys().next().map_or("", |key| key.get_ref().as_ref());
+                let text = format!("{}.{decimals}", roll.as_ref());
+                return Err(dice_error(roll.span(), DiceError::Roll { text }));
+            }
             _ => return wrong_type("dice", chance),
         };
         Ok(Roll {
