@@ -4,7 +4,7 @@
 use clap::{Args, ValueEnum, builder::RangedU64ValueParser};
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Precision, Settings, Simd};
+use ziggurat_kernel::{Precision, Settings, Simd, USELESS_BOUND};
 use ziggurat_table::{Compression, ValueType};
 
 use crate::{failure::Failure, needs::Needs, selection::Selection};
@@ -137,9 +137,9 @@ pub fn threads() -> RangedU64ValueParser<usize> {
 
 fn parse_tolerance(text: &str) -> Result<f64, String> {
     let tolerance: f64 = text.parse().map_err(|_| "write a number such as 1e-12".to_owned())?;
-    if tolerance > 0.0 && tolerance < 1.0 {
+    if tolerance > 0.0 && tolerance < USELESS_BOUND {
         Ok(tolerance)
     } else {
-        Err("write a probability between 0 and 1, such as 1e-12".to_owned())
+        Err(format!("write a probability between 0 and {USELESS_BOUND}, such as 1e-12"))
     }
 }

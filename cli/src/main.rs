@@ -135,7 +135,7 @@ mod tests {
             ("ziggurat jobs --tls-ca a.pem", "--tls-cert"),
             ("ziggurat jobs --tls-ca a --tls-cert b --tls-key c --token-file d", "cannot be used"),
             ("ziggurat submit", "<RULESET"),
-            ("ziggurat submit blitz --tolerance 2", "between 0 and 1"),
+            ("ziggurat submit blitz --tolerance 0.5", "between 0 and 0.5"),
             ("ziggurat submit blitz --checkpoint-every soon", "is not a time"),
             ("ziggurat export 3 --format csv", "invalid value 'csv'"),
         ] {

@@ -24,6 +24,9 @@ use crate::{
     resources, showcase,
 };
 
+/// What rounding may come to, in steps between chances near 1, where supersteps have gone as far as they can.
+const ROUNDING: f64 = 16.0;
+
 /// A solve about to begin, or to go on.
 pub struct Solving<'a> {
     /// The ranking of the ruleset.
@@ -104,7 +107,9 @@ pub fn check_proven(
             };
             (
                 format!("its values are proven to {} only, not to {tolerance:e}", bound(proven)),
-                format!("rounding allows no less; ask for a larger --tolerance{finer}"),
+                format!(
+                    "rounding and the length of the game allow no less; ask for a larger --tolerance{finer}"
+                ),
             )
         }
         None => (
@@ -136,6 +141,16 @@ pub fn check_name(out: &Path) -> Result<(), Failure> {
 fn table_bound(summary: &Summary) -> Option<f64> {
     let bounds = summary.tiers.iter().map(|(_, made)| Some(made.certificate?.bound));
     bounds.reduce(|largest, bound| Some(largest?.max(bound?))).flatten()
+}
+
+/// The largest estimate of an error, which is no less than what rounding may come to: changes that have stopped say nothing of it.
+fn estimate(summary: &Summary, settings: &Settings) -> f64 {
+    let epsilon = match settings.precision {
+        Precision::F32 => f64::from(f32::EPSILON),
+        Precision::F64 => f64::EPSILON,
+    };
+    let estimates = summary.tiers.iter().map(|(_, made)| made.error_estimate);
+    estimates.fold(ROUNDING * epsilon, f64::max)
 }
 
 /// Says what is going to happen and what it takes, before it begins.
@@ -299,10 +314,15 @@ fn report(
             format!("Proven: no chance is further than {} from the true one\n", bound(proven))
         }
         (None, _) if solving.settings.certified => "Not proven\n".to_owned(),
-        (None, _) => format!(
-            "Not proven: no chance is estimated to be further than {:e} from the true one\n",
-            solving.settings.tolerance
-        ),
+        (None, _) => {
+            let (estimate, tolerance) =
+                (estimate(summary, solving.settings), solving.settings.tolerance);
+            let why = if estimate > tolerance { "; rounding allows no less" } else { "" };
+            format!(
+                "Not proven: no chance is estimated to be further than {} from the true one{why}\n",
+                bound(estimate),
+            )
+        }
     };
     let decisions = showcase::decisions(table)?;
     if !decisions.is_empty() {

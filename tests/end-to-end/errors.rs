@@ -51,6 +51,29 @@ fn rulesets_that_do_not_exist_are_named_with_the_one_that_was_meant() {
 }
 
 #[test]
+fn nothing_is_said_to_be_proven_of_a_game_that_need_not_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let rules = r#"board = ["ooo"]
+        path = [[3, 1], [2, 1], [1, 1]]
+        dice = { 1 = "1" }
+        pieces = 1
+        safe_rosettes = true
+        rosettes_grant_rolls = false
+        captures_grant_rolls = false
+        captures = "same-lap""#;
+    fs::write(path.join("endless.toml"), rules).unwrap();
+    let output = run(path, &["solve", "--ruleset", "endless.toml", "--out", "endless.zgt"]);
+    let (text, message) = (String::from_utf8_lossy(&output.stdout), stderr(&output));
+    assert_eq!(output.status.code(), Some(FAILED), "{message}");
+    assert!(text.contains("\nNot proven\n"), "{text}");
+    assert!(message.contains("nothing is proven"), "{message}");
+    assert!(message.contains("a game that ends soon enough"), "{message}");
+    let output = run(path, &["table", "verify", "endless.zgt", "--certificate"]);
+    assert_eq!(output.status.code(), Some(FAILED));
+}
+
+#[test]
 fn a_mistake_in_a_ruleset_file_is_named_with_file_and_line() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

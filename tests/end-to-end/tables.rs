@@ -306,12 +306,42 @@ fn a_table_written_once_more_has_the_same_bytes() {
 }
 
 #[test]
+fn a_correct_table_holds_however_often_players_pass() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    for (file, pieces, passes) in [("often.toml", 2, 10), ("mostly.toml", 1, 100)] {
+        let (zero, other) = (passes - 1, 2 * passes);
+        let rules = format!(
+            r#"extends = "finkel"
+            pieces = {pieces}
+            dice = {{ 0 = "{zero}/{passes}", 1 = "1/{other}", 2 = "1/{other}" }}"#
+        );
+        fs::write(path.join(file), rules).unwrap();
+    }
+    for solve in [
+        &["short-backtrack", "--pieces", "1", "--dice", "d6-ur"][..],
+        &["murray", "--pieces", "1", "--dice", "d6-ur"],
+        &["--ruleset", "often.toml"],
+        &["--ruleset", "mostly.toml"],
+    ] {
+        for how in [&[][..], &["--uncertified"], &["--uncertified", "--tolerance", "1e-6"]] {
+            let out = ["--out", "table.zgt", "--force"];
+            succeed(path, &[&["solve"], solve, how, &out].concat());
+            succeed(path, &["table", "verify", "table.zgt"]);
+        }
+    }
+}
+
+#[test]
 fn what_is_not_proven_is_not_said_to_be_and_what_can_be_is_found() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let solve = ["solve", "finkel", "--pieces", "3", "--uncertified", "--tolerance", "1e-3"];
     let text = succeed(path, &[&solve[..], &["--out", "rough.zgt"]].concat());
-    assert!(text.contains("Not proven: no chance is estimated to be further than 1e-3"), "{text}");
+    let (_, estimate) = text.split_once("estimated to be further than ").unwrap();
+    let (estimate, rest) = estimate.split_once(' ').unwrap();
+    assert!((1e-6..=1e-3).contains(&estimate.parse().unwrap()), "{text}");
+    assert!(rest.starts_with("from the true one\n"), "{text}");
     succeed(path, &["solve", "finkel", "--pieces", "3", "--out", "fine.zgt"]);
     let verify = ["table", "verify", "rough.zgt", "--certificate", "--json"];
     let proof = succeed_with_json(path, &verify);
@@ -320,6 +350,21 @@ fn what_is_not_proven_is_not_said_to_be_and_what_can_be_is_found() {
     let diff = last_json(&String::from_utf8(diff.stdout).unwrap());
     let largest = diff["largest_points"].as_f64().unwrap() / 100.0;
     assert!(largest > 1e-6 && largest <= bound && bound < 0.1, "{largest} and {bound}");
+}
+
+#[test]
+fn no_error_is_estimated_to_be_less_than_rounding_allows() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    for (precision, tolerance, estimate) in
+        [("f32", "1e-12", "2.0e-6"), ("f64", "1e-18", "3.6e-15")]
+    {
+        let solve = ["solve", "finkel", "--pieces", "1", "--uncertified", "--force"];
+        let how = ["--precision", precision, "--tolerance", tolerance];
+        let text = succeed(path, &[&solve[..], &how].concat());
+        let told = format!("further than {estimate} from the true one; rounding allows no less\n");
+        assert!(text.contains(&told), "{text}");
+    }
 }
 
 #[test]

@@ -17,16 +17,22 @@ pub struct PrivateConfigurations {
     counts: Vec<u64>,
     /// For each path position what it adds to the code of a mask; 0 off the private squares.
     weights: Vec<u32>,
-    /// The rank of each code.
+    /// The rank of each code; empty if there are too many codes.
     rank_of_code: Vec<u32>,
     /// The path positions on private squares.
     positions: u64,
 }
 
-/// The most codes (products of the private squares' digits) that tables are made for.
+/// The most configurations there may be, and the most codes (products of the private squares' digits) that a table is made for.
 const MAX_CODES: u64 = 1 << 22;
 
 const NO_RANK: u32 = u32::MAX;
+
+/// By what configurations are sorted: number of pieces, then progress.
+fn order(mask: u64) -> (u32, u64, u64) {
+    let progress = (0..64).filter(|at| mask >> at & 1 == 1).sum();
+    (mask.count_ones(), progress, mask)
+}
 
 impl PrivateConfigurations {
     /// Ranks the configurations of `pieces` pieces on private squares, given by the path
@@ -39,41 +45,48 @@ impl PrivateConfigurations {
         len: PathPosition,
         pieces: u8,
     ) -> Result<Self, EncodingError> {
-        let codes = squares
-            .iter()
-            .try_fold(1u64, |codes, visits| codes.checked_mul(visits.len() as u64 + 1))
-            .filter(|&codes| codes <= MAX_CODES)
-            .ok_or(EncodingError::TooManyPrivateSquares { squares: squares.len() })?;
-        let mut weights = vec![0; len as usize + 1];
         let mut masks = vec![0u64];
-        let mut weight = 1;
         for visits in squares {
             let before = masks.len();
-            for (visit, &at) in visits.iter().enumerate() {
-                weights[at as usize] = weight * (visit as u32 + 1);
+            for &at in visits {
                 for i in 0..before {
                     if masks[i].count_ones() < u32::from(pieces) {
                         masks.push(masks[i] | 1 << at);
                     }
                 }
+                if masks.len() as u64 > MAX_CODES {
+                    return Err(EncodingError::TooManyPrivateSquares { squares: squares.len() });
+                }
             }
-            weight *= visits.len() as u32 + 1;
         }
-        let progress = |mask: u64| (1..=len).filter(|at| mask >> at & 1 == 1).map(u64::from).sum();
-        masks.sort_by_cached_key(|&mask| -> (u32, u64, u64) {
-            (mask.count_ones(), progress(mask), mask)
-        });
+        masks.sort_by_cached_key(|&mask| order(mask));
         let counts = (0..=u32::from(pieces))
             .map(|k| masks.partition_point(|mask| mask.count_ones() <= k) as u64)
             .collect();
         let positions = squares.iter().flatten().fold(0, |mask, at| mask | 1 << at);
-        let mut this =
-            Self { masks, counts, weights, rank_of_code: vec![NO_RANK; codes as usize], positions };
-        for rank in 0..this.masks.len() {
-            let code = this.code(this.masks[rank]);
-            this.rank_of_code[code] = rank as u32;
-        }
+        let weights = vec![0; len as usize + 1];
+        let mut this = Self { masks, counts, weights, rank_of_code: Vec::new(), positions };
+        this.make_table(squares);
         Ok(this)
+    }
+
+    /// Makes the table of ranks by code, unless there are too many codes.
+    fn make_table(&mut self, squares: &[Vec<PathPosition>]) {
+        let bases = squares.iter().map(|visits| visits.len() as u64 + 1);
+        let codes = bases.into_iter().try_fold(1, u64::checked_mul);
+        let Some(codes) = codes.filter(|&codes| codes <= MAX_CODES) else { return };
+        let mut weight = 1;
+        for visits in squares {
+            for (&at, digit) in visits.iter().zip(1..) {
+                self.weights[at as usize] = weight * digit;
+            }
+            weight *= visits.len() as u32 + 1;
+        }
+        self.rank_of_code = vec![NO_RANK; codes as usize];
+        for rank in 0..self.masks.len() {
+            let code = self.code(self.masks[rank]);
+            self.rank_of_code[code] = rank as u32;
+        }
     }
 
     /// C(k): how many configurations have at most `k` pieces; they have the ranks 0..C(k).
@@ -90,6 +103,9 @@ impl PrivateConfigurations {
     /// than a player or two on one square.
     pub fn rank(&self, mask: u64) -> Option<usize> {
         let mask = mask & self.positions;
+        if self.rank_of_code.is_empty() {
+            return self.masks.binary_search_by_key(&order(mask), |&mask| order(mask)).ok();
+        }
         let code = self.code(mask);
         let rank = *self.rank_of_code.get(code)? as usize;
         (self.masks.get(rank) == Some(&mask)).then_some(rank)

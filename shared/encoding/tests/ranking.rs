@@ -2,10 +2,12 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+
 use common::tracks;
 use proptest::prelude::*;
-use ziggurat_encoding::{Encoding, Index, Place, Tier};
-use ziggurat_game::{Overrides, Position, Ruleset};
+use ziggurat_encoding::{Encoding, EncodingError, Index, Place, Tier};
+use ziggurat_game::{Board, Overrides, Path, Position, Ruleset, RulesetParts, Square};
 
 #[test]
 fn all_tracks_have_the_published_numbers_of_positions() {
@@ -91,6 +93,38 @@ proptest! {
             assert_survives(encoding, Index { tier, offset: at % encoding.tier_len(tier) });
         });
     }
+}
+
+/// A ruleset whose players never meet: everyone has a column of squares to himself.
+fn columns(rows: u8, pieces: u8) -> Ruleset {
+    let column: Vec<_> = (1..=rows).map(|row| Square::new(1, row)).collect();
+    let squares = column.iter().flat_map(|square| [*square, square.mirror()]);
+    let parts = RulesetParts {
+        board: Board::explicit(squares.collect()),
+        path: Path::new(column.clone()),
+        rosettes: BTreeSet::new(),
+        ..tracks()[0].ruleset(pieces).parts().clone()
+    };
+    Ruleset::new(parts).unwrap()
+}
+
+#[test]
+fn few_pieces_on_many_private_squares_are_ranked() {
+    for (pieces, undecided) in [(1, 24 * 24), (2, 301 * 301)] {
+        let encoding = Encoding::new(&columns(23, pieces)).unwrap();
+        assert_eq!(encoding.undecided(), undecided);
+        for tier in encoding.tiers() {
+            for offset in 0..encoding.tier_len(tier) {
+                assert_survives(&encoding, Index { tier, offset });
+            }
+        }
+    }
+}
+
+#[test]
+fn many_pieces_on_many_private_squares_are_refused() {
+    let refused = Encoding::new(&columns(40, 15)).map(drop);
+    assert_eq!(refused, Err(EncodingError::TooManyPrivateSquares { squares: 40 }));
 }
 
 fn assert_survives(encoding: &Encoding, index: Index) {

@@ -32,14 +32,17 @@ pub enum ExactError {
         /// The dice.
         dice: String,
     },
-    /// Optimal play need not end.
+    /// Play need not end.
     #[error(
-        "from {position} the players can go on for ever whatever they roll, so that the rules \
-         alone do not give every position a value; use other dice, or rosettes that are not safe"
+        "from {position} the players can go on for ever whatever they roll, so that it is not \
+         certain that the rules give every position one value; use other dice{}",
+        if *.safe_rosettes { ", or rosettes that are not safe" } else { "" }
     )]
     Endless {
         /// A position that need not lead to an end.
         position: String,
+        /// Whether the ruleset has rosettes that are safe.
+        safe_rosettes: bool,
     },
     /// No optimal policy was found.
     #[error(

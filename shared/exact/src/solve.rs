@@ -172,7 +172,9 @@ impl Exact {
         let ruleset = &self.ruleset;
         let equations = self.equations(weights, key, &positions);
         if let Some(at) = equations.endless() {
-            return Err(ExactError::Endless { position: ruleset.format_position(&positions[at]) });
+            let position = ruleset.format_position(&positions[at]);
+            let safe_rosettes = ruleset.safe_rosettes() && !ruleset.parts().rosettes.is_empty();
+            return Err(ExactError::Endless { position, safe_rosettes });
         }
         let mut policy = equations.greedy(|at| guess(&positions[at as usize]));
         let mut improved = 0;

@@ -212,5 +212,9 @@ fn too_many_positions_are_refused_with_what_would_work() {
 fn a_game_that_need_not_end_is_refused() {
     let ruleset = small("[\".*.\", \".*.\"]", "[[2, 1], [2, 2], [2, 1]]", COIN, 1);
     let error = solve(&ruleset).unwrap_err();
-    assert!(matches!(error, ExactError::Endless { .. }), "{error}");
+    assert!(matches!(error, ExactError::Endless { safe_rosettes: true, .. }), "{error}");
+    assert!(
+        error.to_string().ends_with("use other dice, or rosettes that are not safe"),
+        "{error}"
+    );
 }

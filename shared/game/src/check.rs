@@ -12,8 +12,10 @@ use crate::{Board, Path, Ruleset, RulesetParts, Square, path::PathPosition};
 pub enum RulesetError {
     /// A name that could not be part of a file name.
     #[error(
-        "`{name}` cannot be the name of a ruleset; use 1 to {} letters, digits, `-` and `_`",
-        Ruleset::MAX_NAME_LEN
+        "`{}` cannot be the name of a ruleset; use 1 to {} letters, digits, `-` and `_`, no `-` first, in at most {} bytes",
+        .name.escape_debug(),
+        Ruleset::MAX_NAME_LEN,
+        Ruleset::MAX_NAME_BYTES
     )]
     Name {
         /// The name.
@@ -111,10 +113,12 @@ pub(crate) fn check(parts: &RulesetParts) -> Result<(), RulesetError> {
     Ok(())
 }
 
-/// Names become parts of file names, so they are kept plain.
+/// Names become parts of file names, and begin them, so they are kept plain.
 fn check_name(name: &str) -> Result<(), RulesetError> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    if name.chars().all(plain) && (1..=Ruleset::MAX_NAME_LEN).contains(&name.chars().count()) {
+    let fits = (1..=Ruleset::MAX_NAME_LEN).contains(&name.chars().count())
+        && name.len() <= Ruleset::MAX_NAME_BYTES;
+    if fits && name.chars().all(plain) && !name.starts_with('-') {
         return Ok(());
     }
     Err(RulesetError::Name { name: name.to_owned() })

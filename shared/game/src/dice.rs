@@ -187,16 +187,24 @@ pub(crate) fn parse_roll(text: &str) -> Result<u8, DiceError> {
 pub(crate) fn parse_probability(text: &str) -> Result<Ratio<u64>, DiceError> {
     let text = text.trim();
     let bad = || DiceError::Probability { text: text.to_owned() };
-    let number = |digits: &str| -> Option<u64> {
-        digits.bytes().all(|byte| byte.is_ascii_digit()).then(|| digits.parse().ok())?
+    let number = |digits: &str| {
+        let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+        is_number.then(|| digits.parse::<u64>().map_err(|_| DiceError::TooFine)).ok_or_else(bad)?
     };
     let probability = if let Some((over, under)) = text.split_once('/') {
-        let (over, under) = (number(over.trim_end()), number(under.trim_start()));
-        let under = under.filter(|&under| under > 0).ok_or_else(bad)?;
-        Ratio::new(over.ok_or_else(bad)?, under)
+        let (over, under) = (number(over.trim_end())?, number(under.trim_start())?);
+        if under == 0 {
+            return Err(bad());
+        }
+        Ratio::new(over, under)
     } else {
         let (whole, decimals) = text.split_once('.').unwrap_or((text, ""));
-        let digits = number(&format!("{whole}{decimals}")).ok_or_else(bad)?;
+        let is_above_nine = whole.trim_start_matches('0').len() > 1;
+        if is_above_nine || whole.is_empty() && decimals.is_empty() {
+            return Err(bad());
+        }
+        let decimals = decimals.trim_end_matches('0');
+        let digits = number(&format!("0{whole}{decimals}"))?;
         Ratio::new(digits, 10u64.checked_pow(decimals.len() as u32).ok_or(DiceError::TooFine)?)
     };
     if probability > Ratio::ONE { Err(bad()) } else { Ok(probability) }
@@ -209,7 +217,7 @@ pub enum DiceError {
     #[error("{0}; or give every roll its probability, such as 0:1/2,1:1/2")]
     Unknown(#[from] UnknownName),
     /// Not a roll.
-    #[error("`{text}` is not a roll; a roll is a whole number from 0 to {}", Dice::MAX_ROLL)]
+    #[error("`{}` is not a roll; a roll is a whole number from 0 to {}", .text.escape_debug(), Dice::MAX_ROLL)]
     Roll {
         /// What there is instead.
         text: String,
@@ -228,7 +236,8 @@ pub enum DiceError {
     },
     /// Not a probability.
     #[error(
-        "`{text}` is not a probability; write a fraction such as 3/8 or a decimal such as 0.375, from 0 to 1"
+        "`{}` is not a probability; write a fraction such as 3/8 or a decimal such as 0.375, from 0 to 1",
+        .text.escape_debug()
     )]
     Probability {
         /// What there is instead.

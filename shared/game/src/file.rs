@@ -82,6 +82,15 @@ pub enum RulesetFileProblem {
         /// The key.
         key: &'static str,
     },
+    /// A key of the ruleset in the section of the dice.
+    #[error(
+        "`{key}` belongs to the dice here, as all keys after [dice]; move that section to the end, or write {}",
+        example("dice")
+    )]
+    InDice {
+        /// The key.
+        key: String,
+    },
     /// A value of another kind than the key takes.
     #[error("`{key}` cannot be {found}; write {}", example(.key))]
     WrongType {
@@ -98,7 +107,8 @@ pub enum RulesetFileProblem {
     UnknownName(UnknownName),
     /// Something in the drawing of a board that is not a row of three squares.
     #[error(
-        "`{row}` is not a row of a board; a row is three characters: `*` a rosette, `o` another square, `.` no square"
+        "`{}` is not a row of a board; a row is three characters: `*` a rosette, `o` another square, `.` no square",
+        .row.escape_debug()
     )]
     BoardRow {
         /// The row.
@@ -110,6 +120,9 @@ pub enum RulesetFileProblem {
     /// Dice that cannot be.
     #[error("{0}")]
     Dice(DiceError),
+    /// A file without a name in it whose own name is none for a ruleset.
+    #[error("{}; it comes from the name of the file: add {}", .0, example("name"))]
+    NameOfFile(RulesetError),
     /// Parts that do not fit each other.
     #[error("{0}")]
     Ruleset(RulesetError),
@@ -175,6 +188,11 @@ fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
         let unknown = UnknownName::new("key", key.as_ref(), keys);
         return Err(Located { span: key.span(), problem: Problem::UnknownName(unknown) });
     }
+    let dice = table.get("dice").and_then(|dice| dice.get_ref().as_table()).map(in_text_order);
+    if let Some((key, _)) = dice.into_iter().flatten().find(|(key, _)| known(key.as_ref())) {
+        let problem = Problem::InDice { key: key.to_string() };
+        return Err(Located { span: key.span(), problem });
+    }
 
     let base = table.get("extends").map(read_extends).transpose()?;
     let base = base.as_ref().map(Ruleset::parts);
@@ -225,6 +243,9 @@ fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
         rosettes,
     };
     Ruleset::new(parts).map_err(|error| {
+        if matches!(error, RulesetError::Name { .. }) && !table.contains_key("name") {
+            return Located { span: 0..0, problem: Problem::NameOfFile(error) };
+        }
         let span = span_of(&error, table, listed.as_deref().unwrap_or_default());
         Located { span, problem: Problem::Ruleset(error) }
     })

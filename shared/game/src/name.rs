@@ -4,7 +4,7 @@ use thiserror::Error;
 
 /// Somebody asked for a thing by a name that nothing has.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("unknown {what} `{name}`; {}", remedy(.name, .known))]
+#[error("unknown {what} `{}`; {}", .name.escape_debug(), remedy(.name, .known))]
 pub struct UnknownName {
     /// The kind of thing, such as "ruleset".
     pub what: &'static str,

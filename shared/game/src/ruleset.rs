@@ -109,6 +109,9 @@ impl Ruleset {
     /// The most characters a name may have.
     pub const MAX_NAME_LEN: usize = 64;
 
+    /// The most bytes a name may have: a file name has 255 at most, and tables are called after their ruleset.
+    pub const MAX_NAME_BYTES: usize = 200;
+
     /// Checks the parts against each other and precomputes who meets whom where.
     ///
     /// # Errors
@@ -173,8 +176,12 @@ impl Ruleset {
             ..old.clone()
         };
         if parts != (RulesetParts { pieces, ..old.clone() }) && !parts.name.ends_with(VARIANT) {
-            let kept = parts.name.chars().take(Self::MAX_NAME_LEN - VARIANT.len());
-            parts.name = kept.chain(VARIANT.chars()).collect();
+            while parts.name.chars().count() > Self::MAX_NAME_LEN - VARIANT.len()
+                || parts.name.len() > Self::MAX_NAME_BYTES - VARIANT.len()
+            {
+                parts.name.pop();
+            }
+            parts.name += VARIANT;
         }
         Self::new(parts)
     }

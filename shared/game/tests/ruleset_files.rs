@@ -80,8 +80,11 @@ type Mistake<'a> = (&'a str, &'a str, &'a str, &'a [&'a str]);
 #[test]
 fn every_mistake_is_reported_at_its_place_with_a_remedy() {
     let dice = r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#;
+    let dice_line = &format!("dice = {dice}");
     let long_path = format!("[{}]", "[2, 1], [2, 2], ".repeat(31));
+    let four_bytes = format!("\"{}\"", "𐎀".repeat(64));
     let high_board = format!("[{}]", r#"".o.", "#.repeat(61));
+    let board = r#"["*o*", ".o.", "*o*"]"#;
     let mistakes: &[Mistake] = &[
         // the text
         ("pieces = 3", "pieces = ", "6:10", &["not TOML", "key = value"]),
@@ -106,8 +109,18 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         ("[\"*o*\", \".o.\", \"*o*\"]", "\"Standard\"", "3:9", &["did you mean `standard`?"]),
         ("pieces = 3", "pieces = 3\nextends = \"chess\"", "7:11", &["`chess`", "finkel, masters"]),
         ("pieces = 3", "pieces = 3\ncaptures = \"none\"", "7:12", &["`none`", "any, same-lap"]),
+        ("\"pocket\"", "\"-x\"", "2:8", &["`-x`", "no `-` first"]),
+        ("\"pocket\"", &four_bytes, "2:8", &["at most 200 bytes"]),
         ("\"pocket\"", "\"a/b\"", "2:8", &["`a/b`", "letters, digits"]),
         ("\"pocket\"", "\"\"", "2:8", &["``", "letters, digits"]),
+        // texts of more than one line, and what a terminal obeys
+        ("\"pocket\"", r#""a\nb""#, "2:8", &[r"`a\nb`"]),
+        (dice, r#""a\nb""#, "5:8", &[r"`a\nb`"]),
+        (dice, r#"{ "\u001b[31mred" = 1 }"#, "5:10", &[r"`\u{1b}[31mred`"]),
+        (dice, r#"{ 1 = "\u001b[31mred" }"#, "5:14", &[r"`\u{1b}[31mred`"]),
+        ("pieces = 3", r#"pieces = "3\n""#, "6:10", &[r#"the text "3\n""#]),
+        ("\".o.\"", r#"".o\n""#, "3:17", &[r"`.o\n`"]),
+        (board, r#""*o*\n.o.""#, "3:9", &[r#"the text "*o*\n.o.""#, r#"board = ["*o*", "#]),
         // the board
         ("\".o.\"", "\".x.\"", "3:17", &["`.x.`", "`*` a rosette"]),
         ("\".o.\"", "\".o\"", "3:17", &["`.o`", "three characters"]),
@@ -138,11 +151,17 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         (dice, "{ 2 = 1 }", "5:8", &["never roll 1", "roll of 1"]),
         (dice, "{ 1 = \"1/2\", 16 = \"1/2\" }", "5:21", &["16", "0 to 15"]),
         (dice, "{ 1 = \"1/2\", -1 = \"1/2\" }", "5:21", &["`-1`", "0 to 15"]),
+        (dice, "{ 1.5 = 1 }", "5:10", &["`1.5`", "whole number"]),
+        (dice_line, "[dice]\n1 = 1", "7:1", &["`pieces` belongs to the dice", "[dice]"]),
         (dice, "{ 1 = \"1/0\" }", "5:14", &["`1/0`", "3/8"]),
         (dice, "{ 1 = \"half\", 2 = 0.5 }", "5:14", &["`half`", "3/8"]),
         (dice, "{ 1 = -0.5, 2 = 1.5 }", "5:14", &["`-0.5`", "from 0 to 1"]),
         (dice, "{ 1 = 1.5 }", "5:14", &["`1.5`", "from 0 to 1"]),
         (dice, "{ 1 = 0.0000000000000000000001 }", "5:14", &["too many digits"]),
+        (dice, "{ 1 = 0.3333333333333333333333 }", "5:14", &["too many digits"]),
+        (dice, "{ 1 = \"1/99999999999999999999\" }", "5:14", &["too many digits"]),
+        (dice, "{ 1 = \"99999999999999999999\" }", "5:14", &["from 0 to 1"]),
+        (dice, "{ 1 = \"\" }", "5:14", &["from 0 to 1"]),
     ];
     let mut wrong = Vec::new();
     for (from, to, place, message) in mistakes {
@@ -184,6 +203,15 @@ fn rosettes_off_the_paths_or_without_their_mirror_image_are_reported() {
 }
 
 #[test]
+fn zeros_at_the_end_of_a_decimal_are_no_digits_too_many() {
+    let text = POCKET.replace("0.25", "0.25000000000000000000000000");
+    assert_eq!(Ruleset::from_toml(&text, "pocket.toml").unwrap(), pocket());
+    for one in ["1", "1.", "1.00000000000000000000", "01.0"] {
+        assert!(format!("0:.0,1:{one}").parse::<Dice>().is_ok(), "{one}");
+    }
+}
+
+#[test]
 fn bytes_that_are_no_text_are_reported_at_their_place() {
     let error = Ruleset::from_toml_bytes(b"pieces = 3\nname = \"\xff\"", "x.toml").unwrap_err();
     assert_eq!(error.problem, RulesetFileProblem::NotUtf8);
@@ -201,6 +229,25 @@ fn jumps_along_a_column_are_legal_only_over_squares_the_board_does_not_have() {
     let error = Ruleset::from_toml(&filled, "filled.toml").unwrap_err();
     let jump = RulesetError::PathJumps { at: 15, from, to };
     assert_eq!(error.problem, RulesetFileProblem::Ruleset(jump));
+}
+
+#[test]
+fn a_file_whose_name_is_none_for_a_ruleset_is_to_have_one_in_it() {
+    for file in [".toml", "-x.toml", &format!("{}.toml", "a".repeat(65))] {
+        let error = Ruleset::from_toml("extends = \"finkel\"", file).unwrap_err().to_string();
+        assert!(error.contains("the name of the file: add name = \"my-game\""), "{error}");
+    }
+}
+
+#[test]
+fn the_longest_names_have_variants() {
+    for letter in ["a", "ä", "字"] {
+        let text = format!("name = \"{}\"\nextends = \"finkel\"", letter.repeat(64));
+        let long = Ruleset::from_toml(&text, "long.toml").unwrap();
+        let risky = Overrides { safe_rosettes: Some(false), ..Overrides::default() };
+        let variant = long.with(&risky).unwrap();
+        assert!(variant.name().starts_with(letter) && variant.name().ends_with("-variant"));
+    }
 }
 
 #[test]

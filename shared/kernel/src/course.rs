@@ -13,7 +13,7 @@ use crate::{
     accelerate::{
         DIFFERENCES, FINEST_UNITS, Multiples, Products, exponent_of, multiples, vector_of,
     },
-    certificate::{Certificate, Growth, Proof, Verdict},
+    certificate::{Certificate, Growth, Proof, USELESS_BOUND, Verdict},
     coarse::{self, Asked, Corrected, SAMPLE_UNITS, Sums},
     convergence::{Convergence, Next},
     solve::{Precision, Settings, TierStatistics},
@@ -406,7 +406,7 @@ impl Course {
 
     fn refused(&mut self) {
         let Goal { bound, error, read, .. } = &mut self.goal;
-        if *bound >= 1.0 {
+        if *bound >= USELESS_BOUND {
             return self.end_with(None);
         }
         let (unit, estimate) = (self.precision.unit(), self.convergence.error);
@@ -415,7 +415,7 @@ impl Course {
             self.proof = None;
             self.sweep_again();
         } else {
-            // Rounding allows no less: prove what can be proven, twice as far beyond what is read.
+            // Rounding and the length of the game allow no less: prove what can be proven, twice as far beyond what is read.
             *bound = (*bound + (*bound - *read).max(unit)).max(bound.next_up());
             self.prove();
         }

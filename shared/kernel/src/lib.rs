@@ -40,7 +40,7 @@ mod waves;
 mod work;
 
 pub use accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, POINTS, Products, VECTORS};
-pub use certificate::{Certificate, Certified, Certifier, Growth, Proof};
+pub use certificate::{Certificate, Certified, Certifier, Growth, Proof, USELESS_BOUND};
 pub use coarse::{Asked, CorrectedFrom, SAMPLE_UNITS, Sums};
 pub use context::Tables;
 pub use course::{Course, Goal, Order, Outcome};

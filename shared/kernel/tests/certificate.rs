@@ -8,7 +8,8 @@ use common::{Solved, builtin, describe, settings, tracks};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, Certificate, Certified, Certifier, Event, Precision, Settings, Surroundings, solve,
+    Cancelled, Certificate, Certified, Certifier, Event, Precision, Settings, Surroundings,
+    USELESS_BOUND, solve,
 };
 
 /// Certifies every step in turn, each allowed `step` more than the tiers it reads; the first that
@@ -118,6 +119,26 @@ fn a_tolerance_beyond_rounding_ends_with_the_bound_that_can_be_proven() {
             assert!(bound > 1e-15 && bound < 1e-13, "{tolerance}: {bound}");
         }
     }
+}
+
+#[test]
+fn nothing_is_proven_of_a_game_that_need_not_end() {
+    let text = r#"
+        board = ["ooo"]
+        path = [[3, 1], [2, 1], [1, 1]]
+        dice = { 1 = "1" }
+        pieces = 1
+        safe_rosettes = true
+        rosettes_grant_rolls = false
+        captures_grant_rolls = false
+        captures = "same-lap"
+    "#;
+    let endless = Ruleset::from_toml(text, "endless.toml").unwrap();
+    let solved = Solved::new(&endless, &Settings::new(Precision::F64));
+    for (tier, statistics) in &solved.summary.tiers {
+        assert_eq!(statistics.certificate, None, "tier {tier}");
+    }
+    assert!(certify(&solved, USELESS_BOUND).is_err());
 }
 
 #[test]

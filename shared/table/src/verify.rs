@@ -6,13 +6,14 @@
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Tier};
-use ziggurat_game::Position;
+use ziggurat_game::{Position, Roll, Ruleset};
 
 use crate::{AnyTable, TableError, Tell, ValueType, bellman::Bellman, progress::Work, value::HALF};
 
 /// Positions whose values one equation reads, roughly.
 const POSITIONS_READ: u64 = 10;
-/// A solver's value satisfies the equation to about the residual; so many times as much is still taken for it.
+/// A solver's value satisfies the equation to about the residual, but for what passing adds; so many times as much is still
+/// taken for it.
 const SLACK: f64 = 4.0;
 /// The residual taken for granted where a file says nothing about its own.
 const UNKNOWN_RESIDUAL: f64 = 1e-12;
@@ -28,8 +29,8 @@ pub struct Verification {
     pub largest_violation: f64,
     /// Where it is; `None` if there is none at all.
     pub at: Option<Position>,
-    /// The largest violation that is explained by the type of the values and by how far the tier
-    /// with the coarsest solution was solved.
+    /// The largest violation that is explained by the type of the values and by what is proven of
+    /// them, or how far they were solved.
     pub tolerance: f64,
     /// Positions with a violation that is not explained in their own tier.
     pub beyond_tolerance: u64,
@@ -98,8 +99,8 @@ pub fn verify(
         let length = table.encoding().tier_len(tier);
         let offsets = Sample { positions, sample, before, length };
         before += length;
-        let tolerance = tolerance(table, tier);
-        total.tolerance = total.tolerance.max(tolerance);
+        let tolerance = Tolerance::new(table, tier);
+        total.tolerance = total.tolerance.max(tolerance.least);
         let count = offsets.count();
         values.prepare(tier, count)?;
         let chunks = count.div_ceil(CHUNK_POSITIONS) as usize;
@@ -126,7 +127,12 @@ const CHUNK_POSITIONS: u64 = 1 << 12;
 
 impl Verification {
     /// Checks the value at an index.
-    fn check(&mut self, values: &Values, index: Index, tolerance: f64) -> Result<(), TableError> {
+    fn check(
+        &mut self,
+        values: &Values<'_>,
+        index: Index,
+        tolerance: Tolerance,
+    ) -> Result<(), TableError> {
         let position = values.encoding.unrank(index);
         let chance_at = |index| values.stored(index).map(|stored| HALF - stored);
         let chance = chance_at(index)?;
@@ -135,6 +141,11 @@ impl Verification {
         })?;
         self.checked += 1;
         let violation = (chance - equation.value()).abs();
+        let tolerance = match violation > tolerance.least {
+            true => tolerance.with_passing(values.encoding.ruleset(), &position),
+            false => tolerance.least,
+        };
+        self.tolerance = self.tolerance.max(tolerance);
         self.beyond_tolerance += u64::from(violation > tolerance);
         if violation > self.largest_violation {
             (self.largest_violation, self.at) = (violation, Some(position));
@@ -147,6 +158,7 @@ impl Verification {
 
     fn add(&mut self, part: Self) {
         self.checked += part.checked;
+        self.tolerance = self.tolerance.max(part.tolerance);
         self.beyond_tolerance += part.beyond_tolerance;
         if part.largest_violation > self.largest_violation {
             (self.largest_violation, self.at) = (part.largest_violation, part.at);
@@ -155,15 +167,52 @@ impl Verification {
     }
 }
 
-/// The violation that rounding and the solver's stopping explain. A narrow value may come from a
-/// solve in `f32`, whose sums carry the rounding of a few terms.
-fn tolerance(table: &AnyTable, tier: Tier) -> f64 {
-    let residual = table.statistics(tier).residual.unwrap_or(UNKNOWN_RESIDUAL);
-    let sums = match table.value_type() {
-        ValueType::F64 => SLACK * f64::EPSILON,
-        ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
-    };
-    table.quantum() + SLACK * residual + sums
+/// The violations that are explained in a tier.
+#[derive(Clone, Copy)]
+struct Tolerance {
+    /// In every position.
+    least: f64,
+    /// What changes and the rounding of sums explain where nobody passes.
+    changes: f64,
+}
+
+impl Tolerance {
+    /// From the type of the values, what is proven of them, and how far the tier was solved.
+    fn new(table: &AnyTable, tier: Tier) -> Self {
+        let residual = table.statistics(tier).residual.unwrap_or(UNKNOWN_RESIDUAL);
+        // A narrow value may come from a solve in `f32`, whose sums carry the rounding of a few terms.
+        let sums = match table.value_type() {
+            ValueType::F64 => SLACK * f64::EPSILON,
+            ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
+        };
+        // The equation makes no more of the errors of what it reads than the largest of them.
+        let read = [tier, tier.swap(), Tier::new(tier.to_move - 1, tier.just_moved)];
+        let read = read.iter().filter(|tier| tier.just_moved > 0);
+        // A bound of one half says nothing.
+        let proven = |tier| table.statistics(tier).certificate.filter(|bound| *bound < HALF);
+        let largest = read.map(|&tier| proven(tier)).reduce(|a, b| Some(a?.max(b?))).flatten();
+        let errors = proven(tier).zip(largest).map_or(0.0, |(own, read)| own + read);
+        let changes = SLACK * residual + sums;
+        Self { least: (table.quantum() + changes).max(errors + sums), changes }
+    }
+
+    /// The same in a position, with what passing adds. A superstep finds the values x and y of a position and its swap from
+    /// those before, as if both players had passed twice. If they do so with chances p and q, what it changes of x is the
+    /// violation of x before, less p times that of y, and likewise of y; of the violation of x it leaves pq times as much.
+    fn with_passing(self, ruleset: &Ruleset, position: &Position) -> f64 {
+        let [moves, answers] = [*position, position.swap()].map(|at| chance_to_move(ruleset, &at));
+        let (p, q, ends) = (1.0 - moves, 1.0 - answers, moves + answers - moves * answers);
+        // Where neither can ever move, a superstep changes nothing.
+        let passing = if ends > 0.0 { p * q * (1.0 + p) / ends } else { 0.0 };
+        self.least + self.changes * passing
+    }
+}
+
+/// The chance that the player to move has a move.
+fn chance_to_move(ruleset: &Ruleset, position: &Position) -> f64 {
+    let rolls = ruleset.dice().rolls().iter();
+    let moves = rolls.filter(|roll| ruleset.moves(position, roll.value).next().is_some());
+    moves.map(Roll::chance).sum()
 }
 
 /// The won positions that a file has: `.zgt` files have none.

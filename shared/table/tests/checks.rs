@@ -20,6 +20,16 @@ fn open(name: &str) -> AnyTable {
 
 /// A `.zgt` table with the values of another, some of them changed.
 fn changed(table: &AnyTable, value_type: ValueType, change: impl Fn(Tier, &mut [f64])) -> AnyTable {
+    changed_with(table, value_type, None, change)
+}
+
+/// The same that claims a bound on the distance of its values from the true ones.
+fn changed_with(
+    table: &AnyTable,
+    value_type: ValueType,
+    certificate: Option<f64>,
+    change: impl Fn(Tier, &mut [f64]),
+) -> AnyTable {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("changed.zgt");
     let (keep, zstd) = (Existing::Keep, Compression::Zstd);
@@ -27,7 +37,8 @@ fn changed(table: &AnyTable, value_type: ValueType, change: impl Fn(Tier, &mut [
     for tier in table.encoding().tiers() {
         let mut values = table.read_tier(tier).unwrap();
         change(tier, &mut values);
-        let statistics = TierStatistics { residual: Some(3e-15), ..TierStatistics::default() };
+        let statistics =
+            TierStatistics { residual: Some(3e-15), certificate, ..TierStatistics::default() };
         writer.write_tier(tier, statistics, &values).unwrap();
     }
     writer.finish().unwrap();
@@ -108,6 +119,26 @@ fn every_value_type_of_a_good_table_verifies() {
         let verification = verify(&table, None, &unheard).unwrap();
         assert!(verification.holds(), "{value_type}: {verification:?}");
         assert!(verification.tolerance < 6.0 * value_type.quantum().max(1e-14));
+    }
+}
+
+#[test]
+fn violations_of_twice_what_is_claimed_are_explained_and_no_larger_ones() {
+    let exact = open("masters2-f64");
+    for (claimed, error, holds) in [
+        (None, 1e-9, false),
+        (Some(1e-9), 0.99e-9, true),
+        (Some(1e-9), 3e-9, false),
+        (Some(0.5), 1e-9, false),
+    ] {
+        let table = changed_with(&exact, ValueType::F64, claimed, |_, values| {
+            for (offset, value) in values.iter_mut().enumerate() {
+                let error = if offset % 2 == 0 { error } else { -error };
+                *value = (*value + error).clamp(-0.5, 0.5);
+            }
+        });
+        let verification = verify(&table, None, &unheard).unwrap();
+        assert_eq!(verification.holds(), holds, "{claimed:?}, {error}: {verification:?}");
     }
 }
 

@@ -105,7 +105,7 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
         (
             "tolerance",
             format!(
-                "{}, from the type of the values and how far they were solved",
+                "{}, from the type of the values and what is proven of them, or how far they were solved",
                 points(found.tolerance)
             ),
         ),

@@ -6,13 +6,13 @@ use toml::de::DeValue;
 
 use super::{Located, Problem, Read, Value, in_text_order};
 use crate::{
-    Board, Captures, Dice, Path, Roll, Ruleset, RulesetError, Square, UnknownName,
+    Board, Captures, Dice, DiceError, Path, Roll, Ruleset, RulesetError, Square, UnknownName,
     dice::{parse_probability, parse_roll},
 };
 
 fn wrong_type<T>(key: &'static str, value: &Value<'_>) -> Read<T> {
     let found = match value.get_ref() {
-        DeValue::String(text) => format!("the text \"{text}\""),
+        DeValue::String(text) => format!("the text \"{}\"", text.escape_debug()),
         DeValue::Integer(number) => format!("the number {number}"),
         DeValue::Float(number) => format!("the number {number}"),
         DeValue::Boolean(flag) => flag.to_string(),
@@ -81,6 +81,9 @@ pub(super) fn read_path(value: &Value<'_>) -> Read<Path> {
 /// A board, and the rosettes drawn on it if it is drawn.
 pub(super) fn read_board(value: &Value<'_>) -> Read<(Board, Option<BTreeSet<Square>>)> {
     if let Some(name) = value.get_ref().as_str() {
+        if name.contains('\n') {
+            return wrong_type("board", value); // drawn as one text, not row by row
+        }
         let board = Board::named(name)
             .ok_or_else(|| unknown_name(value, UnknownName::new("board", name, Board::NAMES)))?;
         return Ok((board, None));
@@ -123,6 +126,12 @@ pub(super) fn read_dice(value: &Value<'_>) -> Read<Dice> {
             DeValue::Integer(number) => number.as_str(),
             // The digits as they were written, not the nearest binary fraction.
             DeValue::Float(number) => number.as_str(),
+            // `1.5 = 1` is the key 5 of the table 1.
+            DeValue::Table(decimals) => {
+                let decimals = decimals.keys().next().map_or("", |key| key.get_ref().as_ref());
+                let text = format!("{}.{decimals}", roll.as_ref());
+                return Err(dice_error(roll.span(), DiceError::Roll { text }));
+            }
             _ => return wrong_type("dice", chance),
         };
         Ok(Roll {

@@ -66,8 +66,8 @@ pub struct Certified<'a, T> {
 /// The most interval sweeps that are tried.
 const MOST_SWEEPS: u32 = 64;
 
-/// No bound that is tried is larger: it says nothing any more.
-const LARGEST_BOUND: f64 = 2.0;
+/// A bound that is as large says nothing and is not tried: no chance is further from one half.
+pub const USELESS_BOUND: f64 = 0.5;
 
 /// Some intervals grow before they shrink, so all start with this part of what they may have beyond the
 /// bounds of the tiers that are read.
@@ -154,7 +154,8 @@ impl Proof {
 
     /// The same that starts with larger distances where the step goes on for more turns: sums of functions, so many times.
     pub fn with_turns(bound: f64, read: f64, turns: Vec<f64>) -> Option<Self> {
-        if bound.is_nan() || bound <= read {
+        let is_possible = read < bound && bound < USELESS_BOUND;
+        if !is_possible {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
@@ -181,7 +182,7 @@ impl Proof {
         let is_power_of_two = unit.is_normal() && unit.log2().round().exp2() == unit;
         // [`Proof::new`] chooses it between 2^11 and 2^12; logarithms may be rounded differently elsewhere.
         let is_fine_enough = (1024.0..=8192.0).contains(&(bound / unit));
-        let fits = bound <= LARGEST_BOUND
+        let fits = bound < USELESS_BOUND
             && is_power_of_two
             && is_fine_enough
             && f64::from(start) * unit <= bound
