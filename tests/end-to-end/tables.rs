@@ -324,7 +324,12 @@ fn a_correct_table_holds_however_often_players_pass() {
         &["--ruleset", "often.toml"],
         &["--ruleset", "mostly.toml"],
     ] {
-        for how in [&[][..], &["--uncertified"], &["--uncertified", "--tolerance", "1e-6"]] {
+        // Of games that are passed for the most part rounding lets no 1e-12 be proven.
+        for how in [
+            &["--tolerance", "1e-10"][..],
+            &["--uncertified"],
+            &["--uncertified", "--tolerance", "1e-6"],
+        ] {
             let out = ["--out", "table.zgt", "--force"];
             succeed(path, &[&["solve"], solve, how, &out].concat());
             succeed(path, &["table", "verify", "table.zgt"]);
