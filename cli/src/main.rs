@@ -3,6 +3,9 @@
 //! The binary is thin glue: it reads the command line, calls the crates that know how, and
 //! prints what they say. One module per command.
 
+// A standard error that cannot be written makes those panic: `note!` is for it.
+#![warn(clippy::print_stderr)]
+
 mod advice;
 mod choices;
 mod cluster;

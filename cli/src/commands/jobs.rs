@@ -6,7 +6,7 @@ use ziggurat_rpc::proto::{ListReply, ListRequest};
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Failure},
-    output::{print, print_json},
+    output::{note, print, print_json},
     program_name,
 };
 
@@ -31,10 +31,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         print_json(&json!({ "jobs": jobs, "left_out": left_out }))?;
     } else {
         if left_out > 0 {
-            eprintln!(
-                "{left_out} older jobs are left out; `{} status JOB` has them",
-                program_name()
-            );
+            note!("{left_out} older jobs are left out; `{} status JOB` has them", program_name());
         }
         print(&words::jobs_table(&jobs))?;
     }
