@@ -51,6 +51,6 @@ fn unfinished(dir: &Path) -> io::Result<NamedTempFile> {
 }
 
 /// Waits until the names in a directory are on disk.
-pub(crate) fn sync(dir: &Path) -> io::Result<()> {
+fn sync(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }

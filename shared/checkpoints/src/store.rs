@@ -1,7 +1,7 @@
 //! The store: writing, reading, listing and deleting objects.
 
 use std::{
-    fs, io,
+    io,
     path::PathBuf,
     sync::{
         Arc,
@@ -15,6 +15,7 @@ use object_store::{
     Error, ObjectStore, PutMode, PutPayload, WriteMultipart, local::LocalFileSystem, path::Path,
 };
 use tokio::task::spawn_blocking;
+use ziggurat_store::make_dir;
 
 use crate::{
     CheckpointError, Epoch, EpochKey, directory, name, object,
@@ -364,12 +365,8 @@ fn objects_error(object: String, action: &'static str, source: Error) -> Checkpo
 /// A directory that is made if there is none, in full.
 async fn made(dir: PathBuf) -> io::Result<PathBuf> {
     blocking(move || {
-        let missing = dir.ancestors().take_while(|dir| !dir.exists()).count();
-        fs::create_dir_all(&dir)?;
-        let dir = dir.canonicalize()?;
-        // The names of those that are new are to be on disk, too.
-        dir.ancestors().take(missing + 1).try_for_each(directory::sync)?;
-        Ok(dir)
+        make_dir(&dir)?;
+        dir.canonicalize()
     })
     .await
 }

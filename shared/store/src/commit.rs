@@ -123,6 +123,19 @@ impl Store {
         shards: &[ShardKey],
         epochs: impl RangeBounds<Epoch>,
     ) -> Result<(), StoreError> {
+        self.drop_epochs_with(shards, epochs, StateBatch::new())
+    }
+
+    /// [`Store::drop_epochs`], and makes the changes of `batch`, all at once.
+    ///
+    /// # Errors
+    /// If the state cannot be written: then nothing is dropped.
+    pub fn drop_epochs_with(
+        &self,
+        shards: &[ShardKey],
+        epochs: impl RangeBounds<Epoch>,
+        mut batch: StateBatch,
+    ) -> Result<(), StoreError> {
         let first = match epochs.start_bound() {
             Bound::Included(&epoch) => Some(epoch.0),
             Bound::Excluded(&epoch) => epoch.0.checked_add(1),
@@ -133,16 +146,15 @@ impl Store {
             Bound::Excluded(&epoch) => epoch.0.checked_sub(1),
             Bound::Unbounded => Some(u32::MAX),
         };
-        let (Some(first), Some(last)) = (first, last) else { return Ok(()) };
+        let (Some(first), Some(last)) = (first, last) else { return self.state().write(batch) };
         let (first, last) = (Epoch(first), Epoch(last));
         if first > last {
-            return Ok(());
+            return self.state().write(batch);
         }
         let shards: HashSet<_> = shards.iter().copied().collect();
         let is_dropped =
             |key: EpochKey| (first..=last).contains(&key.epoch) && shards.contains(&key.shard);
         // First they no longer count, then their files go: never the other way round.
-        let mut batch = StateBatch::new();
         for epoch in self.epochs()?.iter().filter(|epoch| is_dropped(epoch.key)) {
             batch.uncommit(epoch.key);
         }

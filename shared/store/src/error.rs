@@ -119,8 +119,8 @@ pub enum StoreError {
     },
     /// The small state is damaged, and with it the knowledge of what is committed.
     #[error(
-        "the state in {} is damaged: {what}; restore the directory from a copy, or delete it and \
-         solve again", .dir.display()
+        "the state in {} is damaged: {what}; restore the directory from a copy, or begin anew in \
+         an empty one", .dir.display()
     )]
     StateDamaged {
         /// The directory.
@@ -181,6 +181,17 @@ pub enum StoreError {
         /// What is wrong with it.
         source: serde_json::Error,
     },
+    /// The disk fails to read values.
+    #[error(
+        "the values in {} cannot be read: {what}; if that lasts, copy the directory to another disk, without \
+         the file that is named if it cannot be read: its values are computed again", .dir.display()
+    )]
+    Unreadable {
+        /// The directory.
+        dir: PathBuf,
+        /// What RocksDB said.
+        what: String,
+    },
     /// RocksDB said no.
     #[error("cannot {action} {}", .dir.display())]
     RocksDb {
@@ -204,6 +215,17 @@ impl StoreError {
             Self::Damaged { epoch, .. } => Some(*epoch),
             _ => None,
         }
+    }
+
+    /// Whether that stays so however often the store is opened.
+    pub fn lasts(&self) -> bool {
+        matches!(
+            self,
+            Self::StateDamaged { .. }
+                | Self::StateEntry { .. }
+                | Self::OtherFormat { .. }
+                | Self::OtherOwner { .. }
+        )
     }
 
     /// What an I/O error becomes while trying to `action` a path; for `map_err`.
@@ -243,4 +265,19 @@ impl StoreError {
 /// in trouble.
 pub(crate) fn is_damage(error: &rocksdb::Error) -> bool {
     error.kind() == ErrorKind::Corruption || error.as_ref().contains("No such file")
+}
+
+/// Whether the disk fails to give what is in the file: all other errors of the system are about who asks, or when.
+pub(crate) fn is_unreadable(error: &rocksdb::Error) -> bool {
+    let says = |part| error.as_ref().contains(part);
+    error.kind() == ErrorKind::IOError
+        && [
+            "Input/output error",
+            "No data available",
+            "Structure needs cleaning",
+            "Bad message",
+            "I/O error",
+        ]
+        .into_iter()
+        .any(says)
 }

@@ -1,10 +1,8 @@
 //! Reading values: a page at a time, each verified.
 
-use rocksdb::ErrorKind;
-
 use crate::{
     ShardEpoch, Store, StoreError, Value,
-    error::is_damage,
+    error::{is_damage, is_unreadable},
     key::{MOST_PAGES, PAGE_KEY_BYTES},
     page,
 };
@@ -128,15 +126,6 @@ impl Store {
             }
         }
     }
-}
-
-/// Whether the disk fails to give what is in the file: all other errors of the system are about who asks, or when.
-fn is_unreadable(error: &rocksdb::Error) -> bool {
-    let says = |part| error.as_ref().contains(part);
-    error.kind() == ErrorKind::IOError
-        && ["Input/output error", "No data available", "Structure needs cleaning", "Bad message"]
-            .into_iter()
-            .any(says)
 }
 
 /// How many values a page has; all but the last are full.

@@ -15,7 +15,11 @@ use std::{
 use rocksdb::{ErrorKind, Options};
 
 use crate::{
-    StoreError, directory::sync_dir, error::is_damage, failpoint::failpoint, values::Values,
+    StoreError,
+    directory::sync_dir,
+    error::{is_damage, is_unreadable},
+    failpoint::failpoint,
+    values::Values,
 };
 
 const VALUES: &str = "values";
@@ -85,6 +89,9 @@ fn try_open(dir: &Path, settings: &Options) -> Result<Result<Values, String>, St
             Some(why) => Err(why),
         }),
         Err(error) if is_damage(&error) => Ok(Err(error.into_string())),
+        Err(error) if is_unreadable(&error) => {
+            Err(StoreError::Unreadable { dir: dir.to_owned(), what: error.into_string() })
+        }
         Err(error) => Err(StoreError::rocksdb(dir, "open the values in")(error)),
     }
 }

@@ -3,6 +3,7 @@
 //! Every write is one batch, there as a whole or not at all, and on disk when it returns.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
     io,
     path::{Path, PathBuf},
@@ -14,7 +15,7 @@ use std::{
 use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use xxhash_rust::xxh3::Xxh3;
+use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
     EpochKey, ShardEpoch, StoreError, ValueType,
@@ -53,7 +54,8 @@ struct Committed {
 /// Changes of the state that happen together.
 #[derive(Default)]
 pub struct StateBatch {
-    batch: WriteBatch,
+    /// What is to be under each key: nothing, if it is to be gone.
+    changes: BTreeMap<Vec<u8>, Option<Vec<u8>>>,
 }
 
 impl StateBatch {
@@ -67,23 +69,23 @@ impl StateBatch {
     /// # Errors
     /// If the value cannot be written as JSON, as a map whose keys are not texts.
     pub fn put<T: Serialize>(&mut self, key: &str, value: &T) -> Result<(), serde_json::Error> {
-        self.batch.put(entry_key(key), serde_json::to_vec(value)?);
+        self.changes.insert(entry_key(key), Some(serde_json::to_vec(value)?));
         Ok(())
     }
 
     /// Removes an entry, if there is one.
     pub fn delete(&mut self, key: &str) {
-        self.batch.delete(entry_key(key));
+        self.changes.insert(entry_key(key), None);
     }
 
     pub(crate) fn commit(&mut self, epoch: &ShardEpoch) {
         let ShardEpoch { key, value_type, values } = *epoch;
         let committed = serde_json::json!(Committed { value_type, values });
-        self.batch.put(epoch_key(&key.to_bytes()), committed.to_string());
+        self.changes.insert(epoch_key(&key.to_bytes()), Some(committed.to_string().into_bytes()));
     }
 
     pub(crate) fn uncommit(&mut self, epoch: EpochKey) {
-        self.batch.delete(epoch_key(&epoch.to_bytes()));
+        self.changes.insert(epoch_key(&epoch.to_bytes()), None);
     }
 }
 
@@ -94,7 +96,14 @@ pub(crate) struct State {
     /// The store's directory.
     root: PathBuf,
     /// Held as long as the state changes.
-    witness: Mutex<Witness>,
+    seen: Mutex<Seen>,
+}
+
+/// What there is to tell the witness.
+struct Seen {
+    witness: Witness,
+    /// The [checksum](State::checksum) of all there is; `None` after a write that failed, which may have changed something.
+    checksum: Option<u64>,
 }
 
 impl State {
@@ -126,9 +135,10 @@ impl State {
             }
         };
         let witness = Witness::open(root).map_err(StoreError::io(&file, "open"))?;
-        let state = Self { db, settings, root: root.to_owned(), witness: Mutex::new(witness) };
+        let seen = Mutex::new(Seen { witness, checksum: None });
+        let state = Self { db, settings, root: root.to_owned(), seen };
         let is_earlier = match said {
-            Some(said) => !said.allows(state.testimony()?),
+            Some(said) => !said.allows(state.testimony(state.checksum()?)),
             // A store without a witness was made by an earlier version, and committed something before it had values.
             None => !tables(&values)?.is_empty() && state.epochs()?.is_empty(),
         };
@@ -143,7 +153,7 @@ impl State {
             (Some(_), true) => return Err(StoreError::Exists { dir: root.to_owned() }),
             (Some(manifest), false) => manifest.check(root, owner)?,
         }
-        state.tell(&lock(&state.witness));
+        state.tell(&mut lock(&state.seen));
         Ok(state)
     }
 
@@ -160,33 +170,55 @@ impl State {
     /// Makes the changes of a batch, durably.
     pub(crate) fn write(&self, batch: StateBatch) -> Result<(), StoreError> {
         failpoint!("store::before-state-sync", self.root);
-        let witness = lock(&self.witness);
+        let mut seen = lock(&self.seen);
+        let after = seen.checksum.map(|before| self.checksum_after(before, &batch)).transpose()?;
+        let mut changes = WriteBatch::default();
+        for (key, value) in batch.changes {
+            match value {
+                Some(value) => changes.put(key, value),
+                None => changes.delete(key),
+            }
+        }
+        seen.checksum = None;
         self.db
-            .write_opt(batch.batch, &settings::synced())
+            .write_opt(changes, &settings::synced())
             .map_err(StoreError::rocksdb(&self.root, "write the state in"))?;
-        self.tell(&witness);
+        seen.checksum = after;
+        self.tell(&mut seen);
         Ok(())
     }
 
     /// Lets the witness see what the state is. If that fails, the state is on disk all the same, and the next change is
     /// seen.
-    fn tell(&self, witness: &Witness) {
-        if let Ok(now) = self.testimony() {
-            let _ = witness.tell(now);
+    fn tell(&self, seen: &mut Seen) {
+        if seen.checksum.is_none() {
+            seen.checksum = self.checksum().ok();
+        }
+        if let Some(checksum) = seen.checksum {
+            let _ = seen.witness.tell(self.testimony(checksum));
         }
     }
 
-    fn testimony(&self) -> Result<Testimony, StoreError> {
-        let sequence = self.db.latest_sequence_number();
-        let mut checksum = Xxh3::new();
-        for item in self.db.iterator(IteratorMode::Start) {
+    fn testimony(&self, checksum: u64) -> Testimony {
+        Testimony { sequence: self.db.latest_sequence_number(), checksum }
+    }
+
+    /// A checksum of all keys and values: a sum, so that a change of a few takes no reading of the others.
+    fn checksum(&self) -> Result<u64, StoreError> {
+        self.db.iterator(IteratorMode::Start).try_fold(0_u64, |sum, item| {
             let (key, value) = item.map_err(|error| self.unreadable(error))?;
-            for part in [key, value] {
-                checksum.update(&(part.len() as u64).to_le_bytes());
-                checksum.update(&part);
-            }
-        }
-        Ok(Testimony { sequence, checksum: checksum.digest() })
+            Ok(sum.wrapping_add(checksum_of(&key, &value)))
+        })
+    }
+
+    /// What the checksum is after changes, if it was `before`.
+    fn checksum_after(&self, before: u64, batch: &StateBatch) -> Result<u64, StoreError> {
+        batch.changes.iter().try_fold(before, |sum, (key, value)| {
+            let replaced = self.db.get_pinned(key).map_err(|error| self.unreadable(error))?;
+            let gone = replaced.map_or(0, |replaced| checksum_of(key, &replaced));
+            let new = value.as_ref().map_or(0, |value| checksum_of(key, value));
+            Ok(sum.wrapping_sub(gone).wrapping_add(new))
+        })
     }
 
     /// An entry.
@@ -313,8 +345,13 @@ fn cannot_open(root: &Path, error: rocksdb::Error) -> StoreError {
     }
 }
 
-fn lock(witness: &Mutex<Witness>) -> MutexGuard<'_, Witness> {
-    witness.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {
+    seen.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The checksum of a key and its value, which others are added to.
+fn checksum_of(key: &[u8], value: &[u8]) -> u64 {
+    xxh3_64(&[&(key.len() as u64).to_le_bytes(), key, value].concat())
 }
 
 fn epoch_key(epoch: &[u8]) -> Vec<u8> {

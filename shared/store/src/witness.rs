@@ -13,13 +13,15 @@ use std::{
 
 /// The name of the file.
 pub(crate) const FILE: &str = "witness";
+/// What is between the numbers. An earlier version had another checksum, and nothing but a space here.
+const SUM: &str = " sum ";
 
 /// What a state is told apart by.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Testimony {
     /// RocksDB's number of the last change.
     pub(crate) sequence: u64,
-    /// Of all keys and values.
+    /// Of all keys and values, in any order.
     pub(crate) checksum: u64,
 }
 
@@ -27,6 +29,12 @@ impl Testimony {
     /// Whether a state is the one that was seen, or a later one: who is killed before the witness is told leaves that.
     pub(crate) fn allows(self, found: Self) -> bool {
         found == self || found.sequence > self.sequence
+    }
+
+    /// All texts are equally long and less than a sector, which disks write as a whole.
+    fn text(self) -> String {
+        let Self { sequence, checksum } = self;
+        format!("{sequence:020}{SUM}{checksum:016x}\n")
     }
 }
 
@@ -37,13 +45,15 @@ pub(crate) fn ask(root: &Path) -> io::Result<Option<Testimony>> {
         Err(error) if error.kind() == io::ErrorKind::InvalidData => return Ok(None),
         text => text?,
     };
-    // What is longer was not written here; what was told since is in the first line.
+    // What is longer was not written here; what was told since is in the first line. One that was copied in part says nothing.
     let line = text.lines().next().unwrap_or_default();
-    let parsed = line.split_once(' ').and_then(|(sequence, checksum)| {
-        let sequence = sequence.parse().ok()?;
-        Some(Testimony { sequence, checksum: u64::from_str_radix(checksum, 16).ok()? })
-    });
-    Ok(parsed)
+    let parse = || {
+        let (sequence, checksum) = line.split_once(SUM)?;
+        let (sequence, checksum) =
+            (sequence.parse().ok()?, u64::from_str_radix(checksum, 16).ok()?);
+        Some(Testimony { sequence, checksum }).filter(|told| told.text().trim_end() == line)
+    };
+    Ok(parse())
 }
 
 /// The witness of a store in use.
@@ -57,9 +67,9 @@ impl Witness {
         options.map(Self)
     }
 
-    /// Writes down what the state is. All texts are equally long and less than a sector, which disks write as a whole.
-    pub(crate) fn tell(&self, Testimony { sequence, checksum }: Testimony) -> io::Result<()> {
-        self.0.write_all_at(format!("{sequence:020} {checksum:016x}\n").as_bytes(), 0)?;
+    /// Writes down what the state is.
+    pub(crate) fn tell(&self, now: Testimony) -> io::Result<()> {
+        self.0.write_all_at(now.text().as_bytes(), 0)?;
         self.0.sync_data()
     }
 }

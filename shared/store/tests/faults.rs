@@ -278,7 +278,9 @@ fn values_beside_an_empty_state_are_kept_without_a_witness() {
 
 #[test]
 fn a_store_without_a_witness_gets_one() {
-    for text in [None, Some(""), Some("rubbish")] {
+    let of_an_earlier_version = "00000000000000000009 0123456789abcdef\n";
+    let cut_short = "00000000000000000099 sum 0123456";
+    for text in [None, Some(""), Some("rubbish"), Some(cut_short), Some(of_an_earlier_version)] {
         let (dir, epochs) = closed();
         let witness = dir.path().join("witness");
         let before = fs::read(&witness).unwrap();
@@ -288,6 +290,30 @@ fn a_store_without_a_witness_gets_one() {
         }
         assert_eq!(damaged(&open(dir.path()).unwrap(), &epochs), []);
         assert_eq!(fs::read(&witness).unwrap(), before);
+    }
+}
+
+#[test]
+fn the_witness_sees_every_change() {
+    let (dir, _) = closed();
+    let witness = dir.path().join("witness");
+    let mut seen = vec![fs::read(&witness).unwrap()];
+    for (puts, deletes) in
+        [(&["a", "b"][..], &[][..]), (&["a"], &[]), (&["c"], &["b"]), (&["b"], &["b", "d"])]
+    {
+        let store = open(dir.path()).unwrap();
+        let mut batch = StateBatch::new();
+        puts.iter().for_each(|key| batch.put(key, &seen.len()).unwrap());
+        deletes.iter().for_each(|key| batch.delete(key));
+        store.put_state(batch).unwrap();
+        drop(store);
+        let told = fs::read(&witness).unwrap();
+        assert!(!seen.contains(&told), "{puts:?} {deletes:?}");
+        // Whoever reads all there is finds the same.
+        fs::remove_file(&witness).unwrap();
+        drop(open(dir.path()).unwrap());
+        assert_eq!(fs::read(&witness).unwrap(), told, "{puts:?} {deletes:?}");
+        seen.push(told);
     }
 }
 
