@@ -37,8 +37,8 @@ pub struct Progress {
     pub disk_bytes: u64,
     /// What these take per value.
     pub bytes_per_value: f64,
-    /// Bytes written per byte of values, since the process began.
-    pub write_amplification: f64,
+    /// Bytes written per byte of values, since the process began; `None` if it has written no values.
+    pub write_amplification: Option<f64>,
     /// The steps in the order they are solved.
     pub steps: Vec<StepProgress>,
 }
@@ -66,7 +66,11 @@ pub fn progress_of(dir: &Path) -> io::Result<Option<Progress>> {
     let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
     match fs::read(dir.join(FILE)) {
         Ok(text) => serde_json::from_slice(&text).map(Some).map_err(invalid),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error)
+            if matches!(error.kind(), io::ErrorKind::NotFound | io::ErrorKind::NotADirectory) =>
+        {
+            Ok(None)
+        }
         Err(error) => Err(error),
     }
 }
@@ -125,7 +129,8 @@ impl Job {
             positions_solved: steps.iter().filter(|s| s.solved).map(|s| s.positions).sum(),
             disk_bytes: statistics.disk_bytes,
             bytes_per_value: statistics.bytes_per_value(),
-            write_amplification: statistics.write_amplification(),
+            write_amplification: (statistics.page_bytes_written > 0)
+                .then(|| statistics.write_amplification()),
             steps,
         })
     }

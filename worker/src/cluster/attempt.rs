@@ -231,6 +231,7 @@ impl TakesPart {
             places,
             connections: Mutex::default(),
             fetched_bytes: Default::default(),
+            stop: self.stop.clone(),
         };
         Ok(Assigned { owners: owners_of_step, place, saved })
     }

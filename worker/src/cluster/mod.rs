@@ -26,7 +26,10 @@ use std::{
     fs, io,
     net::{IpAddr, SocketAddr},
     path::PathBuf,
-    sync::{Arc, Mutex, TryLockError},
+    sync::{
+        Arc, Mutex, TryLockError,
+        atomic::{AtomicU64, Ordering},
+    },
     time::Duration,
 };
 
@@ -181,6 +184,8 @@ pub(crate) struct Worker {
     /// Held by whoever works on a step: its job, and what is still at hand of that job's solved steps, since the last
     /// registration.
     busy: Mutex<(u64, Kept)>,
+    /// How often a coordinator has let it in.
+    welcomes: AtomicU64,
     /// The cluster that it is of, once the coordinator has said which.
     joined: Mutex<Joined>,
     /// The dropping of what is not needed in the checkpoint store, since the last welcome.
@@ -246,6 +251,7 @@ pub async fn serve(
         metrics,
         health: health.clone(),
         busy: Mutex::default(),
+        welcomes: AtomicU64::default(),
         joined: Mutex::default(),
         tidying: Mutex::default(),
         known: Mutex::default(),
@@ -266,14 +272,32 @@ pub async fn serve(
         server(&worker.options.security).add_service(data_service(DataService(worker.clone())));
     tokio::spawn(ended.run_until_cancelled_owned(router.serve_with_incoming(incoming)));
     info!(name = worker.options.name, address = worker.address, "listening");
+    if is_loopback(&worker.address) && !is_loopback(&worker.options.coordinator) {
+        warn!(
+            "workers on other machines cannot reach this one at {}; if there are any: --listen ADDRESS:PORT",
+            worker.address
+        );
+    }
     worker.work(shutdown).await
 }
 
 /// Whether an address stands for all of a machine: one can listen there, but not be reached.
 fn is_any_address(address: &str) -> bool {
-    let host = address.rsplit_once(':').map_or(address, |(host, _)| host);
-    let ip = host.trim_matches(['[', ']']).parse::<IpAddr>();
-    ip.is_ok_and(|ip| ip.to_canonical().is_unspecified())
+    ip_of(address).is_some_and(|ip| ip.is_unspecified())
+}
+
+/// Whether an address is reached from its own machine only.
+fn is_loopback(address: &str) -> bool {
+    host_of(address) == "localhost" || ip_of(address).is_some_and(|ip| ip.is_loopback())
+}
+
+/// The IP address in HOST:PORT, if the host is one.
+fn ip_of(address: &str) -> Option<IpAddr> {
+    host_of(address).trim_matches(['[', ']']).parse().ok().map(|ip: IpAddr| ip.to_canonical())
+}
+
+fn host_of(address: &str) -> &str {
+    address.rsplit_once(':').map_or(address, |(host, _)| host)
 }
 
 /// Drops from the checkpoint store what came before some checkpoints, and all of some jobs: whoever should have may not
@@ -358,24 +382,14 @@ impl Worker {
         lock(&self.joined).cluster.clone()
     }
 
-    /// Has nothing left of the last registration but what is saved, before the next: the coordinator may be another one by then, or not know
-    /// any more what it had done.
-    fn settle(&self) -> Result<(), Ended> {
-        match self.busy.try_lock() {
-            Ok(mut busy) => *busy = Default::default(),
-            Err(TryLockError::Poisoned(busy)) => *busy.into_inner() = Default::default(),
-            // What is still being saved would be taken for what is saved for the next.
-            Err(TryLockError::WouldBlock) => {
-                return Err(Ended::Broken("still ends what it did before".to_owned()));
-            }
-        }
-        Ok(())
-    }
-
     /// Becomes a worker of the coordinator's cluster.
     async fn join(&self, cluster: &str) -> Result<(), Ended> {
         if self.cluster() == cluster {
             return Ok(());
+        }
+        // What is still being saved would be taken for what is saved for this cluster.
+        if matches!(self.busy.try_lock(), Err(TryLockError::WouldBlock)) {
+            return Err(Ended::Broken("still ends what it did before".to_owned()));
         }
         self.shelf.belong_to(cluster).map_err(|not_its| match not_its {
             NotIts::Failed(error) => Ended::Unfit(error.into()),
@@ -409,9 +423,15 @@ impl Worker {
             commits.insert(SaveName { job, step, epoch, incarnation });
         }
         let (worker, wanted) = (self.clone(), commits.clone());
+        let welcomes = self.welcomes.fetch_add(1, Ordering::Relaxed) + 1;
         let retain = move || {
             // Should the connection break meanwhile, nothing is saved before this has ended.
-            let _busy = lock(&worker.busy);
+            let mut busy = lock(&worker.busy);
+            if worker.welcomes.load(Ordering::Relaxed) != welcomes {
+                return Ok(()); // what a later welcome wanted was done before this one's turn came
+            }
+            // The coordinator may be another one, or not know any more what was done for it.
+            *busy = Default::default();
             worker.shelf.retain(|save| wanted.contains(&save))
         };
         let retained = tokio::task::spawn_blocking(retain).await;
@@ -441,12 +461,14 @@ impl Worker {
     /// A job has ended for good.
     fn forget(self: &Arc<Self>, job: u64) {
         self.metrics.forget_jobs(|other| other == job);
-        // Whoever is at work on another job has given it up already.
-        if let Ok(mut kept) = self.busy.try_lock()
-            && kept.0 == job
-        {
-            *kept = Default::default();
-        }
+        let worker = self.clone();
+        // Whoever is at its last order for the job ends that first.
+        tokio::task::spawn_blocking(move || {
+            let mut busy = lock(&worker.busy);
+            if busy.0 == job {
+                *busy = Default::default();
+            }
+        });
         self.dispose(
             format!("job {job}"),
             move |shelf| shelf.retain(|save| save.job != job),
@@ -505,6 +527,8 @@ impl Worker {
 pub(crate) mod tests {
     use std::path::Path;
 
+    use ziggurat_kernel::{Column, Data, Part};
+
     use super::*;
 
     /// A worker that nobody has told anything.
@@ -531,6 +555,7 @@ pub(crate) mod tests {
             metrics: WorkerMetrics::new(&mut Registry::default()),
             health: Arc::new(Health::starting("not registered")),
             busy: Mutex::default(),
+            welcomes: AtomicU64::default(),
             joined: Mutex::default(),
             tidying: Mutex::default(),
             known: Mutex::default(),
@@ -538,16 +563,45 @@ pub(crate) mod tests {
         })
     }
 
-    #[test]
-    fn what_a_worker_does_ends_before_it_registers_again() {
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_a_worker_does_ends_before_it_is_let_in_again() {
         let dir = tempfile::tempdir().unwrap();
         let worker = idle_worker(dir.path());
-        let mut busy = lock(&worker.busy);
-        busy.0 = 7;
-        assert!(matches!(worker.settle(), Err(Ended::Broken(_))));
-        drop(busy);
-        assert!(worker.settle().is_ok());
+        let save = SaveName { job: 7, step: Tier::new(2, 1), epoch: 1, incarnation: 5 };
+        let data = Data::F64(&mut [0.25; 3]);
+        let part = Part { column: Column::Values, shard: 0, range: 0, data };
+        worker.shelf.save(save, vec![part]).unwrap();
+        let at_work = worker.clone();
+        let (done, is_done) = std::sync::mpsc::channel::<()>();
+        let work = std::thread::spawn(move || {
+            let mut busy = lock(&at_work.busy);
+            busy.0 = 7;
+            is_done.recv().unwrap();
+        });
+        while worker.busy.try_lock().is_ok() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        let welcomed = |commits| {
+            let (worker, welcome) = (worker.clone(), Welcome { commits, ..Welcome::default() });
+            tokio::spawn(async move { worker.welcomed(&welcome).await })
+        };
+        let counted = async |welcomes| {
+            while worker.welcomes.load(Ordering::Relaxed) < welcomes {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+        };
+        // A connection that broke had wanted nothing of what is saved; the one after it wants it.
+        let broken = welcomed(vec![]);
+        counted(1).await;
+        let commit = Commit { job: 7, step: Some(save.step.into()), epoch: 1, incarnation: 5 };
+        let now = welcomed(vec![commit]);
+        counted(2).await;
+        assert!(!now.is_finished());
+        done.send(()).unwrap();
+        work.join().unwrap();
+        assert_eq!((broken.await.unwrap(), now.await.unwrap()), (Ok(()), Ok(())));
         assert_eq!(lock(&worker.busy).0, 0);
+        assert!(worker.shelf.find(save, Column::Values, (0, 0)).is_some());
     }
 
     #[test]
@@ -557,6 +611,18 @@ pub(crate) mod tests {
         }
         for one in ["127.0.0.1:7410", "[::1]:7410", "node-1:7410"] {
             assert!(!is_any_address(one), "{one}");
+        }
+    }
+
+    #[test]
+    fn a_loopback_address_is_of_one_machine() {
+        for own in
+            ["127.0.0.1:7410", "127.3.0.1:1", "[::1]:7410", "[::ffff:127.0.0.1]:1", "localhost:1"]
+        {
+            assert!(is_loopback(own), "{own}");
+        }
+        for other in ["10.0.0.1:7410", "[fe80::1]:7410", "node-1:7410", "0.0.0.0:1"] {
+            assert!(!is_loopback(other), "{other}");
         }
     }
 }

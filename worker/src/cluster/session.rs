@@ -96,8 +96,8 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         .await
         .map_err(|error| Status::unavailable(error.to_string()))?;
     let mut client = control_client(connection);
-    worker.settle()?;
-    worker.join(&greet(&mut client).await?).await?;
+    let cluster = greet(&mut client).await?;
+    worker.join(&cluster).await?;
     let (send, messages) = mpsc::channel(QUEUE);
     let say = |message| FromWorker { message: Some(message) };
     let register = Register {

@@ -6,7 +6,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap, hash_map::Entry},
-    ops::Bound,
+    iter,
     path::Path,
     sync::{
         Mutex,
@@ -235,7 +235,7 @@ impl Shelf {
             }
             None => return Ok(()),
         };
-        self.drop_epochs(name, &dropped)
+        self.drop_epochs(name, dropped)
     }
 
     /// Drops everything but some of what was saved.
@@ -254,21 +254,29 @@ impl Shelf {
             dropped.push(((job, (n, m)), gone));
             !epochs.is_empty()
         });
-        dropped.iter().try_for_each(|(of_step, epochs)| self.drop_epochs(*of_step, epochs))
+        let dropped =
+            dropped.into_iter().map(|(of_step, epochs)| self.drop_epochs(of_step, epochs));
+        // One that cannot be dropped keeps no other.
+        dropped.fold(Ok(()), Result::and)
     }
 
     fn drop_epochs(
         &self,
         of_step: JobStep,
-        epochs: &BTreeMap<JobEpoch, Vec<ShardEpoch>>,
+        epochs: BTreeMap<JobEpoch, Vec<ShardEpoch>>,
     ) -> Result<(), StoreError> {
-        for (&(epoch, _), saved) in epochs {
+        let mut left = epochs.into_iter();
+        while let Some((name, saved)) = left.next() {
+            let (epoch, _) = name;
             let shards: Vec<ShardKey> = saved.iter().map(|saved| saved.key.shard).collect();
-            let only = (Bound::Included(epoch), Bound::Included(epoch));
-            self.store.drop_epochs(&shards, only)?;
             let mut batch = StateBatch::new();
             batch.delete(&incarnation_key(of_step, epoch));
-            self.store.put_state(batch)?;
+            if let Err(error) = self.store.drop_epochs_with(&shards, epoch..=epoch, batch) {
+                // They are still there, and to be dropped the next time.
+                let rest = iter::once((name, saved)).chain(left);
+                lock(&self.held).entry(of_step).or_default().extend(rest);
+                return Err(error);
+            }
         }
         Ok(())
     }

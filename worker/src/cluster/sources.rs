@@ -14,6 +14,7 @@ use std::{
 use prost::Message;
 use rayon::prelude::*;
 use tokio::runtime::Handle;
+use tokio_util::sync::CancellationToken;
 use tonic::{Code, Status};
 use xxhash_rust::xxh3::Xxh3;
 use ziggurat_checkpoints::CheckpointStore;
@@ -74,6 +75,8 @@ pub struct Saved {
     pub places: HashMap<Tier, (Place, f64)>,
     pub connections: Mutex<HashMap<String, Connection>>,
     pub fetched_bytes: AtomicU64,
+    /// When the attempt is over.
+    pub stop: CancellationToken,
 }
 
 impl Sources for Saved {
@@ -107,6 +110,9 @@ impl Saved {
         places: &[Range<usize>],
     ) -> Result<(), JournalError> {
         let Part { column, shard, range, mut data } = part;
+        if self.stop.is_cancelled() {
+            return Err(unread("the attempt is over".to_owned(), Some(FailureKind::Cancelled)));
+        }
         let wanted = Wanted { save: place.save, column, shard, range };
         let me = self.worker.shelf.identity();
         let holder = place.owners.get(shard as usize).and_then(|&i| place.holders.get(i as usize));
