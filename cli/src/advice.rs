@@ -27,6 +27,18 @@ pub struct Advice {
     pub moves: Vec<ValuedMove>,
     /// The chance of winning with the best move, or after passing.
     pub chance: f64,
+    /// How far chances may be from the true ones: see [`bound_of`].
+    bound: f64,
+}
+
+/// How far the chances in a table may be from the true ones, so that no more of their digits are shown than are right: as far
+/// as it is proven, or else as its type of values and its residual say.
+pub fn bound_of(table: &AnyTable) -> f64 {
+    table.certificate().unwrap_or_else(|| {
+        let tiers = table.encoding().tiers();
+        let residuals = tiers.into_iter().filter_map(|tier| table.statistics(tier).residual);
+        residuals.fold(table.quantum() / 2.0, f64::max)
+    })
 }
 
 /// Values the moves of an undecided position.
@@ -53,7 +65,7 @@ pub fn advise(table: &AnyTable, position: &Position, roll: Roll) -> Result<Advic
         Some(best) => best.chance,
         None => 1.0 - table.value(&position.swap())?,
     };
-    Ok(Advice { roll, moves, chance })
+    Ok(Advice { roll, moves, chance, bound: bound_of(table) })
 }
 
 impl Advice {
@@ -61,7 +73,7 @@ impl Advice {
     pub fn text(&self, ruleset: &Ruleset) -> String {
         let roll = self.roll.value;
         if self.moves.is_empty() {
-            let passed = percent(self.chance);
+            let passed = percent(self.chance, self.bound);
             return format!("Roll {roll}: no legal move, the turn passes; {passed}\n");
         }
         let rows: Vec<Vec<String>> = self
@@ -70,7 +82,7 @@ impl Advice {
             .map(|valued| {
                 let effect = effect(&valued.outcome);
                 let words = format!("  {}{effect}", name(ruleset, valued.mv));
-                vec![words, percent(valued.chance)]
+                vec![words, percent(valued.chance, self.bound)]
             })
             .collect();
         format!("Roll {roll}\n{}", columns(&rows))

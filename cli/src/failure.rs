@@ -98,6 +98,7 @@ fn exit_of(error: &anyhow::Error) -> Exit {
         Some(
             TableError::Exists { .. }
             | TableError::IsADirectory { .. }
+            | TableError::NotAFile { .. }
             | TableError::NotATable { .. }
             | TableError::Encoding(_)
             | TableError::NotExpressible(_)

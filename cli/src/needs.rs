@@ -97,6 +97,11 @@ impl Needs {
         }
     }
 
+    /// Disk for all of it, with arrays in files.
+    pub fn disk_bytes(&self) -> u64 {
+        self.table_bytes + self.store_bytes + self.scratch_bytes
+    }
+
     /// Where the arrays go if the process may take `budget` bytes of memory (what the system has
     /// available unless it is given) and the job has a directory or not.
     ///
@@ -120,18 +125,19 @@ impl Needs {
             ))
         };
         let least = self.least_memory_bytes;
-        if allowed < least {
-            return Err(refuse(least).help(format!(
-                "allow {} (--memory {}MiB), fewer threads (--threads N), or try fewer pieces (--pieces N)",
-                bytes(least),
-                least.div_ceil(1 << 20)
-            )));
-        }
+        let enough = format!("{} (--memory {}MiB)", bytes(least), least.div_ceil(1 << 20));
         if !has_directory {
+            let and_more =
+                if allowed < least { format!(", and allow {enough}") } else { String::new() };
             return Err(refuse(self.memory_bytes).help(format!(
-                "give the solve a directory (--dir DIR): what does not fit will be there, about {}; \
+                "give the solve a directory (--dir DIR): what does not fit will be there, about {}{and_more}; \
                  or try fewer pieces (--pieces N) or half the digits (--precision f32)",
                 bytes(self.store_bytes + self.scratch_bytes)
+            )));
+        }
+        if allowed < least {
+            return Err(refuse(least).help(format!(
+                "allow {enough}, fewer threads (--threads N), or try fewer pieces (--pieces N)"
             )));
         }
         // The page cache needs room, too.
@@ -172,6 +178,23 @@ impl Needs {
             }
         }
         Ok(())
+    }
+}
+
+/// The least memory of a worker on so many threads, whatever the job.
+///
+/// # Errors
+/// If it is allowed less.
+pub fn check_worker_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
+    let least = BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES + LEAST_MAPPED_BYTES;
+    match allowed {
+        Some(allowed) if allowed < least => Err(Failure::refused(format!(
+            "a worker takes {} of memory; {} is allowed",
+            bytes(least),
+            bytes(allowed)
+        ))
+        .help(format!("allow that (--memory {}MiB)", least.div_ceil(1 << 20)))),
+        _ => Ok(()),
     }
 }
 

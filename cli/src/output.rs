@@ -48,10 +48,16 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(serde_json::to_string(value)? + "\n"))
 }
 
-/// A chance in percent with ten decimals: `51.5404732509 %`.
-pub fn percent(chance: f64) -> String {
-    format!("{:.10} %", chance * 100.0)
+/// A chance in percent, with as many decimals as are right if it is no further than `bound` from the true one, at most ten:
+/// `51.5404732509 %`.
+pub fn percent(chance: f64, bound: f64) -> String {
+    // A bound of 1e-12 is not always that to the last digit.
+    let right = (0.01 - (100.0 * bound).log10()).floor().clamp(0.0, MOST_DECIMALS);
+    format!("{:.*} %", right as usize, chance * 100.0)
 }
+
+/// More decimals of a chance in percent are never shown.
+const MOST_DECIMALS: f64 = 10.0;
 
 /// A difference of two chances, to two digits that matter: `18 percentage points`, and in
 /// powers of ten where it is tiny.
@@ -183,7 +189,12 @@ mod tests {
 
     #[test]
     fn numbers_look_as_a_person_writes_them() {
-        assert_eq!(percent(0.515404732509), "51.5404732509 %");
+        assert_eq!(percent(0.515404732509, 1e-12), "51.5404732509 %");
+        assert_eq!(percent(0.515404732509, 1.0001e-12), "51.5404732509 %");
+        assert_eq!(percent(0.515404732509, 0.0), "51.5404732509 %");
+        assert_eq!(percent(0.515404732509, 5e-6), "51.540 %");
+        assert_eq!(percent(0.515404732509, 1.1e-5), "51.54 %");
+        assert_eq!(percent(0.515404732509, 0.4), "52 %");
         assert_eq!(points(0.183654), "18 percentage points");
         assert_eq!(points(0.00015066), "0.015 percentage points");
         assert_eq!(points(3.1e-14), "3.1e-12 percentage points");

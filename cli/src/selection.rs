@@ -6,20 +6,21 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, builder::BoolishValueParser};
+use clap::{ArgGroup, Args};
 use ziggurat_game::{Captures, Dice, Overrides, Ruleset, UnknownName};
 
 use crate::failure::{Explain, Failure};
 
 /// The arguments that choose a ruleset.
 #[derive(Args, Debug)]
+#[command(group = ArgGroup::new("which").required(true).multiple(true))]
 pub struct Selection {
     /// Name of a built-in ruleset (see `ziggurat rulesets list`)
-    #[arg(value_name = "RULESET", required_unless_present = "file")]
+    #[arg(value_name = "RULESET", group = "which")]
     pub name: Option<String>,
 
     /// Read the ruleset from a TOML file instead
-    #[arg(long = "ruleset", value_name = "FILE", conflicts_with = "name")]
+    #[arg(long = "ruleset", value_name = "FILE", conflicts_with = "name", group = "which")]
     pub file: Option<PathBuf>,
 
     /// Pieces per player, 1 to 15
@@ -31,15 +32,15 @@ pub struct Selection {
     pub dice: Option<String>,
 
     /// Whether a piece on a rosette cannot be captured
-    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no, help_heading = "Rules")]
     pub safe_rosettes: Option<bool>,
 
     /// Whether ending a move on a rosette grants another roll
-    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no, help_heading = "Rules")]
     pub rosettes_grant_rolls: Option<bool>,
 
     /// Whether a capture grants another roll
-    #[arg(long, value_name = "YES|NO", value_parser = BoolishValueParser::new(), hide_possible_values = true, help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no, help_heading = "Rules")]
     pub captures_grant_rolls: Option<bool>,
 
     /// What a piece may capture on a path that visits squares twice: any or same-lap
@@ -52,7 +53,9 @@ impl Selection {
     pub fn ruleset(&self) -> Result<Ruleset, Failure> {
         let ruleset = match (&self.file, &self.name) {
             (Some(file), _) => read(file)?,
-            (None, name) => builtin(name.as_deref().unwrap_or_default())?,
+            (None, name) => Ruleset::find(name.as_deref().unwrap_or_default())
+                .or_bad_input()
+                .or_help("a ruleset of your own goes into a TOML file: --ruleset FILE")?,
         };
         let dice = match &self.dice {
             Some(name) => Some(
@@ -74,11 +77,12 @@ impl Selection {
     }
 }
 
-/// A built-in ruleset by name.
-pub fn builtin(name: &str) -> Result<Ruleset, Failure> {
-    Ruleset::find(name)
-        .or_bad_input()
-        .or_help("a ruleset of your own goes into a TOML file: --ruleset FILE")
+fn parse_yes_or_no(text: &str) -> Result<bool, String> {
+    match text.to_ascii_lowercase().as_str() {
+        "yes" | "y" | "true" | "on" | "1" => Ok(true),
+        "no" | "n" | "false" | "off" | "0" => Ok(false),
+        _ => Err("write yes or no".to_owned()),
+    }
 }
 
 /// A ruleset from a file.

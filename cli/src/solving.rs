@@ -78,13 +78,23 @@ pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
     let (summary, swept) = solve_into(solving)?;
     let seconds = started.elapsed().as_secs_f64();
     let table = AnyTable::open(out)?;
-    if json {
-        print_json(&result_json(&table, &summary, seconds)?)?;
+    let told = if json {
+        print_json(&result_json(&table, &summary, seconds)?)
     } else {
-        print(&report(&table, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)?;
-    }
+        print(&report(&table, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)
+    };
+    told.map_err(|failure| although_complete(failure, out))?;
     check_proven("the table is complete", table_bound(&summary), settings)?;
     Ok(Exit::Success)
+}
+
+/// That a report cannot be written is no reason to write the file again that it is about.
+pub fn although_complete(failure: Failure, file: &Path) -> Failure {
+    let look = match Format::of_file(file) {
+        Some(Format::Parquet) => String::new(),
+        _ => format!("; look at it: {} table info {}", program_name(), file.display()),
+    };
+    failure.help(format!("{} is complete{look}", file.display()))
 }
 
 /// Fails where less is `proven` than was asked for; `complete` says what there is nevertheless.
@@ -301,7 +311,10 @@ fn report(
         short(rate),
         resources::peak_memory_bytes()
             .map_or(String::new(), |peak| format!(", peak memory {}", bytes(peak))),
-        percent(summary.first_player_wins),
+        percent(
+            summary.first_player_wins,
+            table_bound(summary).unwrap_or_else(|| estimate(summary, solving.settings)),
+        ),
     );
     text += &match (table_bound(summary), table.certificate()) {
         (Some(proven), Some(stored)) if stored > proven => format!(

@@ -71,6 +71,10 @@ impl TargetArgs {
     }
 
     fn checked(&self, file: PathBuf, existing: Existing) -> Result<PathBuf, Failure> {
+        if file.as_os_str() == "-" {
+            return Err(Failure::bad_input("a table cannot be written to standard output")
+                .help("name a file: --out FILE (./- if it is to be called so)"));
+        }
         let directory = directory_of(&file);
         if !directory.is_dir() {
             return Err(Failure::bad_input(format!(

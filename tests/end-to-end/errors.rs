@@ -42,12 +42,38 @@ fn rulesets_that_do_not_exist_are_named_with_the_one_that_was_meant() {
     fails(&["solve", "finkel", "--pieces", "0"], &["0 pieces", "1 to 15"]);
     fails(&["solve", "finkel", "--pieces", "16"], &["16 pieces", "1 to 15"]);
     fails(&["solve", "finkel", "--captures", "never"], &["never", "any"]);
-    fails(&["solve"], &["RULESET"]);
+    fails(&["solve"], &["<RULESET|--ruleset <FILE>>"]);
+    fails(&["solve", "finkel", "--ruleset", "none.toml"], &["--ruleset", "RULESET"]);
     fails(&["solve", "finkel", "--value-type", "f16"], &["f16", "percent16"]);
     fails(&["solve", "finkel", "--tolerance", "2"], &["'2'", "1e-12"]);
     fails(&["solve", "finkel", "--tolerance", "nan"], &["'nan'", "1e-12"]);
     fails(&["solve", "finkel", "--threads", "4097"], &["4097", "4096"]);
     fails(&["solve", "finkel", "--memory", "much"], &["`much`", "6GiB"]);
+    fails(&["solve", "finkel", "--safe-rosettes", "maybe"], &["'maybe'", "yes or no"]);
+    fails(&["solve", "finkel", "--checkpoint-every", "1s"], &["--checkpoint-every", "--dir DIR"]);
+    fails(&["solve", "finkel", "--out", "-"], &["standard output", "--out FILE"]);
+    fails(&["bench", "finkel", "--threads", "4097"], &["4097", "4096"]);
+    fails(&["worker", "--dir", "w", "--metrics", "x"], &["'x'", "127.0.0.1:"]);
+    fails(&["submit", "finkel", "--name", ""], &["--name"]);
+}
+
+#[test]
+fn a_ruleset_that_cannot_be_solved_is_refused_when_it_is_checked() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let column: Vec<_> = (1..=40).map(|row| format!("[1, {row}]")).collect();
+    let rules = |pieces: u8| {
+        let (board, path) = (vec![r#""o.o""#; 40].join(", "), column.join(", "));
+        format!(
+            "extends = \"finkel\"\nboard = [{board}]\npath = [{path}]\ndice = \"binary4\"\npieces = {pieces}\n"
+        )
+    };
+    fs::write(path.join("few.toml"), rules(2)).unwrap();
+    succeed(path, &["rulesets", "check", "few.toml"]);
+    fs::write(path.join("many.toml"), rules(15)).unwrap();
+    let said = ["many.toml cannot be solved", "40 private squares", "fewer pieces"];
+    fails(path, &["rulesets", "check", "many.toml"], BAD_INPUT, &said);
+    fails(path, &["solve", "--ruleset", "many.toml"], BAD_INPUT, &said[1..]);
 }
 
 #[test]
@@ -116,11 +142,33 @@ fn a_solve_that_does_not_fit_is_refused() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();
     let solve = ["solve", "finkel", "--memory", "1MB"];
-    fails(path, &solve, REFUSED, &["finkel with 7 pieces takes", "of memory", "1.00 MB"]);
+    let said = ["finkel with 7 pieces takes", "of memory", "1.00 MB", "--dir DIR", "--memory "];
+    fails(path, &solve, REFUSED, &said);
+    // What was said to be enough is.
+    let solve = ["solve", "finkel", "--memory", "1MB", "--dir", "job"];
+    fails(path, &solve, REFUSED, &["of memory", "1.00 MB", "--memory ", "--threads N"]);
+    let worker = ["worker", "--dir", "w", "--memory", "1MB"];
+    fails(path, &worker, REFUSED, &["a worker takes", "1.00 MB", "--memory "]);
     let solve = ["solve", "double-long"];
     fails(path, &solve, REFUSED, &["double-long with 7 pieces takes", "of memory", "--pieces N"]);
     let solve = ["solve", "double-long", "--memory", "1000000TB", "--raw"];
     fails(path, &solve, REFUSED, &["TB of disk", "is free in .", "--value-type percent16"]);
+}
+
+#[test]
+fn a_table_whose_report_cannot_be_written_is_complete() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve = ["solve", "finkel", "--pieces", "1", "--out", "table.zgt"];
+    let full = || fs::File::options().write(true).open("/dev/full").unwrap();
+    let export = ["export", "table.zgt", "table.rgu"];
+    for (arguments, file) in [(&solve[..], "table.zgt"), (&export[..], "table.rgu")] {
+        let output = ziggurat(path, arguments).stdout(full()).output().unwrap();
+        let said = stderr(&output);
+        assert_eq!(output.status.code(), Some(FAILED), "{said}");
+        assert!(said.contains(&format!("help: {file} is complete; look at it: ")), "{said}");
+        succeed(path, &["table", "verify", file]);
+    }
 }
 
 #[test]
@@ -131,6 +179,7 @@ fn files_that_are_no_tables_are_named() {
     fs::write(path.join("short.zgt"), "table?").unwrap();
     fs::write(path.join("start.zgt"), b"\x89ZGT\r").unwrap();
     fs::write(path.join("empty.zgt"), "").unwrap();
+    fails(path, &["table", "info", "/dev/null"], BAD_INPUT, &["/dev/null is no regular file"]);
     fails(path, &["best", "none.zgt", "start"], BAD_INPUT, &["none.zgt", "No such file"]);
     let said = ["short.zgt is not a table", "`ziggurat solve`"];
     fails(path, &["table", "info", "short.zgt"], BAD_INPUT, &said);

@@ -255,7 +255,7 @@ fn a_certificate_is_proven_from_the_file_alone_and_refused_where_it_is_wrong() {
     assert!(info["certificate"].as_f64().unwrap() <= 1e-12);
     let proven =
         succeed_with_json(path, &["table", "verify", "table.zgt", "--certificate", "--json"]);
-    assert_eq!(proven["certificate"]["proven"], true);
+    assert_eq!(proven["proof"]["proven"], true);
     for tier in [Tier::new(1, 1), Tier::new(2, 1), Tier::new(2, 2)] {
         let claims = info["tiers"].as_array().unwrap();
         let claim = claims.iter().find(|claim| claim["tier"] == tier.to_string()).unwrap();
@@ -263,7 +263,8 @@ fn a_certificate_is_proven_from_the_file_alone_and_refused_where_it_is_wrong() {
         let output = run(path, &["table", "verify", "planted.zgt", "--certificate", "--json"]);
         assert_eq!(output.status.code(), Some(1), "{tier}");
         let refused = last_json(&String::from_utf8(output.stdout).unwrap());
-        assert_eq!(refused["certificate"]["refused_tier"], tier.to_string());
+        assert_eq!(refused["proof"]["refused_tier"], tier.to_string());
+        assert_eq!(refused["proof"]["bound"], serde_json::Value::Null);
     }
 }
 
@@ -290,9 +291,17 @@ fn what_a_rounded_table_says_of_itself_is_true() {
         let text = succeed(path, &verify);
         assert!(text.contains("is claimed, which rounded values alone cannot prove"), "{text}");
         let proof = succeed_with_json(path, &[&verify[..], &["--json"]].concat());
-        let proof = &proof["certificate"];
+        let proof = &proof["proof"];
         assert_eq!((&proof["proven"], &proof["claimed"]), (&true.into(), &info["certificate"]));
         assert!(proof["bound"].as_f64().unwrap() > certificate, "{proof}");
+
+        // Written with a finer type again, its values are as rounded as before.
+        for finer in ["f32", "f64"] {
+            succeed(path, &["export", "solved.zgt", "finer.zgt", "--value-type", finer, "--force"]);
+            let text = succeed(path, &["table", "verify", "finer.zgt", "--certificate"]);
+            let said = "is claimed, which rounded values alone cannot prove";
+            assert!(text.contains(said), "{value_type} as {finer}: {text}");
+        }
     }
 }
 
@@ -350,7 +359,7 @@ fn what_is_not_proven_is_not_said_to_be_and_what_can_be_is_found() {
     succeed(path, &["solve", "finkel", "--pieces", "3", "--out", "fine.zgt"]);
     let verify = ["table", "verify", "rough.zgt", "--certificate", "--json"];
     let proof = succeed_with_json(path, &verify);
-    let bound = proof["certificate"]["bound"].as_f64().unwrap();
+    let bound = proof["proof"]["bound"].as_f64().unwrap();
     let diff = run(path, &["table", "diff", "rough.zgt", "fine.zgt", "--json"]);
     let diff = last_json(&String::from_utf8(diff.stdout).unwrap());
     let largest = diff["largest_points"].as_f64().unwrap() / 100.0;
@@ -390,8 +399,8 @@ fn counts_add_up() {
     let count = succeed_with_json(directory.path(), &count);
     let tiers = count["tiers"].as_array().unwrap();
     let sum: u64 = tiers.iter().map(|tier| tier["positions"].as_u64().unwrap()).sum();
-    assert_eq!(count["undecided"], sum);
-    assert_eq!(count["positions"], 137_913_936);
+    assert_eq!(count["positions"], sum);
+    assert_eq!(count["positions_in_all"], 137_913_936);
     let choices = count["choices"].as_array().unwrap();
     let pairs: u64 = choices.iter().map(|count| count.as_u64().unwrap()).sum();
     assert_eq!(pairs, 5 * sum + (137_913_936 - sum));

@@ -99,7 +99,7 @@ pub struct ListenArgs {
     pub insecure: bool,
 
     /// Serve /metrics, /healthz and /readyz over HTTP at this address
-    #[arg(long, value_name = "ADDRESS:PORT", help_heading = "Cluster")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_socket, help_heading = "Cluster")]
     pub metrics: Option<SocketAddr>,
 
     /// How log lines are written to standard error; ZIGGURAT_LOG chooses which, such as `debug`
@@ -114,6 +114,12 @@ pub enum LogFormat {
     Text,
     /// An object per line
     Json,
+}
+
+/// An address of this machine, and a port.
+pub fn parse_socket(text: &str) -> Result<SocketAddr, String> {
+    let example = "write ADDRESS:PORT with an IP address of this machine, such as 127.0.0.1:7401";
+    text.parse().map_err(|_| example.to_owned())
 }
 
 /// A host and a port.

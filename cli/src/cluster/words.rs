@@ -244,6 +244,7 @@ pub fn status_json(status: &ClusterStatus) -> Value {
 }
 
 fn step_json(step: &StepStatus) -> Value {
+    let begun = |number: f64| (step.supersteps > 0).then_some(number);
     json!({
         "tier": step_tier(step).to_string(),
         "state": step_state(step),
@@ -251,8 +252,8 @@ fn step_json(step: &StepStatus) -> Value {
         "shards": step.shards,
         "supersteps": step.supersteps,
         "supersteps_in_f32": step.supersteps_in_f32,
-        "residual": step.residual,
-        "error_estimate": step.error_estimate,
+        "residual": begun(step.residual),
+        "error_estimate": begun(step.error_estimate),
         "certificate": (step.bound > 0.0).then_some(step.bound),
         "sweeps": step.sweeps,
         "epoch": step.epoch,
@@ -420,6 +421,8 @@ utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
         assert_eq!(value["job"]["ended"], Value::Null);
         assert_eq!(value["steps"][4]["tier"], "3-2");
         assert_eq!(value["steps"][4]["certificate"], Value::Null);
+        assert_eq!(value["steps"][4]["residual"], 3.4e-7);
+        assert_eq!(value["steps"][5]["residual"], Value::Null);
         assert_eq!(value["steps"][0]["certificate"], 2e-13);
         assert_eq!(value["workers"][2]["job"], Value::Null);
         assert_eq!(value["workers"][0]["tier"], "3-2");

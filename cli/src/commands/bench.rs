@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::json;
 use ziggurat_encoding::{Encoding, Tier};
-use ziggurat_game::{Overrides, Position};
+use ziggurat_game::{Overrides, Position, Ruleset};
 use ziggurat_kernel::{
     Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings, TierValues,
     plan, solve, time_supersteps,
@@ -22,9 +22,10 @@ use ziggurat_reference::baseline::{Baseline, Design};
 use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
+    job::threads,
     output::{bytes, columns, duration, game, grouped, print, print_json, short},
     progress::Progress,
-    resources, selection,
+    resources,
 };
 
 /// What is solved if nothing is asked for: games of 6.2 and 14.7 million positions, which take
@@ -55,12 +56,12 @@ pub struct Args {
     #[arg(value_name = "RULESET")]
     rulesets: Vec<String>,
 
-    /// Pieces per player, 1 to 15
+    /// Pieces per player, 1 to 15 [default: as many as the ruleset has]
     #[arg(long, value_name = "N")]
     pieces: Option<u8>,
 
     /// Threads to solve with; 0 is one per core
-    #[arg(long, value_name = "N", default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
     threads: usize,
 
     /// Compare with sweeps over a precomputed successor table of the largest step
@@ -78,7 +79,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let games = games(args)?;
     let threads = match args.threads {
         0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
+        asked => asked,
     };
     let interrupted = interrupt::flag_on_interrupt()?;
     for (i, encoding) in games.iter().enumerate() {
@@ -103,7 +104,7 @@ fn games(args: &Args) -> Result<Vec<Encoding>, Failure> {
         .into_iter()
         .map(|(name, pieces)| {
             let overrides = Overrides { pieces: args.pieces.or(pieces), ..Overrides::default() };
-            let ruleset = selection::builtin(name)?.with(&overrides).or_bad_input()?;
+            let ruleset = Ruleset::find(name).or_bad_input()?.with(&overrides).or_bad_input()?;
             Encoding::new(&ruleset).or_bad_input()
         })
         .collect()
@@ -235,7 +236,10 @@ fn check_memory(encoding: &Encoding, plan: &Plan, step: Option<&Step>) -> Result
             bytes(need),
             bytes(available)
         ))
-        .help("try fewer pieces (--pieces N), or without --baseline")),
+        .help(match step {
+            Some(_) => "try fewer pieces (--pieces N), or without --baseline",
+            None => "try fewer pieces (--pieces N) or fewer threads (--threads N)",
+        })),
         _ => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use ziggurat_game::{Position, Roll, Ruleset};
 use ziggurat_table::AnyTable;
 
 use crate::{
-    advice::{Advice, advise},
+    advice::{Advice, advise, bound_of},
     failure::{Exit, Failure},
     output::{percent, pieces, print, print_json},
 };
@@ -51,10 +51,12 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             "pieces": ruleset.pieces(),
             "position": ruleset.format_position(&position),
             "percent": chance * 100.0,
+            "certificate": table.certificate(),
             "rolls": advice.iter().map(|advice| advice.json(ruleset)).collect::<Vec<_>>(),
         }))?;
     } else {
-        print(&text(ruleset, &position, chance, &advice))?;
+        let chance = percent(chance, bound_of(&table));
+        print(&text(ruleset, &position, &chance, &advice))?;
     }
     Ok(Exit::Success)
 }
@@ -71,14 +73,13 @@ fn rolls(ruleset: &Ruleset, wanted: Option<u8>) -> Result<Vec<Roll>, Failure> {
     })
 }
 
-fn text(ruleset: &Ruleset, position: &Position, chance: f64, advice: &[Advice]) -> String {
+fn text(ruleset: &Ruleset, position: &Position, chance: &str, advice: &[Advice]) -> String {
     let mut text = format!(
-        "{}, {}: {}\n\n{}\nBefore the roll, the player to move (●) wins with {}\n",
+        "{}, {}: {}\n\n{}\nBefore the roll, the player to move (●) wins with {chance}\n",
         ruleset.name(),
         pieces(ruleset),
         ruleset.format_position(position),
         ruleset.draw_position(position),
-        percent(chance),
     );
     for advice in advice {
         text += "\n";

@@ -8,7 +8,7 @@ use ziggurat_telemetry::BindError;
 
 use crate::{
     cluster::{
-        flags::{ListenArgs, SecurityArgs},
+        flags::{ListenArgs, SecurityArgs, parse_socket},
         server::serve,
     },
     failure::{Exit, Failure},
@@ -26,7 +26,7 @@ pub struct Args {
     dir: PathBuf,
 
     /// Where to listen; beyond this machine only with --token-file, --tls-... or --insecure
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400", value_parser = parse_socket)]
     listen: SocketAddr,
 
     /// A worker that is not heard of for this time is taken for lost: what it was at is begun anew without it, as soon
@@ -66,12 +66,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// A coordinator that was started in a way that cannot be right is not to be started again like that.
 fn is_bad_input(error: &CoordinatorError) -> bool {
-    matches!(
-        error,
-        CoordinatorError::OtherVersion { .. }
-            | CoordinatorError::Rpc(RpcError::Exposed { .. })
-            | CoordinatorError::Metrics(BindError::Exposed { .. })
-    )
+    matches!(error, CoordinatorError::Store(error) if error.lasts())
+        || matches!(
+            error,
+            CoordinatorError::OtherVersion { .. }
+                | CoordinatorError::Rpc(RpcError::Exposed { .. })
+                | CoordinatorError::Metrics(BindError::Exposed { .. })
+        )
 }
 
 /// A worker is heard of three times in a lease: shorter ones would be over before.

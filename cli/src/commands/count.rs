@@ -122,12 +122,12 @@ fn as_json(
     let mut document = json!({
         "ruleset": ruleset.name(),
         "pieces": ruleset.pieces(),
-        "positions": encoding.states(),
-        "undecided": undecided,
+        "positions": undecided,
+        "positions_in_all": encoding.states(),
         "tiers": tiers.iter().map(|(tier, len)| json!({
-            "just_moved": tier.just_moved, "to_move": tier.to_move, "positions": len,
+            "tier": tier.to_string(), "just_moved": tier.just_moved, "to_move": tier.to_move, "positions": len,
         })).collect::<Vec<_>>(),
-        "bytes": VALUE_BYTES.iter()
+        "value_bytes": VALUE_BYTES.iter()
             .map(|(name, size)| ((*name).to_owned(), json!(u128::from(undecided) * u128::from(*size))))
             .collect::<serde_json::Map<_, _>>(),
     });

@@ -15,6 +15,7 @@ use crate::{
     interrupt,
     output::{bytes, print, print_json},
     progress::watched,
+    solving::although_complete,
     target::{JobOrPath, TargetArgs},
 };
 
@@ -132,12 +133,13 @@ fn compression(args: &Args) -> Compression {
 
 fn report(args: &Args, format: Format, out: &Path, value_type: ValueType) -> Result<Exit, Failure> {
     let (size, ending) = (std::fs::metadata(out)?.len(), format.ending());
-    if args.json {
+    let told = if args.json {
         print_json(&json!({
             "file": out, "format": ending, "value_type": value_type, "bytes": size,
-        }))?;
+        }))
     } else {
-        print(&format!("Wrote {} ({}, {value_type})\n", out.display(), bytes(size)))?;
-    }
+        print(&format!("Wrote {} ({}, {value_type})\n", out.display(), bytes(size)))
+    };
+    told.map_err(|failure| although_complete(failure, out))?;
     Ok(Exit::Success)
 }

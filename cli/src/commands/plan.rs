@@ -49,13 +49,19 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let traffic = Traffic { settings: &settings, arrays };
     let seconds = traffic.seconds(&encoding, &needs);
     if args.json {
+        let (memory_bytes, disk_bytes) = match arrays {
+            Arrays::InMemory => (needs.memory_bytes, needs.table_bytes),
+            Arrays::InFiles { budget } => (budget, needs.disk_bytes()),
+        };
         print_json(&json!({
             "ruleset": encoding.ruleset().name(),
             "pieces": encoding.ruleset().pieces(),
             "positions": needs.plan.positions,
-            "memory_bytes": needs.memory_bytes,
+            "memory_bytes": memory_bytes,
+            "in_memory_bytes": needs.memory_bytes,
             "least_memory_bytes": needs.least_memory_bytes,
-            "disk_bytes": needs.table_bytes,
+            "disk_bytes": disk_bytes,
+            "table_bytes": needs.table_bytes,
             "store_bytes": needs.store_bytes,
             "scratch_bytes": needs.scratch_bytes,
             "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
@@ -154,7 +160,7 @@ fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64)
             "{} of memory, and {} on disk: {} for the table, {} written down, {} for arrays that\n\
              would take {} of memory",
             bytes(budget),
-            bytes(needs.table_bytes + needs.store_bytes + needs.scratch_bytes),
+            bytes(needs.disk_bytes()),
             bytes(needs.table_bytes),
             bytes(needs.store_bytes),
             bytes(needs.scratch_bytes),
@@ -163,12 +169,15 @@ fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64)
     };
     format!(
         "{}: {} undecided positions in {} steps\n\n{}{explained}\n{memory}\n\
-         Very roughly {} with {} threads\n",
+         Very roughly {} with {}\n",
         game(encoding.ruleset()),
         grouped(needs.plan.positions),
         needs.plan.steps.len(),
         columns(&rows),
         duration(seconds),
-        needs.threads,
+        match needs.threads {
+            1 => "1 thread".to_owned(),
+            threads => format!("{threads} threads"),
+        },
     )
 }

@@ -3,10 +3,11 @@
 use std::path::PathBuf;
 
 use serde_json::json;
+use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
 
 use crate::{
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
     output::{columns, print, print_json},
     selection,
 };
@@ -53,6 +54,8 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         }
         Command::Check { file } => {
             let ruleset = selection::read(file)?;
+            // Some are rulesets, but have more positions than there are numbers or tables for.
+            Encoding::new(&ruleset).context(format!("{} cannot be solved", file.display()))?;
             print(&format!("{} is a ruleset:\n\n{}", file.display(), ruleset.draw()))?;
         }
     }
@@ -64,7 +67,9 @@ fn find(name: &str) -> Result<Ruleset, Failure> {
     if name.contains('/') || name.ends_with(".toml") {
         selection::read(name.as_ref())
     } else {
-        selection::builtin(name)
+        Ruleset::find(name)
+            .or_bad_input()
+            .or_help("a ruleset of your own is shown by the path of its file, such as ./mine.toml")
     }
 }
 

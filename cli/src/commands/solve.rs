@@ -50,24 +50,31 @@ pub struct Args {
     json: bool,
 }
 
+/// So often if nobody says otherwise.
+const CHECKPOINT_EVERY: Duration = Duration::from_secs(60);
+
 /// How often a solve writes down where it is.
 #[derive(clap::Args, Clone, Copy, Debug)]
 pub struct Checkpoints {
     /// The most work that may be lost when the solve is killed (a superstep if that takes longer), such
-    /// as 90s or 10min
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = resources::parse_duration)]
-    checkpoint_every: Duration,
+    /// as 90s or 10min [default: 60s]
+    #[arg(long, value_name = "TIME", value_parser = resources::parse_duration)]
+    checkpoint_every: Option<Duration>,
 }
 
 impl Checkpoints {
     /// As what a job takes.
     pub fn options(self) -> JobOptions {
-        JobOptions { checkpoint_every: self.checkpoint_every }
+        JobOptions { checkpoint_every: self.checkpoint_every.unwrap_or(CHECKPOINT_EVERY) }
     }
 }
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    if args.dir.is_none() && args.checkpoints.checkpoint_every.is_some() {
+        let what = "--checkpoint-every says how often a solve with a directory is written down";
+        return Err(Failure::bad_input(what).help("give it one: --dir DIR"));
+    }
     // Before anything that takes time; `create_job` asks the store itself.
     args.dir.as_deref().map_or(Ok(()), check_free)?;
     let encoding = args.job.encoding()?;

@@ -7,12 +7,16 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
+use serde_json::{Value, json};
+use ziggurat_game::Ruleset;
 use ziggurat_rpc::proto::JobRequest;
-use ziggurat_worker::{Progress, holds_job, is_running, progress_of};
+use ziggurat_table::AnyTable;
+use ziggurat_worker::{Manifest, Progress, holds_job, is_running, progress_of};
 
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Explain, Failure},
+    job::value_type_of,
     output::{bound, bytes, columns, duration, grouped, print, print_json},
     program_name,
     solving::holds_no_solve,
@@ -59,9 +63,7 @@ fn of_directory(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     let running = is_running(dir)
         .context(format!("cannot tell whether anybody works on {}", dir.display()))?;
     if args.json {
-        let mut told = serde_json::to_value(&progress)?;
-        told["running"] = running.into();
-        print_json(&told)?
+        print_json(&as_json(&progress, running))?
     } else {
         print(&text(&progress, dir, running))?
     }
@@ -82,10 +84,55 @@ fn progress_in(dir: &Path) -> Result<Progress, Failure> {
         return Err(holds_no_solve(dir));
     }
     Err(unwritten.help(format!(
-        "go on with the solve, which writes it again: {} resume {}",
-        program_name(),
-        dir.display()
+        "go on with the solve, which writes it again: {program} resume {dir}; if that finds none, it was \
+         killed before there was one: give {dir} to `solve --dir` again",
+        program = program_name(),
+        dir = dir.display()
     )))
+}
+
+/// Whether a file is a table of the game that is solved.
+fn is_table_of(file: &Path, job: &Manifest) -> bool {
+    AnyTable::open(file).is_ok_and(|table| table.ruleset().to_toml() == job.ruleset)
+}
+
+/// A solve for machines.
+fn as_json(progress: &Progress, running: bool) -> Value {
+    let job = &progress.job;
+    let ruleset = Ruleset::from_toml(&job.ruleset, "progress.json").ok();
+    json!({
+        "ruleset": ruleset.as_ref().map(|ruleset| ruleset.name().to_owned()),
+        "pieces": ruleset.as_ref().map(Ruleset::pieces),
+        "ruleset_toml": job.ruleset,
+        "precision": value_type_of(job.precision),
+        "tolerance": job.tolerance,
+        "certified": job.certified,
+        "shard_positions": job.shard_positions,
+        "value_type": job.value_type,
+        "raw": job.raw,
+        "file": job.out,
+        "replace": job.replace,
+        "running": running,
+        "process": progress.process,
+        "written": progress.written,
+        "positions": progress.positions,
+        "solved_positions": progress.positions_solved,
+        "disk_bytes": progress.disk_bytes,
+        "bytes_per_value": progress.bytes_per_value,
+        "write_amplification": progress.write_amplification,
+        "steps": progress.steps.iter().map(|step| json!({
+            "tier": step.tier,
+            "positions": step.positions,
+            "shards": step.shards,
+            "solved": step.solved,
+            "supersteps": step.statistics.map(|made| made.supersteps),
+            "supersteps_in_f32": step.statistics.map(|made| made.supersteps_in_f32),
+            "residual": step.statistics.map(|made| made.residual),
+            "error_estimate": step.statistics.map(|made| made.error_estimate),
+            "certificate": step.statistics.and_then(|made| Some(made.certificate?.bound)),
+            "sweeps": step.statistics.and_then(|made| Some(made.certificate?.sweeps)),
+        })).collect::<Vec<_>>(),
+    })
 }
 
 fn text(progress: &Progress, dir: &Path, running: bool) -> String {
@@ -115,7 +162,7 @@ fn text(progress: &Progress, dir: &Path, running: bool) -> String {
     let out = &progress.job.out;
     let state = match running {
         true => format!("Running: process {}, for {}", progress.process, out.display()),
-        false if solved == progress.steps.len() && out.exists() => {
+        false if solved == progress.steps.len() && is_table_of(out, &progress.job) => {
             format!("Solved: the table is in {}", out.display())
         }
         false => format!("Not running; go on with it: {} resume {}", program_name(), dir.display()),
@@ -123,7 +170,7 @@ fn text(progress: &Progress, dir: &Path, running: bool) -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     format!(
         "{} of {} steps are solved, {} of {} positions\n\n{}\n\
-         {} on disk, {:.2} bytes per value; {:.3} bytes written per byte of values\n\
+         {} on disk, {:.2} bytes per value{}\n\
          {state}\nWritten down {} ago\n",
         solved,
         progress.steps.len(),
@@ -132,7 +179,9 @@ fn text(progress: &Progress, dir: &Path, running: bool) -> String {
         columns(&rows),
         bytes(progress.disk_bytes),
         progress.bytes_per_value,
-        progress.write_amplification,
+        progress.write_amplification.map_or_else(String::new, |written| format!(
+            "; {written:.3} bytes written per byte of values"
+        )),
         duration(now.as_secs().saturating_sub(progress.written) as f64),
     )
 }

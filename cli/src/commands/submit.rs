@@ -2,6 +2,7 @@
 
 use std::{io::IsTerminal, time::Duration};
 
+use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 use ziggurat_kernel::Settings;
 use ziggurat_rpc::{
@@ -31,7 +32,7 @@ pub struct Args {
     spec: SpecArgs,
 
     /// What the job is called [default: RULESET-PIECES]
-    #[arg(long = "name", value_name = "NAME")]
+    #[arg(long = "name", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
     called: Option<String>,
 
     /// The most work that may be lost when a worker is lost (a superstep if that takes longer), such as

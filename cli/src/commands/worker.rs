@@ -8,11 +8,12 @@ use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
     cluster::{
-        flags::{CoordinatorArgs, ListenArgs, parse_address},
+        flags::{CoordinatorArgs, ListenArgs, parse_address, parse_socket},
         server::serve,
     },
     failure::{Exit, Failure},
     job::threads,
+    needs::check_worker_memory,
     resources,
 };
 
@@ -30,7 +31,7 @@ pub struct Args {
     dir: PathBuf,
 
     /// Where to listen for other workers; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0")]
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = parse_socket)]
     listen: SocketAddr,
 
     /// What others call that place; must be given if it listens on 0.0.0.0 or `::` [default: the address it listens on]
@@ -60,6 +61,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    check_worker_memory(args.memory, args.threads)?;
     let options = ServeOptions {
         coordinator: args.coordinator.address()?,
         dir: args.dir.clone(),
@@ -78,17 +80,18 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 
 /// A worker that was started in a way that cannot be right is not to be started again like that.
 fn is_bad_input(error: &ServeError) -> bool {
-    matches!(
-        error,
-        ServeError::OtherCluster { .. }
-            | ServeError::OtherFormat { .. }
-            | ServeError::Identity { .. }
-            | ServeError::Unreachable { .. }
-            | ServeError::Checkpoints(_)
-            | ServeError::Refused { is_bad_input: true, .. }
-            | ServeError::Rpc(RpcError::Exposed { .. })
-            | ServeError::Metrics(BindError::Exposed { .. })
-    )
+    matches!(error, ServeError::Store(error) if error.lasts())
+        || matches!(
+            error,
+            ServeError::OtherCluster { .. }
+                | ServeError::OtherFormat { .. }
+                | ServeError::Identity { .. }
+                | ServeError::Unreachable { .. }
+                | ServeError::Checkpoints(_)
+                | ServeError::Refused { is_bad_input: true, .. }
+                | ServeError::Rpc(RpcError::Exposed { .. })
+                | ServeError::Metrics(BindError::Exposed { .. })
+        )
 }
 
 /// What the host is called.

@@ -186,9 +186,9 @@ impl Machine {
 
 fn ended(id: JobId, phase: Phase) -> Refusal {
     let how = match phase {
-        Phase::Solved => "is solved",
+        Phase::Solved => "is solved already",
         Phase::Failed => "has failed; resume it to try again",
-        Phase::Cancelled => "is cancelled",
+        Phase::Cancelled => "is cancelled, and its values are gone; submit it again",
         Phase::Active => "is active",
         Phase::Paused => "is paused",
     };

@@ -143,12 +143,14 @@ impl Jobs for JobsService {
             there.then(|| status::located(machine, job))
         });
         let located = located.await?.ok_or_else(|| no_such(job))?;
-        let not_solved = || {
-            Status::failed_precondition(format!(
-                "job {job} is not solved; `ziggurat status {job}` says how far it is"
-            ))
-        };
-        located.map(Response::new).ok_or_else(not_solved)
+        located.map(Response::new).map_err(|phase| {
+            Status::failed_precondition(match phase {
+                Phase::Cancelled => {
+                    format!("job {job} is cancelled, and its values are gone; submit it again")
+                }
+                _ => format!("job {job} is not solved; `ziggurat status {job}` says how far it is"),
+            })
+        })
     }
 }
 

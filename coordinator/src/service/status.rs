@@ -177,9 +177,18 @@ fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> Work
     }
 }
 
-/// Where the values of a job are; `None` if it is not solved.
-pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
-    let job = machine.records().jobs.get(&id).filter(|job| job.phase == Phase::Solved)?;
+/// Where the values of a job are, if it is solved.
+///
+/// # Errors
+/// The phase of one that is not.
+///
+/// # Panics
+/// If there is no such job.
+pub fn located(machine: &Machine, id: JobId) -> Result<LocateReply, Phase> {
+    let job = &machine.records().jobs[&id];
+    if job.phase != Phase::Solved {
+        return Err(job.phase);
+    }
     let registrations = machine.connected().map(|connected| &connected.registration);
     let readers: Vec<Peer> = registrations
         .filter(|registration| registration.checkpoint_store)
@@ -210,9 +219,9 @@ pub fn located(machine: &Machine, id: JobId) -> Option<LocateReply> {
         };
         Some(located.with_statistics(solution.course.statistics()))
     };
-    Some(LocateReply {
+    Ok(LocateReply {
         spec: Some(convert::spec(&job.spec)),
-        steps: job.steps.iter().map(step).collect::<Option<_>>()?,
+        steps: job.steps.iter().map(step).collect::<Option<_>>().ok_or(job.phase)?,
         encoder: ziggurat_encoding::Encoding::VERSION,
     })
 }

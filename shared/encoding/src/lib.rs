@@ -58,7 +58,9 @@ pub enum EncodingError {
     #[error("the ruleset has more positions than 64 bits count; use fewer pieces")]
     TooManyPositions,
     /// More private squares than there are tables for.
-    #[error("{squares} private squares have too many configurations; use a path with fewer")]
+    #[error(
+        "{squares} private squares have too many configurations; use a path with fewer, or fewer pieces"
+    )]
     TooManyPrivateSquares {
         /// Private squares of a player.
         squares: usize,

@@ -1,6 +1,11 @@
 //! Tables of either format behind one face.
 
-use std::{fs::File, io::Read, ops::Range, path::Path};
+use std::{
+    fs::{self, File},
+    io::Read,
+    ops::Range,
+    path::Path,
+};
 
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
@@ -29,10 +34,15 @@ impl AnyTable {
     /// If the file is no table, or [`Table::open`] or [`RguTable::open`] fails.
     pub fn open(path: &Path) -> Result<Self, TableError> {
         let mut start = Vec::new();
-        let file = File::open(path).map_err(TableError::io(path, "open"))?;
-        if path.is_dir() {
+        // Before it is opened: who opens a pipe waits for a writer.
+        let kind = fs::metadata(path).map_err(TableError::io(path, "open"))?;
+        if kind.is_dir() {
             return Err(TableError::IsADirectory { path: path.to_owned() });
         }
+        if !kind.is_file() {
+            return Err(TableError::NotAFile { path: path.to_owned() });
+        }
+        let file = File::open(path).map_err(TableError::io(path, "open"))?;
         file.take(layout::MAGIC.len() as u64)
             .read_to_end(&mut start)
             .map_err(TableError::io(path, "read"))?;

@@ -36,6 +36,12 @@ pub enum TableError {
         /// The directory.
         path: PathBuf,
     },
+    /// A pipe or a device has the name of a table.
+    #[error("{} is no regular file, and a table is read here and there; copy it into a file", .path.display())]
+    NotAFile {
+        /// The name.
+        path: PathBuf,
+    },
     /// The file is something else.
     #[error(
         "{} is not a table: it does not begin like a .zgt or an .rgu file; \

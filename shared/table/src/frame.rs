@@ -130,17 +130,13 @@ fn to_little_endian<V: Copy + Into<f64>>(values: &[V], value_type: ValueType) ->
 
 /// The most that one of these values is away from what is read where it was stored.
 fn rounding<V: Copy + Into<f64>>(values: &[V], value_type: ValueType) -> f64 {
-    let largest = |read: fn(f64) -> f64| {
-        values.iter().map(|&value| value.into()).fold(0.0, |largest: f64, value: f64| {
-            let rounding = (read(value) - value).abs();
-            if rounding > largest { rounding } else { largest }
-        })
-    };
-    match value_type {
-        ValueType::Percent16 => largest(|value| from_percent16(to_percent16(HALF + value)) - HALF),
-        ValueType::F32 => largest(|value| f64::from(value as f32)),
-        ValueType::F64 => 0.0,
+    if value_type == ValueType::F64 {
+        return 0.0;
     }
+    values.iter().map(|&value| value.into()).fold(0.0, |largest: f64, value: f64| {
+        let rounding = (value_type.rounded(value) - value).abs();
+        if rounding > largest { rounding } else { largest }
+    })
 }
 
 /// Reads little-endian values into chances less one half; `into` says how many.

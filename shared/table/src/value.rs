@@ -51,6 +51,15 @@ impl ValueType {
         }
     }
 
+    /// What a stored value, a chance less one half, is after it was written with this type.
+    pub fn rounded(self, stored: f64) -> f64 {
+        match self {
+            Self::Percent16 => from_percent16(to_percent16(HALF + stored)) - HALF,
+            Self::F32 => f64::from(stored as f32),
+            Self::F64 => stored,
+        }
+    }
+
     /// How far a stored value is at most from what was meant, in a table of any version.
     pub(crate) const fn rounding(self) -> f64 {
         match self {

@@ -72,7 +72,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         }))?;
     } else {
         let place = at.zip(chances).map_or(String::new(), |(at, (left, right))| {
-            format!(", at {at}: {} against {}", percent(left), percent(right))
+            // As many digits as tell them apart.
+            let apart = (left - right).abs() / 10.0;
+            format!(", at {at}: {} against {}", percent(left, apart), percent(right, apart))
         });
         print(&text(args, &left, &diff, tolerance, &place, same))?;
     }

@@ -6,6 +6,7 @@ use serde_json::json;
 use ziggurat_table::AnyTable;
 
 use crate::{
+    advice::bound_of,
     failure::{Exit, Failure},
     output::{columns, percent, print, print_json},
 };
@@ -37,11 +38,16 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     }
     if args.json {
         for (position, chance) in &chances {
-            print_json(&json!({ "position": position, "percent": chance * 100.0 }))?;
+            print_json(&json!({
+                "position": position,
+                "percent": chance * 100.0,
+                "certificate": table.certificate(),
+            }))?;
         }
     } else {
-        let rows: Vec<Vec<String>> =
-            chances.into_iter().map(|(position, chance)| vec![position, percent(chance)]).collect();
+        let bound = bound_of(&table);
+        let row = |(position, chance)| vec![position, percent(chance, bound)];
+        let rows: Vec<Vec<String>> = chances.into_iter().map(row).collect();
         print(&columns(&rows))?;
     }
     Ok(Exit::Success)

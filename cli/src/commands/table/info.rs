@@ -8,6 +8,7 @@ use ziggurat_game::Position;
 use ziggurat_table::{AnyTable, Compression, TierStatistics};
 
 use crate::{
+    advice::bound_of,
     failure::{Exit, Failure},
     output::{bound, bytes, columns, grouped, percent, pieces, print, print_json},
 };
@@ -86,7 +87,7 @@ fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bo
         ("size", format!("{} ({} bytes)", bytes(size), grouped(size))),
         ("residual", residual(largest_residual(tiers))),
         ("certificate", certificate(table.certificate())),
-        ("first player wins", percent(start)),
+        ("first player wins", percent(start, bound_of(table))),
     ];
     let mut text = format!("{}\n", table.path().display());
     for (what, value) in lines {
@@ -125,7 +126,7 @@ fn as_json(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64) -> serde
         "ruleset": ruleset.name(),
         "pieces": ruleset.pieces(),
         "ruleset_toml": ruleset.to_toml(),
-        "undecided": table.encoding().undecided(),
+        "positions": table.encoding().undecided(),
         "bytes": size,
         "residual": largest_residual(tiers),
         "certificate": table.certificate(),
@@ -133,7 +134,7 @@ fn as_json(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64) -> serde
         "tiers": tiers.iter().map(|(tier, positions, statistics)| json!({
             "tier": tier.to_string(),
             "positions": positions,
-            "supersteps": statistics.supersteps,
+            "supersteps": Some(statistics.supersteps).filter(|&made| made > 0),
             "residual": statistics.residual,
             "certificate": statistics.certificate,
         })).collect::<Vec<_>>(),

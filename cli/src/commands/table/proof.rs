@@ -35,7 +35,7 @@ impl fmt::Display for Proof {
         let proven = bound(self.bound);
         match (self.refused, self.claimed) {
             (Some(tier), _) => {
-                write!(f, "tier {tier} cannot be proven to be within {:e}", self.bound)
+                write!(f, "tier {tier} cannot be proven to be within {proven}")
             }
             (None, None) => write!(f, "no chance is further than {proven} from the true one"),
             (None, Some(claimed)) => write!(
@@ -47,14 +47,26 @@ impl fmt::Display for Proof {
     }
 }
 
-/// What is tried for a tier, the least first; `read` is proven of the tiers it reads.
-fn bounds(table: &AnyTable, tier: Tier, read: f64) -> Vec<f64> {
-    let steps = STEPS * table.quantum();
+/// The coarsest type that has all of these values: a table that was rounded may have been written with a finer type again.
+fn coarsest(values: &[&[f64]; 2], of_file: ValueType) -> ValueType {
+    let finer = [ValueType::F32, ValueType::F64];
+    let is_of = |value_type: ValueType, value: f64| {
+        let rounded = value_type.rounded(value);
+        finer.iter().any(|finer| finer.rounded(rounded) == value)
+    };
+    let have = |value_type: &ValueType| {
+        *value_type == of_file
+            || values.iter().all(|of| of.iter().all(|&value| is_of(*value_type, value)))
+    };
+    ValueType::ALL.into_iter().find(have).unwrap_or(of_file)
+}
+
+/// What is tried for a tier whose values have a type, the least first; `read` is proven of the tiers it reads.
+fn bounds(table: &AnyTable, tier: Tier, value_type: ValueType, read: f64) -> Vec<f64> {
+    let steps = STEPS * value_type.quantum();
     match table.statistics(tier).certificate {
         // Values of this type are always rounded after they were proven; others if less is claimed than they can tell apart.
-        Some(claimed)
-            if claimed < table.quantum() || table.value_type() == ValueType::Percent16 =>
-        {
+        Some(claimed) if claimed < value_type.quantum() || value_type == ValueType::Percent16 => {
             vec![claimed, read + UNKNOWN.max(steps)]
         }
         Some(claimed) => vec![claimed],
@@ -80,9 +92,10 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         proven.retain(|other, _| other.level() + 1 >= tier.level());
         let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
         let read = read.iter().filter_map(|tier| proven.get(tier)).map(|&(_, bound)| bound);
-        let bounds = bounds(table, tier, read.fold(0.0, f64::max));
         let orientations = [table.read_tier(tier)?, table.read_tier(tier.swap())?];
         let values = orientations.each_ref().map(|values| &values[..]);
+        let value_type = coarsest(&values, table.value_type());
+        let bounds = bounds(table, tier, value_type, read.fold(0.0, f64::max));
         let finals = |tier: Tier| {
             let (values, bound) = &proven[&tier];
             Certified { values, bound: *bound }

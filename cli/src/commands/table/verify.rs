@@ -60,9 +60,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             "beyond_tolerance": found.beyond_tolerance,
             "won": identities_json(&found.won),
             "symmetric": identities_json(&found.symmetric),
-            "certificate": proof.map(|proof| json!({
+            "proof": proof.map(|proof| json!({
                 "proven": proof.refused.is_none(),
-                "bound": proof.bound,
+                "bound": proof.refused.is_none().then_some(proof.bound),
                 "claimed": table.certificate(),
                 "refused_tier": proof.refused.map(|tier| tier.to_string()),
             })),
@@ -129,6 +129,10 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
         }
         Some(Proof { refused: Some(_), .. }) => {
             "The values satisfy the equation, but nothing useful could be proven of them.\n"
+        }
+        // Of these the file says nothing that was proven.
+        None if table.certificate().is_none() => {
+            "The table holds: its values satisfy the equation, which has one solution if the game must end.\n"
         }
         _ => "The table holds.\n",
     };
