@@ -33,13 +33,13 @@ trap ended EXIT
 step "what one process makes of it"
 "$program" solve blitz --pieces "$pieces" --out "$scratch/alone.zgt" >/dev/null
 
-# What Slurm would tell the script.
+# What Slurm would tell the script; with other variables, if they are given.
 job() {
     env PATH="$deploy/slurm/stand-in:$PATH" STAND_IN="$scratch" ZIGGURAT="$program" \
         DIR="$scratch/run" SCRATCH="$scratch/disks" \
-        RULESET=blitz PIECES="${1:-$pieces}" PORT="${PORT:-27400}" WORKER_PORT="${WORKER_PORT:-27410}" \
+        RULESET=blitz PIECES="$pieces" PORT="${PORT:-27400}" WORKER_PORT="${WORKER_PORT:-27410}" \
         SLURM_JOB_ID=1 SLURM_SUBMIT_DIR="$scratch" SLURM_JOB_NODELIST=127.0.0.1,127.0.0.2,127.0.0.3 \
-        bash "$deploy/slurm/ziggurat.sbatch" >>"$scratch/out" 2>&1
+        "$@" bash "$deploy/slurm/ziggurat.sbatch" >>"$scratch/out" 2>&1
 }
 submitted() { [[ -s "$scratch/run/job" ]]; }
 workers() { pgrep --full --count -- "worker .*--dir $scratch/disks/ziggurat-[0-9a-f]{8}/"; }
@@ -80,7 +80,7 @@ wait_until 10 "nothing is left running" workers_are 0
 
 step "stand-ins: another table in the same directory is refused"
 code=0
-job 1 || code=$?
+job PIECES=1 || code=$?
 ((code == 2)) || fail "the job ended with $code, not 2"
 tail -n 2 "$scratch/out" | grep -q "has a job with RULESET=blitz PIECES=$pieces " || fail "it does not say why"
 
