@@ -84,6 +84,19 @@ job PIECES=1 || code=$?
 ((code == 2)) || fail "the job ended with $code, not 2"
 tail -n 2 "$scratch/out" | grep -q "has a job with RULESET=blitz PIECES=$pieces " || fail "it does not say why"
 
+step "stand-ins: a file of the table's name that is not the job's is refused, and left as it is"
+printf 'mine\n' >"$scratch/mine.zgt"
+code=0
+job DIR="$scratch/other" OUT="$scratch/mine.zgt" || code=$?
+((code == 2)) || fail "the job ended with $code, not 2"
+tail -n 2 "$scratch/out" | grep -q "error: $scratch/mine.zgt is there already" || fail "it does not say why"
+[[ "$(cat "$scratch/mine.zgt")" == mine && ! -e "$scratch/other" ]] || fail "it began all the same"
+
+step "stand-ins: the job's own table is not exported again"
+touch -d @1000000000 "$scratch/run/blitz.zgt"
+job || fail "the job did not end as it should"
+[[ "$(stat -c %Y "$scratch/run/blitz.zgt")" == 1000000000 ]] || fail "the table was exported again"
+
 if command -v sbatch >/dev/null; then
     step "Slurm: a real job on ${SLURM_TEST_NODES:-1} nodes"
     shared=$(mktemp -d "$PWD/ziggurat-slurm.XXXXXX")
