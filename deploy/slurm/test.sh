@@ -19,9 +19,12 @@ scratch=$(mktemp -d)
 script=
 real=
 
+# The script itself, below the shell that started it.
+batch() { pgrep --parent "$script" --full ziggurat.sbatch; }
+
 ended() {
     local code=$?
-    if [[ -n "$script" ]] && kill -TERM "$script" 2>/dev/null; then
+    if [[ -n "$script" ]] && kill -TERM "$(batch)" 2>/dev/null; then
         wait "$script" || true
     fi
     [[ -z "$real" ]] || scancel "$real" || true
@@ -46,6 +49,50 @@ workers() { pgrep --full --count -- "worker .*--dir $scratch/disks/ziggurat-[0-9
 workers_are() { [[ "$(workers)" == "$1" ]]; }
 ended_by_itself() { ! kill -0 "$script" 2>/dev/null; }
 
+# A program that only pretends: it writes down how it is told to submit and each SIGTERM that a worker hears of,
+# two seconds after which the worker ends.
+cat >"$scratch/pretender" <<'END'
+#!/usr/bin/env bash
+case "$1" in
+submit) printf '%s\n' "$*" >"$STAND_IN/told"; printf '1\n' ;;
+coordinator) exec sleep 1000 ;;
+watch)
+    printf 'watched\n' >>"$STAND_IN/told"
+    while [[ -d "$STAND_IN/first" ]]; do sleep 1; done
+    ;;
+worker)
+    trap 'printf "heard\n" >>"$STAND_IN/heard"' TERM
+    printf 'begun\n' >>"$STAND_IN/begun"
+    until [[ -e "$STAND_IN/heard" ]]; do sleep 0.1; done
+    end=$((SECONDS + 2))
+    while ((SECONDS < end)); do sleep 0.1; done
+    ;;
+esac
+END
+chmod +x "$scratch/pretender"
+lines_are() { [[ -e "$scratch/$1" && "$(wc -l <"$scratch/$1")" == "$2" ]]; }
+
+step "stand-ins: what submit is told; asked to leave twice, workers leave once, and the script waits"
+mkdir "$scratch/first"
+job ZIGGURAT="$scratch/pretender" DIR="$scratch/first" SUBMIT_OPTIONS="--ruleset my.toml --uncertified" &
+script=$!
+wait_until 60 "the job is watched" lines_are told 2
+[[ "$(head -n 1 "$scratch/told")" == "submit --ruleset my.toml --uncertified --pieces $pieces" ]] || fail "told: $(<"$scratch/told")"
+wait_until 60 "three workers" lines_are begun 3
+for _ in 1 2 3; do
+    kill -TERM "$(<"$scratch/srun")"
+    sleep 0.5
+done
+wait_until 60 "the script knows that they left" grep -q "were asked to leave" "$scratch/out"
+lines_are heard 3 || fail "not every worker heard of one signal: $(wc -l <"$scratch/heard")"
+ended_by_itself && fail "the script did not wait"
+kill -TERM "$(pgrep --parent "$script" --full ziggurat.sbatch)"
+code=0
+wait "$script" || code=$?
+script=
+((code == 143)) || fail "the job ended with $code, not 143"
+rm -r "$scratch/first"
+
 step "stand-ins: a job on three nodes"
 job &
 script=$!
@@ -61,7 +108,7 @@ is_back() { [[ -n "$(second_worker)" && "$(second_worker)" != "$killed" ]]; }
 wait_until 30 "the worker is back" is_back
 
 step "stand-ins: time is nearly up"
-kill -USR1 "$(pgrep --parent "$script" --full ziggurat.sbatch)"
+kill -USR1 "$(batch)"
 wait_until 300 "the job ends" ended_by_itself
 wait "$script" || fail "the job did not end as it should"
 script=
@@ -96,6 +143,29 @@ step "stand-ins: the job's own table is not exported again"
 touch -d @1000000000 "$scratch/run/blitz.zgt"
 job || fail "the job did not end as it should"
 [[ "$(stat -c %Y "$scratch/run/blitz.zgt")" == 1000000000 ]] || fail "the table was exported again"
+
+# cannot_run VARIABLE=VALUE...: no worker can, and the job ends with an error that says so.
+cannot_run() {
+    local code=0
+    job "$@" &
+    script=$!
+    wait_until 150 "the job ends" ended_by_itself
+    wait "$script" || code=$?
+    script=
+    ((code == 1)) || fail "the job ended with $code, not 1"
+    grep -q "error: no worker runs any more" "$scratch/out" || fail "it does not say why"
+    [[ "$(cat "$scratch/requeued")" == 1 ]] || fail "the job was queued again"
+    : >"$scratch/out"
+}
+
+step "stand-ins: workers of another coordinator end, and the job with them"
+mv "$scratch/run" "$scratch/old"
+mkdir "$scratch/run"
+cp "$scratch/old/id" "$scratch/run/id"
+cannot_run
+
+step "stand-ins: workers that cannot make their directories end, and the job with them"
+cannot_run DIR="$scratch/third" SCRATCH="$scratch/mine.zgt"
 
 if command -v sbatch >/dev/null; then
     step "Slurm: a real job on ${SLURM_TEST_NODES:-1} nodes"
