@@ -124,6 +124,7 @@ wait_until 900 "the job ends" ended_by_itself
 wait "$script" || fail "the job did not end as it should"
 script=
 cmp "$scratch/alone.zgt" "$scratch/run/blitz.zgt" || fail "the tables differ"
+[[ "$(sort -u "$scratch/run/nodes")" == $'127.0.0.1\n127.0.0.2\n127.0.0.3' ]] || fail "DIR/nodes has other nodes"
 wait_until 10 "nothing is left running" workers_are 0
 
 step "stand-ins: another table in the same directory is refused"
