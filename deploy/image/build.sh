@@ -6,6 +6,8 @@
 # The program is built for it, unless ZIGGURAT names one that is built; of one that is linked dynamically the
 # libraries go along. Without a docker daemon what the image would be made of is left where it says.
 set -euo pipefail
+# The container runs as another user, who must be able to read what is made here.
+umask 022
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tag=${1:-ziggurat:latest}

@@ -34,6 +34,7 @@ chroot "$root" systemd-sysusers /etc/sysusers.d/ziggurat.conf
 install -D --mode=600 "$scratch/token" "$root/etc/ziggurat/token"
 install --mode=644 "$here/coordinator.env" "$here/worker.env" "$root/etc/ziggurat/"
 sed -i -e 's/^COORDINATOR=.*/COORDINATOR=127.0.0.1:7400/' -e 's/^ADVERTISE=.*/ADVERTISE=127.0.0.1:7410/' \
+    -e 's/^#\(OPTIONS=.*--checkpoints\)/\1/' \
     "$root/etc/ziggurat/worker.env"
 install -D --owner=0 --mode=1777 --directory "$root/srv/ziggurat/checkpoints"
 units="$root/etc/systemd/system"
