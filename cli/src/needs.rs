@@ -198,6 +198,22 @@ pub fn check_worker_memory(allowed: Option<u64>, threads: usize) -> Result<(), F
     }
 }
 
+/// Refuses work that takes so many bytes beside the program if they are not available.
+///
+/// # Errors
+/// If they are not.
+pub fn check_available(what: &str, needed: u64) -> Result<(), Failure> {
+    let needed = BASE_BYTES + needed;
+    match resources::available_memory_bytes() {
+        Some(available) if available < needed => Err(Failure::refused(format!(
+            "{what} takes {} of memory; {} is available",
+            bytes(needed),
+            bytes(available)
+        ))),
+        _ => Ok(()),
+    }
+}
+
 /// Memory for the arrays of a solve on so many threads; files are in `scratch`.
 ///
 /// # Errors
@@ -219,4 +235,19 @@ fn table_bytes(encoding: &Encoding, value_type: ValueType, compression: Compress
         Compression::Zstd => compressed_hundredths(value_type),
     };
     u64::try_from(positions * hundredths / 100 + 4096).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::failure::Exit;
+
+    #[test]
+    fn what_is_not_available_is_refused() {
+        assert!(check_available("nothing", 0).is_ok());
+        let refused = check_available("proving x.zgt", 1 << 60).unwrap_err();
+        assert_eq!(refused.exit, Exit::Refused);
+        let said = refused.report();
+        assert!(said.starts_with("error: proving x.zgt takes 1.15 EB of memory; "), "{said}");
+    }
 }

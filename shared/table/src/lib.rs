@@ -46,5 +46,5 @@ pub use output::{Existing, abandon_outputs, remove_leftovers};
 pub use progress::{Tell, unheard};
 pub use table::Table;
 pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};
-pub use verify::{Identities, Verification, verify};
+pub use verify::{Identities, Verification, verify, verify_bytes};
 pub use writer::TableWriter;

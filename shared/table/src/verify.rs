@@ -258,6 +258,36 @@ impl Sample {
     }
 }
 
+/// The tiers that are best at hand for `count` equations in one: these read the tier, its swap and the tier after the player to
+/// move has scored. None where so few are read that they are looked up.
+fn needed(table: &AnyTable, tier: Tier, count: u64) -> Vec<Tier> {
+    let mut needed = vec![tier, tier.swap(), Tier::new(tier.to_move - 1, tier.just_moved)];
+    needed.retain(|tier| tier.just_moved > 0);
+    needed.sort();
+    needed.dedup();
+    let positions: u64 = needed.iter().map(|&tier| table.encoding().tier_len(tier)).sum();
+    let frame = (crate::FRAME_BYTES / table.value_type().bytes()) as u64;
+    if count * POSITIONS_READ < positions / frame {
+        needed.clear();
+    }
+    needed
+}
+
+/// The most bytes of values that [`verify`] has in memory.
+pub fn verify_bytes(table: &AnyTable, sample: Option<u64>) -> u64 {
+    let (encoding, positions) = (table.encoding(), table.encoding().undecided());
+    let sample = sample.map_or(positions, |sample| sample.clamp(1, positions));
+    let (mut before, mut most) = (0, 0);
+    for tier in encoding.tiers() {
+        let length = encoding.tier_len(tier);
+        let count = Sample { positions, sample, before, length }.count();
+        before += length;
+        let at_hand = needed(table, tier, count).into_iter().map(|tier| encoding.tier_len(tier));
+        most = most.max(at_hand.sum());
+    }
+    size_of::<f64>() as u64 * most
+}
+
 /// The values of a table: of the tiers at hand in memory where many are needed, else looked up.
 struct Values<'a> {
     table: &'a AnyTable,
@@ -270,18 +300,9 @@ impl<'a> Values<'a> {
         Self { table, encoding: table.encoding(), loaded: Vec::new() }
     }
 
-    /// Makes ready for `count` equations in a tier: they read the tier, its swap and the tier
-    /// after the player to move has scored.
+    /// Makes ready for `count` equations in a tier.
     fn prepare(&mut self, tier: Tier, count: u64) -> Result<(), TableError> {
-        let mut needed = vec![tier, tier.swap(), Tier::new(tier.to_move - 1, tier.just_moved)];
-        needed.retain(|tier| tier.just_moved > 0);
-        needed.sort();
-        needed.dedup();
-        let positions: u64 = needed.iter().map(|&tier| self.encoding.tier_len(tier)).sum();
-        let frame = (crate::FRAME_BYTES / self.table.value_type().bytes()) as u64;
-        if count * POSITIONS_READ < positions / frame {
-            needed.clear();
-        }
+        let needed = needed(self.table, tier, count);
         self.loaded.retain(|(loaded, _)| needed.contains(loaded));
         for tier in needed {
             if !self.loaded.iter().any(|(loaded, _)| *loaded == tier) {

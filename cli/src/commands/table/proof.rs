@@ -48,7 +48,7 @@ impl fmt::Display for Proof {
 }
 
 /// The coarsest type that has all of these values: a table that was rounded may have been written with a finer type again.
-fn coarsest(values: &[&[f64]; 2], of_file: ValueType) -> ValueType {
+fn coarsest(values: &[&[f64]], of_file: ValueType) -> ValueType {
     let finer = [ValueType::F32, ValueType::F64];
     let is_of = |value_type: ValueType, value: f64| {
         let rounded = value_type.rounded(value);
@@ -92,8 +92,10 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         proven.retain(|other, _| other.level() + 1 >= tier.level());
         let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
         let read = read.iter().filter_map(|tier| proven.get(tier)).map(|&(_, bound)| bound);
-        let orientations = [table.read_tier(tier)?, table.read_tier(tier.swap())?];
-        let values = orientations.each_ref().map(|values| &values[..]);
+        let first = table.read_tier(tier)?;
+        let is_one = tier == tier.swap();
+        let second = if is_one { Vec::new() } else { table.read_tier(tier.swap())? };
+        let values = if is_one { vec![&first[..]] } else { vec![&first[..], &second] };
         let value_type = coarsest(&values, table.value_type());
         let bounds = bounds(table, tier, value_type, read.fold(0.0, f64::max));
         let finals = |tier: Tier| {
@@ -112,8 +114,7 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
             claimed = table.certificate();
         }
         largest = largest.max(bound);
-        let [first, second] = orientations;
-        proven.insert(tier.swap(), (second, bound));
+        proven.insert(tier.swap(), (second, bound)); // the same one, if it is
         proven.insert(tier, (first, bound));
         done += encoding.step_len(tier);
         tell(done as f64 / encoding.undecided() as f64);

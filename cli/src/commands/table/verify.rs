@@ -3,11 +3,13 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use ziggurat_table::{AnyTable, Identities, Verification, verify};
+use ziggurat_kernel::Certifier;
+use ziggurat_table::{AnyTable, Identities, Verification, verify, verify_bytes};
 
 use super::proof::{Proof, prove};
 use crate::{
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
+    needs::check_available,
     output::{grouped, pieces, points, print, print_json},
     progress::watched,
 };
@@ -39,6 +41,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let table = AnyTable::open(&args.file)?;
     let file = args.file.display();
+    check_memory(&table, args)?;
     watched(&format!("Reading {file}"), args.json, |tell| table.verify_file(tell))?;
     let title = format!("Verifying the values of {file}");
     let found = watched(&title, args.json, |tell| verify(&table, args.sample, tell))?;
@@ -71,6 +74,20 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         print(&text(&table, &found, at.as_deref(), proof.as_ref()))?;
     }
     Ok(if holds { Exit::Success } else { Exit::Failed })
+}
+
+/// Refuses what does not fit memory.
+fn check_memory(table: &AnyTable, args: &Args) -> Result<(), Failure> {
+    let file = args.file.display();
+    check_available(&format!("verifying {file}"), verify_bytes(table, args.sample)).or_help(
+        "verify a part of it, such as --sample 1000000, or on a machine with more memory",
+    )?;
+    if args.certificate {
+        let bytes = Certifier::peak_memory_bytes(table.encoding(), 0);
+        check_available(&format!("proving what is in {file}"), bytes)
+            .or_help("leave --certificate out, or prove it on a machine with more memory")?;
+    }
+    Ok(())
 }
 
 fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<&Proof>) -> String {

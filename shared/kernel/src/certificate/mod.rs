@@ -41,8 +41,8 @@ use crate::{
     memory::Memory,
     shortlist::Shortlists,
     simd::Simd,
-    solve::thread_pool,
-    step::{read_by, sums},
+    solve::{Precision, Settings, plan, thread_pool},
+    step::{first_of_step, read_by, sums},
 };
 
 /// A proof that no stored value of a step is further from the true one than `bound`.
@@ -300,6 +300,22 @@ impl<'a> Certifier<'a> {
     pub fn new(encoding: &'a Encoding, threads: usize) -> Result<Self, SolveError> {
         let tables = Tables::new(encoding);
         Ok(Self { encoding, tables, pool: thread_pool(threads)? })
+    }
+
+    /// The most bytes that it takes to prove all tiers in the order of their levels on so many threads (0: one per core), with the values
+    /// of each step and of those that it may read.
+    pub fn peak_memory_bytes(encoding: &Encoding, threads: usize) -> u64 {
+        const VALUE_BYTES: u64 = size_of::<f64>() as u64;
+        let (mut kept, mut peak): (Vec<(u8, u64)>, u64) = (Vec::new(), 0);
+        for tier in encoding.tiers().into_iter().filter(|&tier| first_of_step(tier) == tier) {
+            kept.retain(|(level, _)| level + 1 >= tier.level());
+            kept.push((tier.level(), VALUE_BYTES * encoding.step_len(tier)));
+            let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
+            let values: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
+            peak = peak.max(values + Distances::bytes(encoding, &shards));
+        }
+        let settings = Settings { threads, ..Settings::new(Precision::F64) };
+        peak + plan(encoding, &settings).scratch_bytes
     }
 
     /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if
