@@ -14,6 +14,8 @@ for tool in cargo cc c++; do
 done
 
 export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/target}"
+RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/rustc}"
+export RUSTC_WORKSPACE_WRAPPER
 
 # shellcheck source=.ci/libclang.sh
 if ! source "$(dirname "${BASH_SOURCE[0]}")/libclang.sh"; then

@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{Path, PathBuf, absolute},
     process::{Command, Output, Stdio},
 };
 
@@ -57,7 +57,7 @@ pub fn files(directory: &Path) -> Vec<String> {
 /// The reference data that is part of this repository, and a larger collection beside it where
 /// there is one.
 fn data_directories() -> Vec<PathBuf> {
-    let workspace = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let workspace = absolute("..").expect("tests run in the directory of their package");
     let directories = [workspace.join("tests/data"), workspace.join("../shared/data")];
     directories.into_iter().filter(|directory| directory.is_dir()).collect()
 }

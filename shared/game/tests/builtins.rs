@@ -7,8 +7,8 @@ use ziggurat_game::{Board, Dice, Path, Ruleset, Square};
 
 /// The reference data: for every track its squares and what the encoder must count.
 fn reference() -> BTreeMap<String, Value> {
-    let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/data/rulesets.json");
-    let text = std::fs::read_to_string(file).expect("the reference data are in the repository");
+    let text = std::fs::read_to_string("../../tests/data/rulesets.json")
+        .expect("the reference data are in the repository");
     serde_json::from_str(&text).expect("the reference data are JSON")
 }
 

@@ -8,7 +8,7 @@
 
 use std::{
     io::{BufRead, BufReader, Write},
-    path::PathBuf,
+    path::{PathBuf, absolute},
     process::{Command, Stdio},
     thread,
 };
@@ -43,7 +43,7 @@ struct Record {
 }
 
 fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../tests/royalur")
+    absolute("../../tests/royalur").expect("tests run in the directory of their package")
 }
 
 /// The python that has the package, `None` if the package cannot be had here.

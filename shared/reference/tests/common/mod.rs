@@ -2,14 +2,14 @@
 
 #![allow(dead_code)] // no test file uses all of it
 
-use std::path::PathBuf;
+use std::path::Path;
 
 use serde_json::Value;
 use ziggurat_game::{Overrides, Ruleset};
 
 /// A file of published figures, see `tests/data/README.md`.
 pub fn published(file: &str) -> Value {
-    let path: PathBuf = [env!("CARGO_MANIFEST_DIR"), "../../tests/data", file].iter().collect();
+    let path = Path::new("../../tests/data").join(file);
     let text = std::fs::read_to_string(&path)
         .unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     serde_json::from_str(&text).expect("published data is JSON")

@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn many_small_windows_give_the_bytes_of_a_single_one() {
-        let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/data");
+        let data = Path::new("../../tests/data");
         let directory = tempfile::tempdir().unwrap();
         for name in ["finkel2-f64", "masters2-f64"] {
             let table = AnyTable::open(&data.join(name).with_extension("rgu")).unwrap();

@@ -8,7 +8,7 @@ use ziggurat_table::{Compression, Existing, TableError, TableWriter, TierStatist
 
 /// The path of a reference file.
 pub fn reference(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("../../tests/data/{name}.rgu"))
+    PathBuf::from(format!("../../tests/data/{name}.rgu"))
 }
 
 /// A built-in ruleset with another number of pieces.
