@@ -560,9 +560,12 @@ fn what_does_not_become_right_by_starting_again_ends_with_exit_code_2() {
     let worker = ["worker", "--coordinator", here, "--dir", "w"];
     for (command, arguments, part) in [
         (&coordinator[..], &[all][..], "--token-file"),
-        (&coordinator, &[here, "--metrics", all], "--insecure"),
+        (&coordinator, &[here, "--metrics", all], "--insecure-metrics"),
+        // Neither stands for the other.
+        (&coordinator, &[here, "--metrics", all, "--insecure"], "--insecure-metrics"),
+        (&coordinator, &[all, "--insecure-metrics"], "--token-file"),
         (&worker, &["--listen", all, "--advertise", "here:1"], "--token-file"),
-        (&worker, &["--metrics", all], "--insecure"),
+        (&worker, &["--metrics", all], "--insecure-metrics"),
         (&worker, &["--checkpoints", "ftp://x"], "s3://BUCKET"),
     ] {
         let arguments = [command, arguments].concat();

@@ -102,6 +102,10 @@ pub struct ListenArgs {
     #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_socket, help_heading = "Cluster")]
     pub metrics: Option<SocketAddr>,
 
+    /// Serve metrics beyond this machine although everybody who reaches them may read them
+    #[arg(long, help_heading = "Cluster")]
+    pub insecure_metrics: bool,
+
     /// How log lines are written to standard error; ZIGGURAT_LOG chooses which, such as `debug`
     #[arg(long, value_enum, default_value_t = LogFormat::Text, help_heading = "Cluster")]
     pub log_format: LogFormat,

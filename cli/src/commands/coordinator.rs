@@ -56,6 +56,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         dir: args.dir.clone(),
         security: args.security.security()?,
         insecure: args.listening.insecure,
+        insecure_metrics: args.listening.insecure_metrics,
         lease: args.lease,
         lost_after: args.lost_after,
         whole_step_positions: args.split_above,

@@ -73,6 +73,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         checkpoints: args.checkpoints.clone(),
         security: args.coordinator.security.security()?,
         insecure: args.listening.insecure,
+        insecure_metrics: args.listening.insecure_metrics,
         metrics: args.listening.metrics,
     };
     serve(&args.listening, |shutdown| ziggurat_worker::serve(options, shutdown), is_bad_input)

@@ -39,15 +39,26 @@ pub struct Options {
     pub whole_step_positions: u64,
     /// Where metrics are served, if anywhere.
     pub metrics: Option<SocketAddr>,
+    /// Whether they may be beyond this machine, to everybody.
+    pub insecure_metrics: bool,
 }
 
 impl Options {
     /// With leases of ten seconds, ten minutes of patience, no security and no metrics.
     pub fn new(listen: SocketAddr, dir: PathBuf) -> Self {
         let (lease, lost_after) = (Duration::from_secs(10), Duration::from_secs(600));
-        let (security, insecure, metrics) = (Security::Open, false, None);
         let Limits { whole_step_positions, .. } = Limits::new(lease, lost_after);
-        Self { listen, dir, security, insecure, lease, lost_after, whole_step_positions, metrics }
+        Self {
+            listen,
+            dir,
+            security: Security::Open,
+            insecure: false,
+            lease,
+            lost_after,
+            whole_step_positions,
+            metrics: None,
+            insecure_metrics: false,
+        }
     }
 }
 
@@ -108,7 +119,7 @@ pub async fn run(
     let ended = CancellationToken::new();
     let _end = ended.clone().drop_guard();
     if let Some(address) = options.metrics {
-        let listener = ziggurat_telemetry::bind(address, options.insecure).await?;
+        let listener = ziggurat_telemetry::bind(address, options.insecure_metrics).await?;
         let serve = ziggurat_telemetry::serve(listener, registry, health.clone());
         tokio::spawn(ended.clone().run_until_cancelled_owned(serve));
     }

@@ -24,7 +24,7 @@ pub enum BindError {
     /// Others could read them, and nobody said they may.
     #[error(
         "metrics on {address} could be read by everybody who reaches this host, since they are served without \
-         any protection; give an address of this host alone, like 127.0.0.1:{}, or --insecure",
+         any protection; give an address of this host alone, like 127.0.0.1:{}, or --insecure-metrics",
         .address.port()
     )]
     Exposed {

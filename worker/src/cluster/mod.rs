@@ -88,6 +88,8 @@ pub struct ServeOptions {
     pub insecure: bool,
     /// Where metrics are served, if anywhere.
     pub metrics: Option<SocketAddr>,
+    /// Whether they may be beyond this machine, to everybody.
+    pub insecure_metrics: bool,
 }
 
 /// Why a worker cannot run.
@@ -240,7 +242,7 @@ pub async fn serve(
     let health = Arc::new(Health::starting("not registered with the coordinator"));
     let pages = match options.metrics {
         None => None,
-        Some(at) => Some(ziggurat_telemetry::bind(at, options.insecure).await?),
+        Some(at) => Some(ziggurat_telemetry::bind(at, options.insecure_metrics).await?),
     };
     let worker = Arc::new(Worker {
         address,
@@ -545,6 +547,7 @@ pub(crate) mod tests {
             security: Security::Open,
             insecure: false,
             metrics: None,
+            insecure_metrics: false,
         };
         Arc::new(Worker {
             address: "127.0.0.1:1".to_owned(),
