@@ -126,7 +126,7 @@ impl Needs {
         };
         let least = self.least_memory_bytes;
         let enough = format!("{} (--memory {}MiB)", bytes(least), least.div_ceil(1 << 20));
-        if !has_directory {
+        if !has_directory && least < self.memory_bytes {
             let and_more =
                 if allowed < least { format!(", and allow {enough}") } else { String::new() };
             return Err(refuse(self.memory_bytes).help(format!(
@@ -135,7 +135,7 @@ impl Needs {
                 bytes(self.store_bytes + self.scratch_bytes)
             )));
         }
-        if allowed < least {
+        if allowed < least || !has_directory {
             return Err(refuse(least).help(format!(
                 "allow {enough}, fewer threads (--threads N), or try fewer pieces (--pieces N)"
             )));

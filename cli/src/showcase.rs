@@ -9,7 +9,7 @@ use ziggurat_game::{Position, Roll, Ruleset};
 use ziggurat_table::{AnyTable, TableError};
 
 use crate::{
-    advice::{Advice, advise},
+    advice::{Advice, advise, bound_of},
     output::points,
 };
 
@@ -37,6 +37,8 @@ pub struct Decision {
 /// If the table cannot be read.
 pub fn decisions(table: &AnyTable) -> Result<Vec<Decision>, TableError> {
     let played = sample_game(table)?;
+    // What is less may be no difference.
+    let told_apart = 2.0 * bound_of(table);
     let candidates = || played.iter().filter(|(_, advice)| advice.moves.len() >= LEAST_MOVES);
     let gap = |advice: &Advice| advice.moves[0].chance - advice.moves[1].chance;
     let hasty = |advice: &Advice| {
@@ -45,10 +47,10 @@ pub fn decisions(table: &AnyTable) -> Result<Vec<Decision>, TableError> {
     };
     let costly = candidates().max_by(|a, b| hasty(&a.1).total_cmp(&hasty(&b.1)));
     let close = candidates()
-        .filter(|(_, advice)| gap(advice) > 0.0)
+        .filter(|(_, advice)| gap(advice) > told_apart)
         .min_by(|a, b| gap(&a.1).total_cmp(&gap(&b.1)));
     let mut decisions = Vec::new();
-    if let Some((position, advice)) = costly.filter(|(_, advice)| hasty(advice) > 0.0) {
+    if let Some((position, advice)) = costly.filter(|(_, advice)| hasty(advice) > told_apart) {
         let lost = points(hasty(advice));
         let title = format!("Here moving the piece furthest along would cost {lost}.");
         decisions.push(Decision { title, position: *position, advice: advice.clone() });

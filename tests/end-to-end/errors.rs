@@ -144,7 +144,11 @@ fn a_solve_that_does_not_fit_is_refused() {
     let solve = ["solve", "finkel", "--memory", "1MB"];
     let said = ["finkel with 7 pieces takes", "of memory", "1.00 MB", "--dir DIR", "--memory "];
     fails(path, &solve, REFUSED, &said);
-    // What was said to be enough is.
+    // Of a game so small that its arrays are nothing, a directory is no help.
+    let solve = ["solve", "finkel", "--pieces", "1", "--memory", "1MB"];
+    let output = run(path, &solve);
+    assert!(!stderr(&output).contains("--dir"), "{}", stderr(&output));
+    fails(path, &solve, REFUSED, &["1.00 MB", "help: allow ", "--memory "]);
     let solve = ["solve", "finkel", "--memory", "1MB", "--dir", "job"];
     fails(path, &solve, REFUSED, &["of memory", "1.00 MB", "--memory ", "--threads N"]);
     let worker = ["worker", "--dir", "w", "--memory", "1MB"];
