@@ -246,7 +246,7 @@ fn register(name: &str, identity: u64) -> Register {
         cores: 2,
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
-        checkpoint_store: false,
+        checkpoint_store: String::new(),
     }
 }
 

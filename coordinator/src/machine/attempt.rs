@@ -145,8 +145,9 @@ impl Machine {
         record.last_epoch += 1;
         let epoch = record.last_epoch;
         let attempt = &self.attempts[&step];
-        let has_store =
-            |member: &Member| self.sessions[&member.session].registration.checkpoint_store;
+        let has_store = |member: &Member| {
+            self.sessions[&member.session].registration.checkpoint_store.is_some()
+        };
         let stored = attempt.members.iter().all(has_store);
         let (vectors, distances) = (attempt.course.vectors() as u32, attempt.course.distances());
         let task = Task::Save { epoch, vectors, distances };

@@ -65,7 +65,8 @@ impl Machine {
     /// Gives up what workers have that have been away for too long, while somebody waits for it; what the checkpoint
     /// store has, too, if for as long nobody was there who reads it.
     pub(super) fn give_up_what_is_lost(&mut self) {
-        if self.sessions.values().any(|connected| connected.registration.checkpoint_store) {
+        if self.sessions.values().any(|connected| connected.registration.checkpoint_store.is_some())
+        {
             self.store_reader_seen = self.now;
         }
         let mut lost = Vec::new();

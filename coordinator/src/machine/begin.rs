@@ -61,7 +61,8 @@ impl Machine {
         let mut able = workers.to_vec();
         let mut blocked = Blocked::Nobody;
         let reads_store = |worker: &WorkerId| {
-            self.connection(*worker).is_some_and(|there| there.registration.checkpoint_store)
+            self.connection(*worker)
+                .is_some_and(|there| there.registration.checkpoint_store.is_some())
         };
         for (tier, checkpoint) in self.needed(step) {
             if let Some(away) = self.away(checkpoint).next() {

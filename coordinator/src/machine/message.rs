@@ -73,8 +73,8 @@ pub struct Registration {
     pub memory_bytes: u64,
     /// What it may use.
     pub disk_bytes: u64,
-    /// Whether it writes to the checkpoint store, and reads from it.
-    pub checkpoint_store: bool,
+    /// What the checkpoint store is known by that it writes to and reads from.
+    pub checkpoint_store: Option<u64>,
 }
 
 /// What a worker uses.
@@ -184,6 +184,8 @@ pub enum Refusal {
     Connected(String),
     /// This worker is connected, and others reach it at the same address.
     SameAddress(String),
+    /// That worker has another checkpoint store.
+    OtherStore(String),
     /// Nothing was heard for a whole lease.
     Silent,
     /// What a peer sent makes no sense.

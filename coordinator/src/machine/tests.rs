@@ -105,7 +105,27 @@ fn registration(worker: u64) -> Registration {
         cores: 1,
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
-        checkpoint_store: false,
+        checkpoint_store: None,
+    }
+}
+
+#[test]
+fn all_workers_have_the_same_checkpoint_store_or_none() {
+    let mut world = World::new(0, 1);
+    for (worker, store, refused) in [
+        (1, None, None),
+        (2, Some(7), None),
+        (3, Some(8), Some("w2".to_owned())),
+        (4, Some(7), None),
+        (5, None, None),
+    ] {
+        let registration = Registration { checkpoint_store: store, ..registration(worker) };
+        let told = world.tell(Event::Register(SessionId(worker), registration));
+        let closed = told.into_iter().find_map(|command| match command {
+            Command::Close(_, Refusal::OtherStore(other)) => Some(other),
+            _ => None,
+        });
+        assert_eq!(closed, refused, "{worker}");
     }
 }
 

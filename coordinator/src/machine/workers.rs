@@ -63,6 +63,15 @@ impl Machine {
             let refusal = Refusal::SameAddress(other.registration.name.clone());
             return self.output.commands.push(Command::Close(session, refusal));
         }
+        // What one has saved in the store, all are to find there.
+        let has_another = |other: &&Connected| {
+            let stores = [other.registration.checkpoint_store, registration.checkpoint_store];
+            matches!(stores, [Some(its), Some(this)] if its != this)
+        };
+        if let Some(other) = self.sessions.values().find(has_another) {
+            let refusal = Refusal::OtherStore(other.registration.name.clone());
+            return self.output.commands.push(Command::Close(session, refusal));
+        }
         self.forget_others_called(name, worker);
         let known = self.records.workers.get(&worker);
         let positions_per_second = known.and_then(|known| known.positions_per_second);

@@ -63,12 +63,12 @@ impl Control for ControlService {
         let Some(from_worker::Message::Register(register)) = first else {
             return Err(misbehaved(peer.as_ref(), "did not register first"));
         };
-        let worker = check_registration(&register)?;
+        let identities = check_registration(&register)?;
         let (to_worker, messages) = mpsc::channel(UNREAD);
         let session = SessionId(self.sessions.fetch_add(1, Ordering::Relaxed));
         let ended = self.ended.child_token();
         let line = Line { to_worker, ended: ended.clone() };
-        let register = Event::Register(session, convert::registration(register, worker));
+        let register = Event::Register(session, convert::registration(register, identities));
         self.actor.connect(session, line, register).await;
         let actor = self.actor.clone();
         tokio::spawn(async move {

@@ -133,8 +133,11 @@ pub fn spec_of(job: &wire::Job) -> Spec {
     }
 }
 
-/// What a worker says of itself; its identity was checked.
-pub fn registration(register: proto::Register, worker: u64) -> Registration {
+/// What a worker says of itself; its identity and its store's were checked.
+pub fn registration(
+    register: proto::Register,
+    (worker, checkpoint_store): (u64, Option<u64>),
+) -> Registration {
     Registration {
         worker: WorkerId(worker),
         name: register.name,
@@ -142,7 +145,7 @@ pub fn registration(register: proto::Register, worker: u64) -> Registration {
         cores: register.cores,
         memory_bytes: register.memory_bytes,
         disk_bytes: register.disk_bytes,
-        checkpoint_store: register.checkpoint_store,
+        checkpoint_store,
     }
 }
 
@@ -196,6 +199,10 @@ pub fn status(refusal: &Refusal) -> Status {
         Refusal::SameAddress(name) => Status::already_exists(format!(
             "worker {name} is connected and has the same address; give this one an address of its own \
              (--advertise), or wait until the other's lease is over"
+        )),
+        Refusal::OtherStore(name) => Status::already_exists(format!(
+            "worker {name} is connected and has another checkpoint store; give all workers the same, a directory \
+             that is the very same on all their machines or a bucket, or none (--checkpoints)"
         )),
         Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
         Refusal::Misbehaved(what) => Status::invalid_argument(wire::cut(what)),

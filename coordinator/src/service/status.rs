@@ -191,7 +191,7 @@ pub fn located(machine: &Machine, id: JobId) -> Result<LocateReply, Phase> {
     }
     let registrations = machine.connected().map(|connected| &connected.registration);
     let readers: Vec<Peer> = registrations
-        .filter(|registration| registration.checkpoint_store)
+        .filter(|registration| registration.checkpoint_store.is_some())
         .map(|registration| Peer {
             worker: identity_text(registration.worker.0),
             address: registration.address.clone(),

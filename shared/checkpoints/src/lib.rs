@@ -28,11 +28,12 @@
 //!
 //! ```text
 //! CLUSTER/JOB/N-M/EPOCH-INCARNATION/COLUMN-SHARD-RANGE      babylon/17/5-4/8-000000000000c0de/0-3-0
+//! CLUSTER/store                                             babylon/store
 //! ```
 //!
 //! under the directory or the prefix of the bucket. The incarnation is that of the coordinator that gave the epoch out: one that
 //! was restored from a copy gives epochs out again. The store itself keeps no list and no state: which epochs
-//! count, the coordinator knows.
+//! count, the coordinator knows. `store` has a random number, by which it is told whether all workers mean the same place.
 //!
 //! # How it stays right
 //!

@@ -15,6 +15,7 @@ use object_store::{
     Error, ObjectStore, PutMode, PutPayload, WriteMultipart, local::LocalFileSystem, path::Path,
 };
 use tokio::task::spawn_blocking;
+use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_store::make_dir;
 
 use crate::{
@@ -26,6 +27,8 @@ use crate::{
 /// default size is smaller.
 const LARGE_BYTES: usize = 64 << 20;
 const PART_BYTES: usize = 16 << 20;
+/// The object with what a cluster's store is known by.
+const IDENTITY: &str = "store";
 /// Parts sent at a time.
 const PARTS: usize = 4;
 
@@ -100,6 +103,36 @@ impl CheckpointStore {
         Ok(store)
     }
 
+    /// What this store is known by: the same for all who open the same place for the same cluster, and no other. `new` is a random
+    /// number, for one that is not known by anything yet.
+    ///
+    /// # Errors
+    ///
+    /// What keeps it from being read, or written.
+    pub async fn identity(&self, new: u64) -> Result<u64, CheckpointError> {
+        let name = format!("{}/{IDENTITY}", self.0.cluster);
+        // Of several who write one at the same time, one does.
+        let known = self.read(&name).await?;
+        if known.is_none() {
+            self.write(&name, format!("{new:016x}\n").into(), false).await?;
+        }
+        let known = match known {
+            None => self.read(&name).await?,
+            known => known,
+        };
+        Ok(known.map_or(new, |text| xxh3_64(&text)))
+    }
+
+    /// An object as it is, if it is there.
+    async fn read(&self, name: &str) -> Result<Option<Bytes>, CheckpointError> {
+        let read = async { self.0.objects.get(&self.path(name)).await?.bytes().await };
+        match read.await {
+            Ok(bytes) => Ok(Some(bytes)),
+            Err(Error::NotFound { .. }) => Ok(None),
+            Err(error) => Err(objects_error(self.object(name), "read", error)),
+        }
+    }
+
     /// Keeps the numbers of a shard at an epoch of an incarnation, of `width` bytes each (1, 2, 4 or 8), little-endian. When this
     /// returns, they are kept for good. If they are already, nothing happens.
     ///
@@ -151,13 +184,8 @@ impl CheckpointStore {
         width: usize,
     ) -> Result<Vec<u8>, CheckpointError> {
         let name = self.name(key, incarnation);
-        let read = async { self.0.objects.get(&self.path(&name)).await?.bytes().await };
-        let encoded = match read.await {
-            Ok(encoded) => encoded,
-            Err(Error::NotFound { .. }) => {
-                return Err(CheckpointError::Missing { object: self.object(&name), key });
-            }
-            Err(error) => return Err(objects_error(self.object(&name), "read", error)),
+        let Some(encoded) = self.read(&name).await? else {
+            return Err(CheckpointError::Missing { object: self.object(&name), key });
         };
         self.0.read_bytes.fetch_add(encoded.len() as u64, Relaxed);
         let object = self.object(&name);

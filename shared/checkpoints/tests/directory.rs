@@ -24,6 +24,13 @@ async fn numbers_are_kept() {
 }
 
 #[tokio::test]
+async fn a_store_is_told_from_others() {
+    let ((_dir, one), (_other_dir, other)) = (opened().await, opened().await);
+    behaviour::has_an_identity(&one).await;
+    assert_ne!(one.identity(10).await.unwrap(), other.identity(11).await.unwrap());
+}
+
+#[tokio::test]
 async fn what_is_kept_is_listed_and_deleted() {
     let (dir, store) = opened().await;
     behaviour::lists_and_deletes(&store).await;

@@ -31,6 +31,13 @@ async fn numbers_are_kept() {
 
 #[tokio::test]
 #[ignore = "needs an S3 server: run tests/s3.sh"]
+async fn all_know_a_store_by_the_same() {
+    let (store, _) = opened("identity").await;
+    behaviour::has_an_identity(&store).await;
+}
+
+#[tokio::test]
+#[ignore = "needs an S3 server: run tests/s3.sh"]
 async fn what_is_kept_is_listed_and_deleted() {
     let (store, _) = opened("listed").await;
     behaviour::lists_and_deletes(&store).await;

@@ -211,7 +211,11 @@ fn workers_say_who_they_are_and_where() {
         ..Default::default()
     };
     let code = |register| check_registration(&register).map_err(|status| status.code());
-    assert_eq!(code(register.clone()), Ok(255));
+    assert_eq!(code(register.clone()), Ok((255, None)));
+    let with_store =
+        |store: &str| proto::Register { checkpoint_store: store.to_owned(), ..register.clone() };
+    assert_eq!(code(with_store("0000000000000007")), Ok((255, Some(7))));
+    assert_eq!(code(with_store("7")), Err(Code::InvalidArgument));
     for (wrong, expected) in [
         (proto::Register { protocol: PROTOCOL + 1, ..register.clone() }, Code::FailedPrecondition),
         (proto::Register { encoder: 0, ..register.clone() }, Code::FailedPrecondition),

@@ -44,7 +44,7 @@ use ziggurat_kernel::Kept;
 use ziggurat_rpc::{
     RpcError, Security, bind,
     convert::{Failure, FailureKind, required},
-    data as data_service,
+    data as data_service, new_identity,
     proto::{Commit, Welcome},
     server,
 };
@@ -201,8 +201,8 @@ pub(crate) struct Worker {
 struct Joined {
     /// Its identity; empty for none yet.
     cluster: String,
-    /// Its part of the checkpoint store, if there is one.
-    checkpoints: Option<CheckpointStore>,
+    /// Its part of the checkpoint store, if there is one, and what that is known by.
+    checkpoints: Option<(CheckpointStore, u64)>,
 }
 
 /// The longest time between two tries to reach the coordinator.
@@ -376,7 +376,12 @@ impl Worker {
 
     /// The checkpoint store, if there is one.
     fn checkpoints(&self) -> Option<CheckpointStore> {
-        lock(&self.joined).checkpoints.clone()
+        lock(&self.joined).checkpoints.as_ref().map(|(store, _)| store.clone())
+    }
+
+    /// What that is known by.
+    fn store_identity(&self) -> Option<u64> {
+        lock(&self.joined).checkpoints.as_ref().map(|&(_, identity)| identity)
     }
 
     /// The cluster that it is of.
@@ -402,11 +407,13 @@ impl Worker {
                 cluster: cluster.to_owned(),
             }),
         })?;
+        let open = async |url| {
+            let store = CheckpointStore::open(url, cluster).await?;
+            let identity = store.identity(new_identity()).await?;
+            Ok((store, identity))
+        };
         let checkpoints = match &self.options.checkpoints {
-            Some(url) => {
-                let store = CheckpointStore::open(url, cluster).await;
-                Some(store.map_err(Ended::NoStore)?)
-            }
+            Some(url) => Some(open(url).await.map_err(Ended::NoStore)?),
             None => None,
         };
         *lock(&self.joined) = Joined { cluster: cluster.to_owned(), checkpoints };

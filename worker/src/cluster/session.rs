@@ -110,7 +110,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         cores: worker.pool.current_num_threads() as u32,
         memory_bytes: options.memory_bytes.unwrap_or(0),
         disk_bytes: worker.shelf.free_bytes(),
-        checkpoint_store: options.checkpoints.is_some(),
+        checkpoint_store: worker.store_identity().map(identity_text).unwrap_or_default(),
     };
     let gone = |_| Status::unavailable("the stream to the coordinator has ended");
     send.send(say(Message::Register(register))).await.map_err(gone)?;

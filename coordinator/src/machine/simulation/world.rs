@@ -388,7 +388,7 @@ impl World {
             cores: 1 + place as u32 % 3,
             memory_bytes: 1 << 30,
             disk_bytes: 1 << 30,
-            checkpoint_store: store,
+            checkpoint_store: store.then_some(1),
         };
         if self.machine.is_none() || self.cut_off.contains_key(&id) {
             return;

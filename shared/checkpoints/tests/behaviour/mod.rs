@@ -24,6 +24,14 @@ pub fn numbers(seed: u64, count: u64) -> Bytes {
     (0..count).flat_map(|i| random(i).to_le_bytes()).collect()
 }
 
+/// All who open it know it by the same, whoever was the first.
+pub async fn has_an_identity(store: &CheckpointStore) {
+    let known = join_all((1..=8).map(|new| store.identity(new))).await;
+    let known: Vec<u64> = known.into_iter().map(Result::unwrap).collect();
+    assert!(known.iter().all(|identity| *identity == known[0]), "{known:?}");
+    assert_eq!(store.identity(9).await.unwrap(), known[0]);
+}
+
 /// Numbers come back, are kept once, and are never replaced by others.
 pub async fn keeps_numbers(store: &CheckpointStore) {
     let (written, read) = (store.written_bytes(), store.read_bytes());

@@ -44,15 +44,19 @@ pub fn check_addressee(meant: &str, worker: u64) -> Result<(), Status> {
     Err(Status::failed_precondition(format!("another worker is there: {here} instead of {meant}")))
 }
 
-/// Checks all that a worker says of itself, and returns its identity.
+/// Checks all that a worker says of itself, and returns its identity, and that of its checkpoint store if it has one.
 ///
 /// # Errors
 /// FAILED_PRECONDITION for another version, INVALID_ARGUMENT for what cannot be.
-pub fn check_registration(register: &Register) -> Result<u64, Status> {
+pub fn check_registration(register: &Register) -> Result<(u64, Option<u64>), Status> {
     check_protocol(register.protocol)?;
     check_encoder(register.encoder)?;
     text(register.name.clone(), NAME_BYTES, "name")?;
     text(register.program.clone(), NAME_BYTES, "program")?;
     address_in(register.address.clone())?;
-    Ok(identity(&register.worker)?)
+    let store = match register.checkpoint_store.as_str() {
+        "" => None,
+        store => Some(identity(store)?),
+    };
+    Ok((identity(&register.worker)?, store))
 }

@@ -24,7 +24,7 @@ pub fn from_worker(bytes: &[u8]) {
     let Ok(FromWorker { message }) = FromWorker::decode(bytes) else { return };
     match message {
         Some(from_worker::Message::Register(register)) => {
-            if let Ok(identity) = check_registration(&register) {
+            if let Ok((identity, _)) = check_registration(&register) {
                 assert_eq!(identity_text(identity), register.worker);
             }
         }
