@@ -416,7 +416,8 @@ fn comes_back_to_another_job(its_process_goes_on: bool) {
     let expected = expected();
     let mut cluster = Cluster::new(0);
     cluster.workers.resize_with(2, || None);
-    cluster.wait_for("the coordinator", || TcpStream::connect(cluster.address()).is_ok());
+    // Then it has written down which cluster it is.
+    cluster.wait_for("the coordinator", || cluster.log("coordinator").contains("listens"));
     kill(&mut cluster.coordinator);
     let copy = ["-r", "coordinator", "copy"];
     assert!(Command::new("cp").args(copy).current_dir(cluster.path()).status().unwrap().success());

@@ -502,5 +502,9 @@ mod tests {
         drop(attempt);
         drop(ends);
         busy.join().unwrap().unwrap_err();
+        // The attempt's thread must not have the store open any more when the process ends.
+        while Arc::strong_count(&worker) > 1 {
+            tokio::time::sleep(std::time::Duration::from_millis(1)).await;
+        }
     }
 }
