@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The program itself, and what packing values for a file takes.
-const BASE_BYTES: u64 = 96 << 20;
+pub const BASE_BYTES: u64 = 96 << 20;
 
 /// What a thread takes to pack or unpack pages of the store.
 const PAGES_BYTES: u64 = 3 << 20;
@@ -198,12 +198,11 @@ pub fn check_worker_memory(allowed: Option<u64>, threads: usize) -> Result<(), F
     }
 }
 
-/// Refuses work that takes so many bytes beside the program if they are not available.
+/// Refuses work that takes so many bytes if they are not available.
 ///
 /// # Errors
 /// If they are not.
 pub fn check_available(what: &str, needed: u64) -> Result<(), Failure> {
-    let needed = BASE_BYTES + needed;
     match resources::available_memory_bytes() {
         Some(available) if available < needed => Err(Failure::refused(format!(
             "{what} takes {} of memory; {} is available",

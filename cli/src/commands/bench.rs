@@ -23,6 +23,7 @@ use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
     job::threads,
+    needs::check_available,
     output::{bytes, columns, duration, game, grouped, print, print_json, short},
     progress::Progress,
     resources,
@@ -229,19 +230,11 @@ fn check_memory(encoding: &Encoding, plan: &Plan, step: Option<&Step>) -> Result
         of_step * step.positions + of_game * plan.positions
     });
     let need = plan.peak_memory_bytes.max(rival);
-    match resources::available_memory_bytes() {
-        Some(available) if available < need => Err(Failure::refused(format!(
-            "measuring {} takes {} of memory; is available: {}",
-            game(encoding.ruleset()),
-            bytes(need),
-            bytes(available)
-        ))
-        .help(match step {
-            Some(_) => "try fewer pieces (--pieces N), or without --baseline",
-            None => "try fewer pieces (--pieces N) or fewer threads (--threads N)",
-        })),
-        _ => Ok(()),
-    }
+    let what = format!("measuring {}", game(encoding.ruleset()));
+    check_available(&what, need).or_help(match step {
+        Some(_) => "try fewer pieces (--pieces N), or without --baseline",
+        None => "try fewer pieces (--pieces N) or fewer threads (--threads N)",
+    })
 }
 
 /// Makes the peak that of now. Where the system does not allow it, the peak is that of all games

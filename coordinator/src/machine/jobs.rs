@@ -184,7 +184,8 @@ impl Machine {
     }
 }
 
-fn ended(id: JobId, phase: Phase) -> Refusal {
+/// Why nothing is done about a job that is in this phase.
+pub fn ended(id: JobId, phase: Phase) -> Refusal {
     let how = match phase {
         Phase::Solved => "is solved already",
         Phase::Failed => "has failed; resume it to try again",

@@ -34,6 +34,7 @@ mod workers;
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duration};
 
 pub use attempt::{Attempt, Doing, Member};
+pub use jobs::ended;
 pub use message::{
     Answer, Assignment, Command, Event, Failure, FailureKind, Message, Note, Peer, Place, Refusal,
     Registration, Report, Resources, Submission, Task,

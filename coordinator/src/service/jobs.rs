@@ -16,7 +16,7 @@ use ziggurat_rpc::{
 };
 
 use super::{actor::Handle, convert, planning::Planned, status};
-use crate::machine::{Event, JobId, Phase, Submission};
+use crate::machine::{Event, JobId, Phase, Submission, ended};
 
 /// Watches at the same time.
 const WATCHES: usize = 256;
@@ -143,13 +143,11 @@ impl Jobs for JobsService {
             there.then(|| status::located(machine, job))
         });
         let located = located.await?.ok_or_else(|| no_such(job))?;
-        located.map(Response::new).map_err(|phase| {
-            Status::failed_precondition(match phase {
-                Phase::Cancelled => {
-                    format!("job {job} is cancelled, and its values are gone; submit it again")
-                }
-                _ => format!("job {job} is not solved; `ziggurat status {job}` says how far it is"),
-            })
+        located.map(Response::new).map_err(|phase| match phase {
+            Phase::Cancelled => convert::status(&ended(job, phase)),
+            _ => Status::failed_precondition(format!(
+                "job {job} is not solved; `ziggurat status {job}` says how far it is"
+            )),
         })
     }
 }

@@ -1,12 +1,13 @@
 //! Writing files so that they survive a power loss, whole or not at all.
 
 use std::{
-    fs::{self, File},
+    fs,
     io::{self, Write},
     path::Path,
 };
 
 use tempfile::{Builder, NamedTempFile};
+use ziggurat_store::sync_dir;
 
 /// What a file is called while it is written; what is left over of one that never was goes with its epoch.
 pub(crate) const UNFINISHED: &str = ".writing-";
@@ -31,7 +32,7 @@ pub(crate) fn write(root: &Path, name: &str, bytes: &[u8], replace: bool) -> io:
         file.persist_noclobber(&path)?;
     }
     // The name is in its directory, and that one's in the one above.
-    dir.ancestors().take_while(|dir| dir.starts_with(root)).try_for_each(sync)
+    dir.ancestors().take_while(|dir| dir.starts_with(root)).try_for_each(sync_dir)
 }
 
 /// An empty file in a directory, which is made if there is none.
@@ -48,9 +49,4 @@ fn unfinished(dir: &Path) -> io::Result<NamedTempFile> {
             done => return done,
         }
     }
-}
-
-/// Waits until the names in a directory are on disk.
-fn sync(dir: &Path) -> io::Result<()> {
-    File::open(dir)?.sync_all()
 }

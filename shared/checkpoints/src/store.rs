@@ -111,15 +111,11 @@ impl CheckpointStore {
     /// What keeps it from being read, or written.
     pub async fn identity(&self, new: u64) -> Result<u64, CheckpointError> {
         let name = format!("{}/{IDENTITY}", self.0.cluster);
-        // Of several who write one at the same time, one does.
-        let known = self.read(&name).await?;
-        if known.is_none() {
+        if self.read(&name).await?.is_none() {
+            // Of several who write one at the same time, one does.
             self.write(&name, format!("{new:016x}\n").into(), false).await?;
         }
-        let known = match known {
-            None => self.read(&name).await?,
-            known => known,
-        };
+        let known = self.read(&name).await?;
         Ok(known.map_or(new, |text| xxh3_64(&text)))
     }
 

@@ -18,6 +18,9 @@ pub fn make_dir(dir: &Path) -> io::Result<()> {
 }
 
 /// Waits until the names in a directory are on disk.
-pub(crate) fn sync_dir(dir: &Path) -> io::Result<()> {
+///
+/// # Errors
+/// What the system says.
+pub fn sync_dir(dir: &Path) -> io::Result<()> {
     File::open(dir)?.sync_all()
 }

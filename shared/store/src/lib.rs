@@ -133,7 +133,7 @@ mod values;
 mod witness;
 mod writer;
 
-pub use directory::make_dir;
+pub use directory::{make_dir, sync_dir};
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
 pub use packing::{pack, unpack};

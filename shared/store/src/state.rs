@@ -138,7 +138,11 @@ impl State {
         let seen = Mutex::new(Seen { witness, checksum: None });
         let state = Self { db, settings, root: root.to_owned(), seen };
         let is_earlier = match said {
-            Some(said) => !said.allows(state.testimony(state.checksum()?)),
+            Some(said) => {
+                let checksum = state.checksum()?;
+                lock(&state.seen).checksum = Some(checksum);
+                !said.allows(state.testimony(checksum))
+            }
             // A store without a witness was made by an earlier version, and committed something before it had values.
             None => !tables(&values)?.is_empty() && state.epochs()?.is_empty(),
         };
@@ -160,6 +164,7 @@ impl State {
     fn found(&self, owner: u64) -> Result<(), StoreError> {
         let manifest = serde_json::json!(Manifest { format: FORMAT_VERSION, owner });
         let action = "write the manifest of";
+        lock(&self.seen).checksum = None; // it is another then
         self.db
             .put_opt(MANIFEST, manifest.to_string(), &settings::synced())
             // In a file of its own, so that a log that is gone does not take the manifest along.

@@ -405,7 +405,8 @@ fn unable(message: String) -> Failure {
     Failure { message, kind: Some(FailureKind::Unable) }
 }
 
-fn cancelled() -> Failure {
+/// Why nothing more is done for an attempt that is over.
+pub fn cancelled() -> Failure {
     Failure { message: "the attempt is over".to_owned(), kind: Some(FailureKind::Cancelled) }
 }
 

@@ -30,6 +30,7 @@ use ziggurat_store::Epoch;
 
 use super::{
     Worker,
+    attempt::cancelled,
     halo::OVERHEAD_BYTES,
     pieces::{read_out, spans_of, unpacked},
     shelf::SaveName,
@@ -111,7 +112,7 @@ impl Saved {
     ) -> Result<(), JournalError> {
         let Part { column, shard, range, mut data } = part;
         if self.stop.is_cancelled() {
-            return Err(unread("the attempt is over".to_owned(), Some(FailureKind::Cancelled)));
+            return Err(JournalError { is_damage: false, source: Box::new(Unread(cancelled())) });
         }
         let wanted = Wanted { save: place.save, column, shard, range };
         let me = self.worker.shelf.identity();

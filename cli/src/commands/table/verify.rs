@@ -9,7 +9,7 @@ use ziggurat_table::{AnyTable, Identities, Verification, verify, verify_bytes};
 use super::proof::{Proof, prove};
 use crate::{
     failure::{Exit, Explain, Failure},
-    needs::check_available,
+    needs::{BASE_BYTES, check_available},
     output::{grouped, pieces, points, print, print_json},
     progress::watched,
 };
@@ -79,11 +79,12 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 /// Refuses what does not fit memory.
 fn check_memory(table: &AnyTable, args: &Args) -> Result<(), Failure> {
     let file = args.file.display();
-    check_available(&format!("verifying {file}"), verify_bytes(table, args.sample)).or_help(
+    let bytes = BASE_BYTES + verify_bytes(table, args.sample);
+    check_available(&format!("verifying {file}"), bytes).or_help(
         "verify a part of it, such as --sample 1000000, or on a machine with more memory",
     )?;
     if args.certificate {
-        let bytes = Certifier::peak_memory_bytes(table.encoding(), 0);
+        let bytes = BASE_BYTES + Certifier::peak_memory_bytes(table.encoding(), 0);
         check_available(&format!("proving what is in {file}"), bytes)
             .or_help("leave --certificate out, or prove it on a machine with more memory")?;
     }
