@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Memory, Plan, Settings, plan};
+use ziggurat_kernel::{Memory, Plan, Settings, VECTORS, plan, thread_count};
 use ziggurat_table::{Compression, ValueType};
 use ziggurat_worker::STORE_MEMORY_BYTES;
 
@@ -76,13 +76,13 @@ impl Needs {
     ) -> Self {
         let plan = plan(encoding, settings);
         let threads = settings.thread_count();
-        let base = BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES;
+        let base = base_bytes(threads);
         let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
         let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);
         let hundredths = compressed_hundredths(value_type_of(settings.precision));
         // The step under way is there twice for a moment, with its vectors of changes.
-        let stored =
-            u128::from(plan.positions) * hundredths + u128::from(largest) * 2 * (hundredths + 600);
+        let stored = u128::from(plan.positions) * hundredths
+            + u128::from(largest) * 2 * (hundredths + 100 * VECTORS as u128);
         let ruleset = encoding.ruleset();
         Self {
             what: format!("solving {}", game(ruleset)),
@@ -181,12 +181,17 @@ impl Needs {
     }
 }
 
-/// The least memory of a worker on so many threads, whatever the job.
+/// What a process takes beside what it solves.
+fn base_bytes(threads: usize) -> u64 {
+    BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES
+}
+
+/// The least memory of a worker on so many threads (0: one per core), whatever the job.
 ///
 /// # Errors
 /// If it is allowed less.
 pub fn check_worker_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
-    let least = BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES + LEAST_MAPPED_BYTES;
+    let least = base_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
     match allowed {
         Some(allowed) if allowed < least => Err(Failure::refused(format!(
             "a worker takes {} of memory; {} is allowed",

@@ -233,8 +233,8 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
         settings,
         Surroundings { cancelled: &interrupted, memory: &memory, journal },
         &mut |event| {
-            if let Event::Superstep { positions_swept, .. } = event {
-                swept = positions_swept;
+            if let Event::Superstep { swept_positions, .. } = event {
+                swept = swept_positions;
             }
             progress.tell(event);
         },
@@ -379,7 +379,7 @@ fn result_json(
         "first_player_percent": summary.first_player_wins * 100.0,
         "certificate": table_bound(summary),
         "table_certificate": table.certificate(),
-        "positions_swept": summary.positions_swept,
+        "swept_positions": summary.swept_positions,
         "seconds": seconds,
         "peak_memory_bytes": resources::peak_memory_bytes(),
         "file": table.path(),

@@ -239,7 +239,6 @@ fn register(name: &str, identity: u64) -> Register {
     Register {
         protocol: PROTOCOL,
         encoder: Encoding::VERSION,
-        program: "test".to_owned(),
         worker: identity_text(identity),
         name: name.to_owned(),
         address: format!("{name}:9"),

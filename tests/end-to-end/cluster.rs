@@ -590,14 +590,15 @@ fn what_does_not_become_right_by_starting_again_ends_with_exit_code_2() {
 }
 
 #[test]
-fn certificates_go_before_a_token_of_the_environment() {
+fn what_is_typed_goes_before_a_token_or_certificates_of_the_environment() {
     let directory = tempfile::tempdir().unwrap();
-    let said = |arguments: &[&str]| {
+    let said_with = |variables: &[(&str, &str)], arguments: &[&str]| {
         let mut command = ziggurat(directory.path(), arguments);
-        let output = command.env("ZIGGURAT_TOKEN_FILE", "a-token").output().unwrap();
+        let output = command.envs(variables.iter().copied()).output().unwrap();
         assert_eq!(output.status.code(), Some(2));
         stderr(&output)
     };
+    let said = |arguments: &[&str]| said_with(&[("ZIGGURAT_TOKEN_FILE", "a-token")], arguments);
     let certificates =
         ["--tls-ca", "an-authority", "--tls-cert", "a-certificate", "--tls-key", "a-key"];
     let with = [&["jobs"], &certificates[..]].concat();
@@ -605,6 +606,12 @@ fn certificates_go_before_a_token_of_the_environment() {
     assert!(said(&["jobs"]).contains("a-token"), "{}", said(&["jobs"]));
     let both = [&with[..], &["--token-file", "another"]].concat();
     assert!(said(&both).contains("cannot be used with"), "{}", said(&both));
+    let tls = [("ZIGGURAT_TLS_CA", "ca"), ("ZIGGURAT_TLS_CERT", "c"), ("ZIGGURAT_TLS_KEY", "k")];
+    assert!(said_with(&tls, &["jobs"]).contains("cannot read ca"), "{}", said_with(&tls, &["jobs"]));
+    let with_token = said_with(&tls, &["jobs", "--token-file", "typed"]);
+    assert!(with_token.contains("typed"), "{with_token}");
+    let two_of_three = said_with(&tls[..2], &["jobs"]);
+    assert!(two_of_three.contains("or all of ZIGGURAT_TLS_CA, "), "{two_of_three}");
 }
 
 /// Does something to a cluster at random moments until its job has ended. The seed tells what.

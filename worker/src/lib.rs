@@ -6,7 +6,7 @@
 //! ```text
 //! DIR/store          shard epochs and small state, in RocksDB (see `ziggurat-store`); its lock is the job's
 //! DIR/scratch        where the arrays of a solve beyond memory are, in files without a name
-//! DIR/progress.json  where the job is, for people and scripts; nothing reads it back
+//! DIR/progress.json  where the job is, for people, scripts and [`progress_of`]; no solve goes on from it
 //! ```
 //!
 //! The store's state holds the [`Manifest`]: what is solved, how, and into which file. A step that is under

@@ -13,9 +13,10 @@ const COORDINATOR: &str = "ZIGGURAT_COORDINATOR";
 /// Where it listens if nobody says so.
 const DEFAULT_COORDINATOR: &str = "127.0.0.1:7400";
 
-/// The variable that names the token's file where no option says who may speak to whom. For `clap` it would be as good as the
-/// option, which does not go with certificates.
+/// The variables that say who may speak to whom where no option does. For `clap` they would be as good as the options, of which
+/// a token's file does not go with certificates.
 const TOKEN_FILE: &str = "ZIGGURAT_TOKEN_FILE";
+const TLS_FILES: [&str; 3] = ["ZIGGURAT_TLS_CA", "ZIGGURAT_TLS_CERT", "ZIGGURAT_TLS_KEY"];
 
 /// Which coordinator, and what it knows its users by.
 #[derive(Args, Clone, Debug)]
@@ -49,11 +50,11 @@ impl CoordinatorArgs {
 /// What peers know each other by: nothing, a shared secret, or certificates.
 #[derive(Args, Clone, Default, Debug)]
 pub struct SecurityArgs {
-    /// A file with the secret that all of the cluster share [env: ZIGGURAT_TOKEN_FILE, without --tls-ca]
+    /// A file with the secret that all of the cluster share [env: ZIGGURAT_TOKEN_FILE]
     #[arg(long, value_name = "FILE", conflicts_with = "tls_ca", help_heading = "Cluster")]
     token_file: Option<PathBuf>,
 
-    /// Speak TLS: the certificate (PEM) of who signs the certificates of the cluster
+    /// Speak TLS: the certificate (PEM) of who signs the certificates of the cluster [env: ZIGGURAT_TLS_CA]
     #[arg(
         long,
         value_name = "FILE",
@@ -63,30 +64,41 @@ pub struct SecurityArgs {
     )]
     tls_ca: Option<PathBuf>,
 
-    /// The certificate (PEM) of this peer
+    /// The certificate (PEM) of this peer [env: ZIGGURAT_TLS_CERT]
     #[arg(long, value_name = "FILE", requires = "tls_ca", help_heading = "Cluster")]
     tls_cert: Option<PathBuf>,
 
-    /// The key (PEM) of that certificate
+    /// The key (PEM) of that certificate [env: ZIGGURAT_TLS_KEY]
     #[arg(long, value_name = "FILE", requires = "tls_ca", help_heading = "Cluster")]
     tls_key: Option<PathBuf>,
 }
 
 impl SecurityArgs {
-    /// What they stand for.
+    /// What they stand for; what the environment says, if none of them is given.
     ///
     /// # Errors
-    /// If one of the files cannot be read, or is not what it should be.
+    /// If one of the files cannot be read, or is not what it should be; if the environment names a token's file and certificates,
+    /// or some of the files that certificates take.
     pub fn security(&self) -> Result<Security, Failure> {
-        if let (Some(ca), Some(certificate), Some(key)) =
-            (&self.tls_ca, &self.tls_cert, &self.tls_key)
-        {
-            return Security::from_tls_files(ca, certificate, key).or_bad_input();
-        }
-        let from_environment = || env::var_os(TOKEN_FILE).filter(|file| !file.is_empty());
-        match self.token_file.clone().or_else(|| from_environment().map(PathBuf::from)) {
-            Some(token) => Security::from_token_file(&token).or_bad_input(),
-            None => Ok(Security::Open),
+        let typed = [&self.token_file, &self.tls_ca, &self.tls_cert, &self.tls_key];
+        let [token, certificates @ ..] = if typed.iter().any(|file| file.is_some()) {
+            typed.map(Clone::clone)
+        } else {
+            let [ca, certificate, key] = TLS_FILES;
+            [TOKEN_FILE, ca, certificate, key].map(|variable| {
+                env::var_os(variable).filter(|file| !file.is_empty()).map(PathBuf::from)
+            })
+        };
+        match (token, certificates) {
+            (None, [None, None, None]) => Ok(Security::Open),
+            (Some(token), [None, None, None]) => Security::from_token_file(&token).or_bad_input(),
+            (None, [Some(ca), Some(certificate), Some(key)]) => {
+                Security::from_tls_files(&ca, &certificate, &key).or_bad_input()
+            }
+            _ => Err(Failure::bad_input(format!(
+                "the environment is to have {TOKEN_FILE}, or all of {}, or none of them",
+                TLS_FILES.join(", ")
+            ))),
         }
     }
 }

@@ -15,7 +15,7 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Position, Ruleset};
 use ziggurat_kernel::{
     Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings, TierValues,
-    plan, solve, time_supersteps,
+    plan, solve, thread_count, time_supersteps,
 };
 use ziggurat_reference::baseline::{Baseline, Design};
 
@@ -78,10 +78,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     // A name that is wrong is told before the first solve.
     let games = games(args)?;
-    let threads = match args.threads {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        asked => asked,
-    };
+    let threads = thread_count(args.threads);
     let interrupted = interrupt::flag_on_interrupt()?;
     for (i, encoding) in games.iter().enumerate() {
         let report = measure(encoding, threads, args, &interrupted)?;
@@ -246,7 +243,7 @@ fn reset_peak_memory() {
 impl Report {
     /// Of the whole solve.
     fn nanoseconds(&self) -> f64 {
-        nanoseconds(self.wall, self.threads, self.summary.positions_swept)
+        nanoseconds(self.wall, self.threads, self.summary.swept_positions)
     }
 
     fn nanoseconds_of_largest(&self) -> f64 {
@@ -271,7 +268,7 @@ impl Report {
     /// For a person.
     fn text(&self, encoding: &Encoding) -> String {
         let (step, _) = &self.largest;
-        let rate = self.summary.positions_swept as f64 / self.wall.as_secs_f64();
+        let rate = self.summary.swept_positions as f64 / self.wall.as_secs_f64();
         let mut text = format!(
             "{}, {} undecided positions, {} {}\n",
             game(encoding.ruleset()),
@@ -319,7 +316,7 @@ impl Report {
             "positions": encoding.undecided(),
             "threads": self.threads,
             "seconds": self.wall.as_secs_f64(),
-            "positions_swept": self.summary.positions_swept,
+            "swept_positions": self.summary.swept_positions,
             "nanoseconds": self.nanoseconds(),
             "peak_memory_bytes": self.peak_memory_bytes,
             "mean_supersteps": self.mean_supersteps(),

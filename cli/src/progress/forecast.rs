@@ -96,9 +96,9 @@ impl Forecast {
                 self.states[step] = StepState::Active { superstep: 0, residual: 1.0 };
                 self.latest = step;
             }
-            Event::Superstep { step, superstep, residual, positions_swept, .. } => {
+            Event::Superstep { step, superstep, residual, swept_positions, .. } => {
                 self.see(step, StepState::Active { superstep, residual });
-                self.swept(seconds, positions_swept);
+                self.swept(seconds, swept_positions);
             }
             Event::StepResumed { step, supersteps } => {
                 self.states[step] = StepState::Active { superstep: supersteps, residual: 1.0 };
@@ -325,7 +325,7 @@ mod tests {
                 step: 1,
                 superstep,
                 residual: 0.1,
-                positions_swept: 100 * u64::from(superstep),
+                swept_positions: 100 * u64::from(superstep),
             };
             forecast.tell(&event, 0.1 + f64::from(superstep));
         }
@@ -349,8 +349,8 @@ mod tests {
         let mut forecast = forecast(&[100]);
         for superstep in 1..=10 {
             let residual = 10f64.powi(-superstep);
-            let (superstep, positions_swept) = (superstep as u32, 100 * superstep as u64);
-            let event = Event::Superstep { step: 0, superstep, residual, positions_swept };
+            let (superstep, swept_positions) = (superstep as u32, 100 * superstep as u64);
+            let event = Event::Superstep { step: 0, superstep, residual, swept_positions };
             forecast.tell(&event, f64::from(superstep));
         }
         // Ten of twelve digits in ten of twelve supersteps.
@@ -387,7 +387,7 @@ mod tests {
                 step: 0,
                 superstep: second,
                 residual: 0.1,
-                positions_swept: swept,
+                swept_positions: swept,
             };
             forecast.tell(&event, f64::from(second));
         }

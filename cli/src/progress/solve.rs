@@ -105,10 +105,10 @@ fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> 
         "tier": plan.steps[step].tier.to_string(),
         "seconds": seconds,
     });
-    if let Event::Superstep { superstep, residual, positions_swept, .. } = *event {
+    if let Event::Superstep { superstep, residual, swept_positions, .. } = *event {
         line["superstep"] = json!(superstep);
         line["residual"] = json!(residual);
-        line["positions_swept"] = json!(positions_swept);
+        line["swept_positions"] = json!(swept_positions);
         line["seconds_left"] = json!(forecast.seconds_left());
     }
     if let Event::StepResumed { supersteps, .. } | Event::StepFound { supersteps, .. } = *event {

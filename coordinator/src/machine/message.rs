@@ -69,9 +69,9 @@ pub struct Registration {
     pub address: String,
     /// Threads.
     pub cores: u32,
-    /// What it may use.
+    /// Memory that it may use.
     pub memory_bytes: u64,
-    /// What it may use.
+    /// Disk that was free when it registered.
     pub disk_bytes: u64,
     /// What the checkpoint store is known by that it writes to and reads from.
     pub checkpoint_store: Option<u64>,

@@ -235,8 +235,8 @@ impl Actor {
     /// Sends a worker a message. Whether there was room for it.
     fn send(&self, session: SessionId, message: &Message) -> bool {
         let Some(line) = self.lines.get(&session) else { return true };
-        let message = convert::message(message, &self.machine, self.saved.cluster());
-        line.to_worker.try_send(Ok(message)).is_ok()
+        let messages = convert::messages(message, &self.machine, self.saved.cluster());
+        messages.into_iter().all(|message| line.to_worker.try_send(Ok(message)).is_ok())
     }
 
     /// Ends a connection, and says why if there is something to say.

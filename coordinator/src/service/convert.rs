@@ -12,17 +12,26 @@ use crate::machine::{
     Refusal, Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
-/// What a worker of a cluster is told.
-pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToWorker {
+/// The most checkpoints, and the most jobs, that one welcome names: so many fit a message.
+const NAMED_AT_ONCE: usize = 1 << 16;
+
+/// What a worker of a cluster is told, in as many messages as it takes.
+pub fn messages(message: &Message, machine: &Machine, cluster: u64) -> Vec<proto::ToWorker> {
     let message = match message {
         Message::Welcome { incarnation, commits, cancelled } => {
-            to_worker::Message::Welcome(proto::Welcome {
+            let (mut commits, mut cancelled) =
+                (commits.chunks(NAMED_AT_ONCE), cancelled.chunks(NAMED_AT_ONCE));
+            let count = commits.len().max(cancelled.len()).max(1);
+            let welcome = |place| proto::Welcome {
                 lease_ms: machine.limits().lease.as_millis() as u32,
                 cluster: identity_text(cluster),
-                commits: commits.iter().map(|&(step, epoch)| commit(step, epoch)).collect(),
-                cancelled: cancelled.iter().map(|job| job.0).collect(),
+                commits: commits.next().into_iter().flatten().copied().map(commit).collect(),
+                cancelled: cancelled.next().into_iter().flatten().map(|job| job.0).collect(),
                 incarnation: *incarnation,
-            })
+                more: place + 1 < count,
+            };
+            let welcomes = (0..count).map(welcome).map(to_worker::Message::Welcome);
+            return welcomes.map(|message| proto::ToWorker { message: Some(message) }).collect();
         }
         Message::Heard => {
             let jobs = machine.records().jobs.iter();
@@ -47,15 +56,15 @@ pub fn message(message: &Message, machine: &Machine, cluster: u64) -> proto::ToW
         }),
         &Message::Commit { step, epoch: number } => {
             let epoch = Epoch { number, incarnation: machine.incarnation() };
-            to_worker::Message::Commit(commit(step, epoch))
+            to_worker::Message::Commit(commit((step, epoch)))
         }
         Message::Forget(job) => to_worker::Message::Forget(proto::Forget { job: job.0 }),
         Message::Released => to_worker::Message::Released(proto::Released {}),
     };
-    proto::ToWorker { message: Some(message) }
+    vec![proto::ToWorker { message: Some(message) }]
 }
 
-fn commit(step: StepId, Epoch { number, incarnation }: Epoch) -> proto::Commit {
+fn commit((step, Epoch { number, incarnation }): (StepId, Epoch)) -> proto::Commit {
     let (job, step) = (step.job.0, Some(step.tier.into()));
     proto::Commit { job, step, epoch: number, incarnation }
 }
@@ -206,5 +215,53 @@ pub fn status(refusal: &Refusal) -> Status {
         )),
         Refusal::Silent => Status::deadline_exceeded("nothing was heard for a whole lease"),
         Refusal::Misbehaved(what) => Status::invalid_argument(wire::cut(what)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{collections::BTreeSet, time::Duration};
+
+    use prost::Message as _;
+    use ziggurat_encoding::Tier;
+    use ziggurat_rpc::limits::MESSAGE_BYTES;
+
+    use super::*;
+    use crate::machine::{Limits, Records};
+
+    #[test]
+    fn a_welcome_says_in_several_messages_what_fits_none() {
+        let limits = Limits::new(Duration::ZERO, Duration::ZERO);
+        let machine = Machine::new(Records::default(), 1, limits, Duration::ZERO).0;
+        let welcomes = |commits: usize, cancelled: usize| {
+            let job = |number| JobId(u64::MAX - number as u64);
+            let tier = Tier::new(255, 255);
+            let epoch = Epoch { number: u32::MAX, incarnation: u64::MAX };
+            let welcome = Message::Welcome {
+                incarnation: u64::MAX,
+                commits: (0..commits).map(|n| (StepId { job: job(n), tier }, epoch)).collect(),
+                cancelled: (0..cancelled).map(job).collect(),
+            };
+            let told = messages(&welcome, &machine, u64::MAX);
+            assert!(told.iter().all(|message| message.encoded_len() <= MESSAGE_BYTES));
+            let told: Vec<_> = told
+                .into_iter()
+                .map(|message| match message.message {
+                    Some(to_worker::Message::Welcome(welcome)) => welcome,
+                    other => panic!("{other:?}"),
+                })
+                .collect();
+            let (last, earlier) = told.split_last().unwrap();
+            assert!(!last.more && earlier.iter().all(|welcome| welcome.more));
+            let jobs = told.iter().flat_map(|told| &told.commits).map(|commit| commit.job);
+            assert_eq!(jobs.collect::<BTreeSet<_>>().len(), commits);
+            let jobs = told.iter().flat_map(|told| &told.cancelled);
+            assert_eq!(jobs.collect::<BTreeSet<_>>().len(), cancelled);
+            told.len()
+        };
+        assert_eq!(welcomes(0, 0), 1);
+        assert_eq!(welcomes(NAMED_AT_ONCE, NAMED_AT_ONCE), 1);
+        assert_eq!(welcomes(NAMED_AT_ONCE + 1, 3), 2);
+        assert_eq!(welcomes(3, 2 * NAMED_AT_ONCE + 1), 3);
     }
 }

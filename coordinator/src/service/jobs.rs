@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
-use ziggurat_kernel::Precision;
+use ziggurat_kernel::{Precision, VECTORS};
 use ziggurat_rpc::{
     convert::Submission as Wanted,
     proto::{
@@ -26,9 +26,6 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 
 /// Messages that a watcher has not read yet.
 const UNREAD: usize = 4;
-
-/// Bytes that a step under way keeps beside the values: a byte for each of the last four changes.
-const DIFFERENCE_BYTES: u64 = 4;
 
 /// Serves people.
 pub struct JobsService {
@@ -213,11 +210,11 @@ fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus
     let further = (workers.len() as u64).saturating_sub(1);
     let memory_bytes = planned.memory_bytes + further * largest_positions * value_bytes;
     let worker_memory_bytes = workers.iter().map(|worker| worker.memory_bytes).sum();
-    // Final values, and two checkpoints of the largest step while one takes the place of another; what does
-    // not fit memory is on disk as well.
+    // Final values, and two checkpoints of the largest step while one takes the place of another, each with a byte per vector
+    // at most; what does not fit memory is on disk as well.
     let beyond_memory = memory_bytes.saturating_sub(worker_memory_bytes);
     let disk_bytes = planned.positions * value_bytes
-        + 2 * largest_positions * (value_bytes + DIFFERENCE_BYTES)
+        + 2 * largest_positions * (value_bytes + VECTORS as u64)
         + beyond_memory;
     let worker_disk_bytes = workers.iter().map(|worker| worker.disk_bytes).sum();
     let mut missing = Vec::new();

@@ -4,8 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// All positions with the same number of pieces not yet scored, (just moved, to move). Both are
-/// at least 1: with none left the game is over.
+/// All positions with the same number of pieces not yet scored, (just moved, to move). With none left of one of them the
+/// game is over: of undecided positions both are at least 1.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 pub struct Tier {
     /// Pieces left of the player who just moved.

@@ -52,7 +52,7 @@ pub use reads::Places;
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,
-    TierStatistics, TierValues, plan, shards, solve, time_supersteps,
+    TierStatistics, TierValues, plan, shards, solve, thread_count, time_supersteps,
 };
 pub use step::{both, first_of_step, read_by};
 pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};

@@ -98,10 +98,15 @@ impl Settings {
 
     /// The number of threads that [`Settings::threads`] means.
     pub fn thread_count(&self) -> usize {
-        match self.threads {
-            0 => std::thread::available_parallelism().map_or(1, usize::from),
-            threads => threads,
-        }
+        thread_count(self.threads)
+    }
+}
+
+/// So many threads as are asked for; one per core where that is 0.
+pub fn thread_count(asked: usize) -> usize {
+    match asked {
+        0 => std::thread::available_parallelism().map_or(1, usize::from),
+        threads => threads,
     }
 }
 
@@ -187,7 +192,7 @@ pub enum Event {
         /// Largest change of any value in it, as a probability.
         residual: f64,
         /// Positions swept so far, over all steps and supersteps.
-        positions_swept: u64,
+        swept_positions: u64,
     },
     /// The values of a step are solved, and an interval sweep of their proof is done.
     Certifying {
@@ -211,7 +216,7 @@ pub struct Summary {
     /// Statistics of every tier, in the order of [`Encoding::tiers`].
     pub tiers: Vec<(Tier, TierStatistics)>,
     /// Positions swept over all steps and supersteps.
-    pub positions_swept: u64,
+    pub swept_positions: u64,
 }
 
 /// A sign that somebody asked a solve to stop.
@@ -380,9 +385,9 @@ pub fn solve(
     })
 }
 
-/// The values of a tier as [`TierValues`].
+/// A type of values that steps end in.
 pub(crate) trait AsTierValues: Value {
-    /// Its name.
+    /// The precision that these are values of.
     const PRECISION: Precision;
 
     /// The values as what receivers take.
@@ -430,7 +435,7 @@ struct Solver<'a, T> {
     surroundings: Surroundings<'a>,
     tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
     tables: Tables,
-    positions_swept: AtomicU64,
+    swept_positions: AtomicU64,
     /// The tiers that are still read.
     finals: HashMap<Tier, Final<T>>,
 }
@@ -448,7 +453,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             surroundings,
             tell: Mutex::new(tell),
             tables: Tables::new(encoding),
-            positions_swept: AtomicU64::new(0),
+            swept_positions: AtomicU64::new(0),
             finals: HashMap::new(),
         }
     }
@@ -490,7 +495,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let swept = |(tier, made): &(Tier, TierStatistics)| {
             u64::from(made.supersteps) * self.encoding.step_len(*tier)
         };
-        let positions_swept = statistics.iter().map(swept).sum();
+        let swept_positions = statistics.iter().map(swept).sum();
         let start = self.encoding.rank(&Position::start());
         let first_player = self.finals[&start.tier].values[start.offset as usize].to_f64();
         let mut tiers: Vec<_> = statistics
@@ -499,7 +504,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             .collect();
         tiers.sort_by_key(|(tier, _)| (tier.level(), tier.just_moved));
         tiers.dedup();
-        Ok(Summary { first_player_wins: 0.5 - first_player, tiers, positions_swept })
+        Ok(Summary { first_player_wins: 0.5 - first_player, tiers, swept_positions })
     }
 
     /// What the journal knows of the solution of a step.
@@ -593,9 +598,9 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             course.take(work.carry_out(&order)?);
             if matches!(order, Order::Sweep { .. }) {
                 let TierStatistics { supersteps: superstep, residual, .. } = *course.statistics();
-                let before = self.positions_swept.fetch_add(positions, Ordering::Relaxed);
-                let positions_swept = before + positions;
-                self.tell(Event::Superstep { step, superstep, residual, positions_swept });
+                let before = self.swept_positions.fetch_add(positions, Ordering::Relaxed);
+                let swept_positions = before + positions;
+                self.tell(Event::Superstep { step, superstep, residual, swept_positions });
             }
             if let Some(proof) = course.proof() {
                 self.tell(Event::Certifying { step, sweep: proof.sweeps() });

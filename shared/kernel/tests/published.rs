@@ -114,10 +114,10 @@ fn events_tell_what_a_solve_does() {
         assert_eq!(count(&|e| *e == Event::StepFinished { step: at }), 1);
     }
     let swept = events.iter().rev().find_map(|event| match event {
-        Event::Superstep { positions_swept, .. } => Some(*positions_swept),
+        Event::Superstep { swept_positions, .. } => Some(*swept_positions),
         _ => None,
     });
-    assert_eq!(swept, Some(summary.positions_swept));
+    assert_eq!(swept, Some(summary.swept_positions));
     assert!(summary.tiers.iter().all(|(_, statistics)| statistics.residual <= job.tolerance));
 }
 

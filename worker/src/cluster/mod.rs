@@ -515,9 +515,8 @@ impl Worker {
                 CountedFailure::Unreachable
             }
             Some(FailureKind::Damage { .. }) => CountedFailure::Damage,
-            Some(FailureKind::Unable) => CountedFailure::Unable,
             Some(FailureKind::Cancelled) => CountedFailure::Cancelled,
-            None => CountedFailure::Refused,
+            Some(FailureKind::Unable) | None => CountedFailure::Unable,
         };
         self.metrics.failures.of(kind).inc();
     }

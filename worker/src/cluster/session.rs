@@ -86,6 +86,22 @@ async fn greet(client: &mut ControlClient) -> Result<String, Status> {
     }
 }
 
+/// What the coordinator says first, in one welcome or several.
+async fn welcome(stream: &mut Streaming<ToWorker>) -> Result<Welcome, Status> {
+    let mut all = Welcome { more: true, ..Welcome::default() };
+    while all.more {
+        let next = tokio::time::timeout(WELCOME_TIMEOUT, stream.message()).await;
+        let next = next.map_err(|_| silent())??.and_then(|message| message.message);
+        let Some(Told::Welcome(next)) = next else {
+            return Err(Status::unavailable("the coordinator did not begin with a welcome"));
+        };
+        let commits = [all.commits, next.commits].concat();
+        let cancelled = [all.cancelled, next.cancelled].concat();
+        all = Welcome { commits, cancelled, ..next };
+    }
+    Ok(all)
+}
+
 fn silent() -> Status {
     Status::deadline_exceeded("the coordinator does not answer")
 }
@@ -103,7 +119,6 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
     let register = Register {
         protocol: PROTOCOL,
         encoder: Encoding::VERSION,
-        program: env!("CARGO_PKG_VERSION").to_owned(),
         worker: identity_text(worker.shelf.identity()),
         name: options.name.clone(),
         address: worker.address.clone(),
@@ -117,11 +132,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
     let answer = client.work(ReceiverStream::new(messages));
     let stream = tokio::time::timeout(WELCOME_TIMEOUT, answer).await.map_err(|_| silent())??;
     let mut stream: Streaming<ToWorker> = stream.into_inner();
-    let first = tokio::time::timeout(WELCOME_TIMEOUT, stream.message()).await;
-    let first = first.map_err(|_| silent())??.and_then(|message| message.message);
-    let Some(Told::Welcome(welcome)) = first else {
-        return Err(Status::unavailable("the coordinator did not begin with a welcome").into());
-    };
+    let welcome = welcome(&mut stream).await?;
     let lease = Duration::from_millis(welcome.lease_ms.max(100).into());
     let mut beat = tokio::time::interval(lease / 3);
     beat.set_missed_tick_behavior(MissedTickBehavior::Delay);

@@ -52,7 +52,6 @@ pub fn check_registration(register: &Register) -> Result<(u64, Option<u64>), Sta
     check_protocol(register.protocol)?;
     check_encoder(register.encoder)?;
     text(register.name.clone(), NAME_BYTES, "name")?;
-    text(register.program.clone(), NAME_BYTES, "program")?;
     address_in(register.address.clone())?;
     let store = match register.checkpoint_store.as_str() {
         "" => None,
