@@ -100,6 +100,11 @@ pub fn game(ruleset: &Ruleset) -> String {
     format!("{} with {}", ruleset.name(), pieces(ruleset))
 }
 
+/// What its table is called, but for the ending: `RULESET-PIECES`.
+pub fn table_name(ruleset: &Ruleset) -> String {
+    format!("{}-{}", ruleset.name(), ruleset.pieces())
+}
+
 /// A whole number with its thousands apart: `137,913,936`.
 pub fn grouped(number: impl Into<u128>) -> String {
     let digits = number.into().to_string();
@@ -143,6 +148,12 @@ pub fn duration(seconds: f64) -> String {
         (h, m, _) if h < 48 => format!("{h} h {m} min"),
         (h, ..) => format!("{} d {} h", h / 24, h % 24),
     }
+}
+
+/// How long something takes already, and may still take, in seconds.
+pub fn times(gone: f64, left: Option<f64>) -> String {
+    let left = left.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
+    format!("{} gone{left}", duration(gone))
 }
 
 /// A count with an appropriate unit: `31.2 M`, for rates.

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{ArgGroup, Args};
-use ziggurat_game::{Captures, Dice, Overrides, Ruleset, UnknownName};
+use ziggurat_game::{Captures, Dice, Overrides, Position, Ruleset, UnknownName};
 
 use crate::failure::{Explain, Failure};
 
@@ -91,4 +91,17 @@ pub fn read(file: &Path) -> Result<Ruleset, Failure> {
     let bytes =
         fs::read(file).context(format!("cannot read the ruleset file {shown}")).or_bad_input()?;
     Ruleset::from_toml_bytes(&bytes, &shown).or_bad_input()
+}
+
+/// A position that a player can move in.
+///
+/// # Errors
+/// If it is none, or the game is over there.
+pub fn undecided(ruleset: &Ruleset, text: &str) -> Result<Position, Failure> {
+    let position = ruleset.parse_position(text)?;
+    if [position.own, position.opponent].iter().any(|side| side.scored == ruleset.pieces()) {
+        return Err(Failure::bad_input(format!("`{text}` is decided: nobody can move any more"))
+            .help("leave both players a piece that is not scored"));
+    }
+    Ok(position)
 }

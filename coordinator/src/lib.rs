@@ -1,6 +1,6 @@
 //! The coordinator: who works on what.
 //!
-//! [`machine`] decides: a pure state machine, tested on its own. The rest carries out what it decided: records are
+//! `machine` decides: a pure state machine, tested on its own. The rest carries out what it decided: records are
 //! on disk before anybody is told anything, and what people and workers send comes in as events, one at a time.
 //! Values never come here.
 //!
@@ -14,7 +14,7 @@
 //! | `service::planning` | cutting rulesets into steps and shards, off the async runtime |
 //! | `service::metrics` | what is counted |
 
-pub mod machine;
+mod machine;
 mod service;
 
 pub use service::{CoordinatorError, Options, run};

@@ -607,7 +607,11 @@ fn what_is_typed_goes_before_a_token_or_certificates_of_the_environment() {
     let both = [&with[..], &["--token-file", "another"]].concat();
     assert!(said(&both).contains("cannot be used with"), "{}", said(&both));
     let tls = [("ZIGGURAT_TLS_CA", "ca"), ("ZIGGURAT_TLS_CERT", "c"), ("ZIGGURAT_TLS_KEY", "k")];
-    assert!(said_with(&tls, &["jobs"]).contains("cannot read ca"), "{}", said_with(&tls, &["jobs"]));
+    assert!(
+        said_with(&tls, &["jobs"]).contains("cannot read ca"),
+        "{}",
+        said_with(&tls, &["jobs"])
+    );
     let with_token = said_with(&tls, &["jobs", "--token-file", "typed"]);
     assert!(with_token.contains("typed"), "{with_token}");
     let two_of_three = said_with(&tls[..2], &["jobs"]);

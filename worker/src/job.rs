@@ -223,7 +223,8 @@ impl Job {
         let ruleset = Ruleset::from_toml(&manifest.ruleset, &dir.display().to_string())?;
         let encoding = Encoding::new(&ruleset)?;
         let plan = plan(&encoding, &manifest.settings());
-        let (steps, forgotten, writing) = Default::default();
+        let forgotten = Mutex::new(store.recovery().map(ToString::to_string).into_iter().collect());
+        let (steps, writing) = Default::default();
         let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten, writing };
         job.drop_unnamed()?;
         job.write_progress();

@@ -16,7 +16,7 @@ pub fn key(job: u64, step: Tier, column: Column, shard: u32, range: u8) -> Shard
         Column::Upper => 3,
         Column::Vector(i) => 4 + i,
     };
-    ShardKey { job, tier: (step.just_moved, step.to_move), orientation: range, shard, column }
+    ShardKey { job, tier: step.into(), range, shard, column }
 }
 
 /// Writes parts of a step at an epoch, many at a time; they count once a checkpoint takes them in.

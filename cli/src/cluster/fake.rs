@@ -17,7 +17,7 @@ use tonic::{Request, Response, Status, Streaming, async_trait};
 use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Settings, Surroundings, TierStatistics, TierValues, both, shards, solve};
+use ziggurat_kernel::{Settings, Surroundings, TierStatistics, TierValues, shards, solve};
 use ziggurat_rpc::{
     Security, bind,
     proto::{
@@ -158,7 +158,7 @@ impl Worker {
             return None;
         }
         let shard = shards(encoding, settings, step).get(request.shard as usize)?.clone();
-        let two_tiers = both(step).count() == 2;
+        let two_tiers = step.both().count() == 2;
         let (tier, offsets) = match request.range {
             0 => (step, shard.ranges.0),
             _ if two_tiers => (step.swap(), shard.ranges.1?),

@@ -11,7 +11,7 @@ use std::{
 use super::{feed::News, following::Following, words};
 use crate::{
     failure::Failure,
-    output::{bytes, duration, note, print_json, reader_is_gone, sweeping},
+    output::{bytes, note, print_json, reader_is_gone, sweeping, times},
     progress::forecast::StepState,
 };
 
@@ -109,9 +109,7 @@ pub fn line(following: &Following) -> String {
     if job.exchanged_bytes > 0 {
         parts.push(format!("{} exchanged", bytes(job.exchanged_bytes)));
     }
-    let left = forecast.seconds_left().filter(|_| following.goes_on());
-    let left = left.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
-    parts.push(format!("{} gone{left}", duration(job.seconds)));
+    parts.push(times(job.seconds, forecast.seconds_left().filter(|_| following.goes_on())));
     if !job.message.is_empty() {
         parts.push(job.message.clone());
     }

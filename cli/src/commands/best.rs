@@ -10,6 +10,7 @@ use crate::{
     advice::{Advice, advise, bound_of},
     failure::{Exit, Failure},
     output::{percent, pieces, print, print_json},
+    selection::undecided,
 };
 
 /// Show every legal move in a position with the chance of winning it leads to, best first
@@ -34,12 +35,7 @@ pub struct Args {
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let table = AnyTable::open(&args.file)?;
     let ruleset = table.ruleset();
-    let position = ruleset.parse_position(args.position.trim())?;
-    if [position.own, position.opponent].iter().any(|side| side.scored == ruleset.pieces()) {
-        let typed = args.position.trim();
-        return Err(Failure::bad_input(format!("`{typed}` is decided: there is nothing to move"))
-            .help("leave both players a piece that is not scored"));
-    }
+    let position = undecided(ruleset, args.position.trim())?;
     let advice = rolls(ruleset, args.roll)?
         .into_iter()
         .map(|roll| advise(&table, &position, roll))

@@ -3,6 +3,7 @@
 use serde_json::json;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
+use ziggurat_table::ValueType;
 
 use crate::{
     choices::{self, Choices},
@@ -10,9 +11,6 @@ use crate::{
     output::{bytes, columns, game, grouped, print, print_json},
     selection::Selection,
 };
-
-/// Bytes of a stored value, by the names of the value types.
-const VALUE_BYTES: [(&str, u64); 3] = [("percent16", 2), ("f32", 4), ("f64", 8)];
 
 /// Count the positions of a ruleset, by tier, and the bytes their values take
 #[derive(clap::Args, Debug)]
@@ -61,12 +59,8 @@ fn as_text(
     ]);
     text += &format!("  state-space complexity 10^{:.2}\n", (states as f64).log10());
     text += "\nBytes of the undecided positions' values, uncompressed\n";
-    let sizes: Vec<Vec<String>> = VALUE_BYTES
-        .iter()
-        .map(|(name, size)| {
-            vec![format!("  {name}"), bytes(u128::from(undecided) * u128::from(*size))]
-        })
-        .collect();
+    let size = |of: ValueType| vec![format!("  {of}"), bytes(value_bytes(undecided, of))];
+    let sizes: Vec<Vec<String>> = ValueType::ALL.into_iter().map(size).collect();
     text += &columns(&sizes);
     if let Some(choices) = choices {
         text += &choices_text(choices);
@@ -127,8 +121,8 @@ fn as_json(
         "tiers": tiers.iter().map(|(tier, len)| json!({
             "tier": tier.to_string(), "just_moved": tier.just_moved, "to_move": tier.to_move, "positions": len,
         })).collect::<Vec<_>>(),
-        "value_bytes": VALUE_BYTES.iter()
-            .map(|(name, size)| ((*name).to_owned(), json!(u128::from(undecided) * u128::from(*size))))
+        "value_bytes": ValueType::ALL.into_iter()
+            .map(|of| (of.to_string(), json!(value_bytes(undecided, of))))
             .collect::<serde_json::Map<_, _>>(),
     });
     if let Some(choices) = choices {
@@ -136,4 +130,9 @@ fn as_json(
         document["mean_branching"] = json!(choices.mean_branching());
     }
     document
+}
+
+/// Bytes of so many values.
+fn value_bytes(positions: u64, value_type: ValueType) -> u128 {
+    u128::from(positions) * value_type.bytes() as u128
 }

@@ -12,7 +12,7 @@ use crate::{
     advice,
     failure::{Exit, Explain, Failure},
     output::{grouped, note, pieces, print, print_json},
-    selection::Selection,
+    selection::{Selection, undecided},
 };
 
 /// Decimals of a chance in percent.
@@ -79,18 +79,6 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         }
     }
     Ok(Exit::Success)
-}
-
-/// A position that a player can move in.
-fn undecided(ruleset: &Ruleset, text: &str) -> Result<Position, Failure> {
-    let position = ruleset.parse_position(text)?;
-    if [position.own, position.opponent].iter().any(|side| side.scored == ruleset.pieces()) {
-        return Err(Failure::bad_input(format!(
-            "`{text}` is decided: there is nothing to compute"
-        ))
-        .help("leave both players a piece that is not scored"));
-    }
-    Ok(position)
 }
 
 /// Tells a person at a terminal if it takes a while.

@@ -85,10 +85,7 @@ struct Traffic<'a> {
 
 impl Traffic<'_> {
     fn value_bytes(&self) -> u64 {
-        match self.settings.precision {
-            Precision::F32 => 4,
-            Precision::F64 => 8,
-        }
+        self.settings.precision.bytes() as u64
     }
 
     /// Bytes that a superstep reads if nothing stays in memory: the values of the step, and of the

@@ -15,6 +15,7 @@ use ziggurat_worker::{
 use crate::{
     failure::{Exit, Explain, Failure},
     job::JobArgs,
+    output::table_name,
     resources,
     solving::{Solving, check_name, holds_a_solve, solve_and_report},
     target::TargetArgs,
@@ -80,7 +81,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let ruleset = encoding.ruleset();
-    let default = || PathBuf::from(format!("{}-{}.zgt", ruleset.name(), ruleset.pieces()));
+    let default = || PathBuf::from(format!("{}.zgt", table_name(ruleset)));
     let out = args.target.file(default)?;
     check_name(&out)?;
     let needs = args.job.needs(&encoding);

@@ -17,7 +17,7 @@ use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, following::Following, words},
     failure::{Exit, Failure},
     job::SpecArgs,
-    output::{game, note, print, print_json},
+    output::{game, note, print, print_json, table_name},
     program_name,
     resources::parse_duration,
     solving::check_proven,
@@ -59,10 +59,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let title = game(&ruleset);
     let request = SubmitRequest {
         spec: Some((&Job::new(ruleset.clone(), &settings)).into()),
-        name: args
-            .called
-            .clone()
-            .unwrap_or_else(|| format!("{}-{}", ruleset.name(), ruleset.pieces())),
+        name: args.called.clone().unwrap_or_else(|| table_name(&ruleset)),
         key: key(),
         checkpoint_seconds: args.checkpoint_every.as_secs_f64(),
     };

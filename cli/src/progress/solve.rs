@@ -12,7 +12,7 @@ use super::{
     drawing,
     forecast::{Forecast, StepState},
 };
-use crate::output::{duration, pieces, print_json, sweeping};
+use crate::output::{pieces, print_json, sweeping, times};
 
 /// The progress of one solve.
 pub struct Progress<'p> {
@@ -67,11 +67,7 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
         StepState::Waiting | StepState::Done { .. } => {}
     }
     lines.extend(sweeping(forecast.speed()));
-    let left = match forecast.seconds_left() {
-        Some(left) => format!(", about {} left", duration(left)),
-        None => String::new(),
-    };
-    lines.push(format!("{} gone{left}", duration(seconds)));
+    lines.push(times(seconds, forecast.seconds_left()));
     lines
 }
 

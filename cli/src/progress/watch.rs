@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::display::Display;
-use crate::output::duration;
+use crate::output::times;
 
 /// Work that is done sooner shows nothing.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -26,7 +26,7 @@ pub fn watched<T>(title: &str, json: bool, work: impl FnOnce(&(dyn Fn(f64) + Syn
         if gone > PATIENCE
             && let Some(Ok(mut display)) = display.as_ref().map(Mutex::try_lock)
         {
-            let times = times(gone.as_secs_f64(), share);
+            let times = times_at(share, gone.as_secs_f64());
             let text = || format!("{title}, {times}");
             display.show(share, text, || format!("{title}: {:.0} %, {times}", share * 100.0));
         }
@@ -34,13 +34,8 @@ pub fn watched<T>(title: &str, json: bool, work: impl FnOnce(&(dyn Fn(f64) + Syn
 }
 
 /// The time gone and, if it can be told, the time left.
-fn times(gone: f64, share: f64) -> String {
-    let left = if share < LEAST_SHARE {
-        String::new()
-    } else {
-        format!(", about {} left", duration(gone / share - gone))
-    };
-    format!("{} gone{left}", duration(gone))
+fn times_at(share: f64, gone: f64) -> String {
+    times(gone, (share >= LEAST_SHARE).then(|| gone / share - gone))
 }
 
 #[cfg(test)]
@@ -49,7 +44,7 @@ mod tests {
 
     #[test]
     fn the_time_left_is_told_once_it_is_known() {
-        assert_eq!(times(3.0, 0.001), "3.0 s gone");
-        assert_eq!(times(15.0, 0.25), "15 s gone, about 45 s left");
+        assert_eq!(times_at(0.001, 3.0), "3.0 s gone");
+        assert_eq!(times_at(0.25, 15.0), "15 s gone, about 45 s left");
     }
 }

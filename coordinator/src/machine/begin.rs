@@ -3,7 +3,6 @@
 use std::sync::Arc;
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{first_of_step, read_by};
 
 use super::{
     Checkpoint, Counters, Machine, Note,
@@ -35,7 +34,7 @@ pub(super) enum Blocked {
 
 /// The steps that a step reads, by their first tiers.
 pub(super) fn reads(tier: Tier) -> impl Iterator<Item = Tier> {
-    read_by(tier).map(first_of_step)
+    tier.reads().map(Tier::first_of_step)
 }
 
 impl Machine {

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Order, Precision, Products, Sums};
+use ziggurat_kernel::{Order, Outcome, Precision};
 
 use super::{
     names::{Epoch, JobId, SessionId, StepId, WorkerId},
@@ -113,16 +113,8 @@ pub enum Answer {
         /// How many.
         halo_positions: u64,
     },
-    /// Done.
-    Done,
-    /// The largest change.
-    Residual(f64),
-    /// Inner products by range.
-    Products(Vec<(u32, Products)>),
-    /// What a sample of positions says.
-    Sums(Sums),
-    /// What an interval sweep did.
-    Growth(Growth),
+    /// What came of an order.
+    Outcome(Outcome),
     /// It could not be done.
     Failed(Failure),
 }

@@ -15,6 +15,7 @@
 mod attempt;
 mod availability;
 mod begin;
+#[cfg(test)]
 mod invariants;
 mod jobs;
 mod message;
@@ -33,7 +34,7 @@ mod workers;
 
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duration};
 
-pub use attempt::{Attempt, Doing, Member};
+pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
 pub use message::{
     Answer, Assignment, Command, Event, Failure, FailureKind, Message, Note, Peer, Place, Refusal,
@@ -184,11 +185,6 @@ impl Machine {
     /// What is written down.
     pub fn records(&self) -> &Records {
         &self.records
-    }
-
-    /// What a job consists of, if it is known at the moment.
-    pub fn plan(&self, job: JobId) -> Option<&Arc<JobPlan>> {
-        self.plans.get(&job)
     }
 
     /// Which incarnation of the coordinator this is.

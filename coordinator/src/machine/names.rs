@@ -50,11 +50,3 @@ impl fmt::Display for WorkerId {
         write!(f, "{:016x}", self.0)
     }
 }
-
-impl WorkerId {
-    /// From 16 hexadecimal digits.
-    pub fn parse(text: &str) -> Option<Self> {
-        let digits = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        digits.then(|| u64::from_str_radix(text, 16).ok()).flatten().map(Self)
-    }
-}

@@ -162,24 +162,18 @@ impl Machine {
 /// What an answer means.
 fn meaning(attempt: &Attempt, plan: &StepPlan, answer: &Answer) -> Meaning {
     let outcome = match (attempt.doing, answer) {
-        (Doing::Preparing, Answer::Ready { .. }) | (Doing::Saving { .. }, Answer::Done) => {
-            return Meaning::Done;
-        }
-        (Doing::Carrying, Answer::Done) => Outcome::Done,
-        (Doing::Carrying, &Answer::Residual(residual)) if (0.0..=1.0).contains(&residual) => {
-            Outcome::Swept(residual)
-        }
-        (Doing::Carrying, Answer::Products(products))
-            if products.iter().all(|&(place, _)| place < plan.ranges) =>
-        {
-            Outcome::Measured(products.clone())
-        }
-        (Doing::Carrying, Answer::Sums(sums)) => Outcome::Sampled(sums.clone()),
-        (Doing::Carrying, &Answer::Growth(growth)) => Outcome::Proved(growth),
+        (Doing::Preparing, Answer::Ready { .. })
+        | (Doing::Saving { .. }, Answer::Outcome(Outcome::Done)) => return Meaning::Done,
+        (Doing::Carrying, Answer::Outcome(outcome)) => outcome,
         _ => return Meaning::Nonsense,
     };
-    match attempt.course.expects(&outcome) {
-        true => Meaning::Came(outcome),
+    let can_be = match outcome {
+        Outcome::Swept(residual) => (0.0..=1.0).contains(residual),
+        Outcome::Measured(products) => products.iter().all(|&(place, _)| place < plan.ranges),
+        Outcome::Done | Outcome::Sampled(_) | Outcome::Proved(_) => true,
+    };
+    match can_be && attempt.course.expects(outcome) {
+        true => Meaning::Came(outcome.clone()),
         false => Meaning::Nonsense,
     }
 }

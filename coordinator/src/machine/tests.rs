@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Precision, Settings};
+use ziggurat_kernel::{Outcome, Precision, Settings};
 
 use super::*;
 
@@ -155,7 +155,7 @@ fn whatever_workers_say_of_their_work_is_added_up() {
     let most = (f64::from_bits(1), u64::MAX, u64::MAX);
     world.report_cost(worker, Answer::Ready { halo_positions: u64::MAX }, most);
     for _ in 0..2 {
-        world.report_cost(worker, Answer::Residual(0.5), most);
+        world.report_cost(worker, Answer::Outcome(Outcome::Swept(0.5)), most);
     }
     let counters = world.machine.attempts[&FIRST].counters;
     assert_eq!(counters.exchanged_bytes, u64::MAX);

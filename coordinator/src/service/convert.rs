@@ -1,7 +1,6 @@
 //! The machine's words as messages, and back.
 
 use tonic::Status;
-use ziggurat_kernel::Outcome;
 use ziggurat_rpc::{
     convert::{self as wire, WireError, identity_text, required},
     proto::{self, to_worker},
@@ -162,11 +161,7 @@ pub fn registration(
 pub fn report(report: proto::Report) -> Result<Report, WireError> {
     let outcome = report.outcome.ok_or_else(|| WireError::new("report.outcome", "is missing"))?;
     let answer = match wire::Answer::try_from(outcome)? {
-        wire::Answer::Outcome(Outcome::Swept(residual)) => Answer::Residual(residual),
-        wire::Answer::Outcome(Outcome::Measured(products)) => Answer::Products(products),
-        wire::Answer::Outcome(Outcome::Sampled(sums)) => Answer::Sums(sums),
-        wire::Answer::Outcome(Outcome::Done) => Answer::Done,
-        wire::Answer::Outcome(Outcome::Proved(growth)) => Answer::Growth(growth),
+        wire::Answer::Outcome(outcome) => Answer::Outcome(outcome),
         wire::Answer::Prepared { halo_positions } => Answer::Ready { halo_positions },
         wire::Answer::Failed(wire::Failure { message, kind }) => {
             let kind = kind.map(|kind| match kind {

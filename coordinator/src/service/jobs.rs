@@ -201,10 +201,7 @@ fn timeless(mut status: ClusterStatus) -> ClusterStatus {
 /// What a job needs, and what is there. The need for memory is what one process needs, and for every further worker
 /// a copy of the values of the largest step: no worker can have to keep more copies of what others have.
 fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus>) -> PlanReply {
-    let value_bytes = match precision {
-        Precision::F32 => 4,
-        Precision::F64 => 8,
-    };
+    let value_bytes = precision.bytes() as u64;
     let sizes = planned.plan.order.iter().map(|size| size.positions);
     let largest_positions = sizes.max().unwrap_or(0);
     let further = (workers.len() as u64).saturating_sub(1);

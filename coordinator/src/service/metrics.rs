@@ -123,7 +123,7 @@ impl Meter {
         };
         // What has metrics is known, and forgotten when it ends, which it may do before time passes.
         self.bases.entry(step.job).or_insert_with(|| status::counters(machine, step.job));
-        let labels = (step.job.0, (step.tier.just_moved, step.tier.to_move));
+        let labels = (step.job.0, step.tier.into());
         let statistics = attempt.course.statistics();
         let now = statistics.supersteps;
         let seen = self.seen.insert(step, now).unwrap_or(now);

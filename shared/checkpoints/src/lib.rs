@@ -11,7 +11,7 @@
 //! # let dir = tempfile::tempdir()?;
 //! # let url = format!("file://{}", dir.path().display());
 //! let store = CheckpointStore::open(&url, "babylon").await?;
-//! let shard = ShardKey { job: 17, tier: (5, 4), orientation: 0, shard: 3, column: 0 };
+//! let shard = ShardKey { job: 17, tier: (5, 4), range: 0, shard: 3, column: 0 };
 //! let numbers: Vec<u8> = [0.25_f64, 0.5].iter().flat_map(|number| number.to_le_bytes()).collect();
 //!
 //! store.put(shard.at(Epoch(8)), 0xc0de, size_of::<f64>(), numbers.clone().into()).await?;

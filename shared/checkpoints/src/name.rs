@@ -4,8 +4,8 @@ use crate::{Epoch, EpochKey, ShardKey};
 
 /// The name of the object with the numbers of a shard at an epoch of an incarnation.
 pub(crate) fn object(key: EpochKey, incarnation: u64) -> String {
-    let ShardKey { job, tier, orientation, shard, column } = key.shard;
-    format!("{}/{column}-{shard}-{orientation}", epoch(job, tier, key.epoch, incarnation))
+    let ShardKey { job, tier, range, shard, column } = key.shard;
+    format!("{}/{column}-{shard}-{range}", epoch(job, tier, key.epoch, incarnation))
 }
 
 /// What the names of all objects of an epoch begin with.
@@ -29,8 +29,8 @@ pub(crate) fn key_of(job: u64, tier: (u8, u8), epoch: Epoch, last: &str) -> Opti
     let mut parts = last.split('-');
     let column = parts.next()?.parse().ok()?;
     let shard = parts.next()?.parse().ok()?;
-    let orientation = parts.next()?.parse().ok()?;
-    let key = ShardKey { job, tier, orientation, shard, column }.at(epoch);
+    let range = parts.next()?.parse().ok()?;
+    let key = ShardKey { job, tier, range, shard, column }.at(epoch);
     // As it is written, not `+1` or `01`.
     object(key, 0).ends_with(&format!("/{last}")).then_some(key)
 }
@@ -41,7 +41,7 @@ mod tests {
 
     #[test]
     fn a_name_gives_back_its_key() {
-        let key = ShardKey { job: 17, tier: (5, 4), orientation: 1, shard: 30, column: 2 };
+        let key = ShardKey { job: 17, tier: (5, 4), range: 1, shard: 30, column: 2 };
         let key = key.at(Epoch(8));
         assert_eq!(object(key, 0xc0de), "17/5-4/8-000000000000c0de/2-30-1");
         assert_eq!(number_of("8-000000000000c0de"), Some(8));

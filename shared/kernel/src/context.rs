@@ -4,7 +4,7 @@ use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
     inner::InnerMoves, layout::is_dense, occupancy::Occupancies, routes::Routes, rules::Rules,
-    step::both, value::Value,
+    value::Value,
 };
 
 /// The tables of a ruleset that the kernel works with.
@@ -49,13 +49,6 @@ impl Tables {
     }
 }
 
-impl Tables {
-    /// The most rows or columns a block has.
-    pub fn side(encoding: &Encoding) -> usize {
-        encoding.private().count(encoding.ruleset().pieces()) as usize
-    }
-}
-
 /// A step's surroundings: tables, tiers, and the final values of the tiers it reads.
 pub struct Context<'a, T> {
     /// The ranking.
@@ -83,13 +76,10 @@ impl<'a, T: Value> Context<'a, T> {
         tier: Tier,
         finals: impl Fn(Tier) -> &'a [T],
     ) -> Self {
-        let tiers: Vec<Tier> = both(tier).collect();
+        let tiers: Vec<Tier> = tier.both().collect();
         let after_scoring = tiers
             .iter()
-            .map(|tier| {
-                let after = Tier::new(tier.just_moved - 1, tier.to_move);
-                (after.just_moved > 0).then(|| (after, finals(after)))
-            })
+            .map(|tier| tier.swap().after_score().map(|after| (after, finals(after))))
             .collect();
         Self {
             encoding,

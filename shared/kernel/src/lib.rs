@@ -1,4 +1,42 @@
-//! The block kernel and the solver around it.
+//! The block kernel and the solver around it: the chance that the player to move wins, for every position of a ruleset.
+//!
+//! The tiers (n, m) and (m, n) are a *step*, and read only the steps of the level below, so steps are solved from the end of
+//! the game up. Within a step *supersteps* apply the equation of docs/ARCHITECTURE.md to all values until they hardly
+//! change, and *interval sweeps* then prove how close they are to the true ones.
+//!
+//! ```
+//! use ziggurat_encoding::Encoding;
+//! use ziggurat_game::{Overrides, Ruleset};
+//! use ziggurat_kernel::{Cancelled, Precision, Settings, Surroundings, solve};
+//!
+//! let one_piece = Overrides { pieces: Some(1), ..Overrides::default() };
+//! let finkel = Ruleset::builtin("finkel").unwrap().with(&one_piece).unwrap();
+//! let encoding = Encoding::new(&finkel).unwrap();
+//! let settings = Settings::new(Precision::F64);
+//! let summary = solve(
+//!     &encoding,
+//!     &settings,
+//!     Surroundings::in_memory(&Cancelled::default()),
+//!     &mut |_event| {},
+//!     &mut |_tier, _statistics, _values| Ok(()),
+//! )
+//! .unwrap();
+//! assert!((summary.first_player_wins - 0.530_049_839_525).abs() < 1e-12);
+//! ```
+//!
+//! | modules | know |
+//! | --- | --- |
+//! | `solve` | settings, the plan of all steps, and solving them one after the other |
+//! | `course`, `convergence`, `certificate` | what is to be done next for a step, when it is solved, and the proof |
+//! | `work`, `step`, `waves`, `team`, `member`, `reads` | doing it: the arrays of a step, its shards in order, and sharing them out |
+//! | `sweep`, `gather`, `block`, `pass`, `turn`, `rows` | the kernel: from what other slabs offer to new values, outermost first |
+//! | `dense` | the same where there are no private squares |
+//! | `shortlist` | leaving out moves that cannot be best |
+//! | `context`, `rules`, `occupancy`, `routes`, `lists`, `inner`, `slab`, `layout` | what moves do, worked out once for a ruleset or a slab |
+//! | `accelerate`, `coarse` | fewer supersteps: extrapolation, and what all values together are short of |
+//! | `vector`, `simd`, `value` | registers, instruction sets, and the types of values |
+//! | `array`, `memory`, `scratch`, `kept` | where values are |
+//! | `journal`, `halo`, `predict` | what is written down, and what members send each other |
 
 mod accelerate;
 mod array;
@@ -54,7 +92,6 @@ pub use solve::{
     Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,
     TierStatistics, TierValues, plan, shards, solve, thread_count, time_supersteps,
 };
-pub use step::{both, first_of_step, read_by};
 pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};
 pub use waves::{Wave, interval_waves, waves};
 pub use work::Place;

@@ -14,7 +14,7 @@ use crate::{
     memory::Memory,
     reads::{Places, tidy, without},
     solve::{AsTierValues, Precision, Settings, TierStatistics, shards},
-    step::{both, first_of_step, in_order, split_off},
+    step::{in_order, split_off},
     team::{Exchange, Share, Team},
     value::Value,
     work::{Final, Ground, Place, Work},
@@ -157,7 +157,7 @@ fn take_part_in<T: AsTierValues>(
     if let (Some(solution), Some(values)) = (solution?, values) {
         let cut = shards(encoding, settings, tier);
         let known = share.known(&cut, values.len());
-        for ((tier, values), known) in both(tier).zip(values).zip(known) {
+        for ((tier, values), known) in tier.both().zip(values).zip(known) {
             kept.insert(tier, KeptTier { solution, values, known });
         }
     }
@@ -180,19 +180,19 @@ fn read_finals<T: AsTierValues>(
 ) -> Result<Read<T>, SolveError> {
     let &Assignment { encoding, settings, memory, .. } = assignment;
     let mut read = Read { finals: HashMap::new(), known: HashMap::new() };
-    for (tier, places) in both(assignment.tier).zip(share.finals()) {
+    for (tier, places) in assignment.tier.both().zip(share.finals()) {
         if tier.just_moved == 1 {
             continue; // wins
         }
         let tier = Tier::new(tier.just_moved - 1, tier.to_move);
-        let step = first_of_step(tier);
+        let step = tier.first_of_step();
         let solution = sources.solution(step);
         let (mut values, mut known) = match kept.remove(&tier) {
             Some(kept) if kept.solution == solution => (kept.values, kept.known),
             _ => (memory.filled(T::default(), encoding.tier_len(tier) as usize)?, Places::new()),
         };
         let missing = without(places, &known);
-        let last = both(step).count() - 1;
+        let last = step.both().count() - 1;
         let mut rest: &mut [T] = &mut values;
         let mut parts = Vec::new();
         let of_tier = in_order(&shards(encoding, settings, step), last).into_iter();

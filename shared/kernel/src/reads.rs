@@ -129,7 +129,7 @@ mod tests {
     fn places_without_others_are_what_is_left() {
         let places = [0..10, 20..30, 40..50, 60..70];
         assert_eq!(without(&places, &[]), places);
-        assert_eq!(without(&places, &[0..50, 50..100]), []);
+        assert!(without(&places, &[0..50, 50..100]).is_empty());
         let left = without(&places, &[2..4, 6..25, 40..41, 45..62, 69..80]);
         assert_eq!(left, [0..2, 4..6, 25..30, 41..45, 62..69]);
     }

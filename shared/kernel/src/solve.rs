@@ -28,7 +28,7 @@ use crate::{
     scratch::Scratch,
     shortlist::Shortlists,
     simd::Simd,
-    step::{StepState, both, first_of_step, parts_of, read_by},
+    step::{StepState, parts_of},
     sweep::order_bytes,
     team::ExchangeError,
     value::Value,
@@ -46,6 +46,14 @@ pub enum Precision {
 }
 
 impl Precision {
+    /// Bytes of a value.
+    pub const fn bytes(self) -> usize {
+        match self {
+            Self::F32 => size_of::<f32>(),
+            Self::F64 => size_of::<f64>(),
+        }
+    }
+
     /// The distance between numbers from 1/4 to 1/2, the largest between values.
     pub(crate) fn unit(self) -> f64 {
         match self {
@@ -257,7 +265,7 @@ pub enum SolveError {
 /// time: steps of one level that together are no larger than the largest step.
 fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
     let steps: Vec<Tier> =
-        encoding.tiers().into_iter().filter(|&tier| first_of_step(tier) == tier).collect();
+        encoding.tiers().into_iter().filter(|&tier| tier.first_of_step() == tier).collect();
     let largest = steps.iter().map(|&tier| encoding.step_len(tier)).max().unwrap_or(0);
     let mut batches: Vec<Vec<Tier>> = Vec::new();
     let mut room = 0;
@@ -285,10 +293,7 @@ pub fn shards(encoding: &Encoding, settings: &Settings, tier: Tier) -> Vec<Shard
 
 /// What solving `encoding`'s ruleset with `settings` will do and need.
 pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
-    let size = match settings.precision {
-        Precision::F32 => size_of::<f32>() as u64,
-        Precision::F64 => size_of::<f64>() as u64,
-    };
+    let size = settings.precision.bytes() as u64;
     let threads = settings.thread_count();
     let (mut peak, mut ordering, mut sampling) = (0, 0, 0);
     let mut steps = Vec::new();
@@ -500,7 +505,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let first_player = self.finals[&start.tier].values[start.offset as usize].to_f64();
         let mut tiers: Vec<_> = statistics
             .into_iter()
-            .flat_map(|(tier, made)| both(tier).map(move |tier| (tier, made)))
+            .flat_map(|(tier, made)| tier.both().map(move |tier| (tier, made)))
             .collect();
         tiers.sort_by_key(|(tier, _)| (tier.level(), tier.just_moved));
         tiers.dedup();
@@ -518,7 +523,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
 
     /// Hands both tiers of a step to `store`.
     fn store(&self, step: Tier, store: &mut Store<'_>) -> Result<(), SolveError> {
-        for tier in both(step) {
+        for tier in step.both() {
             let Final { values, statistics } = &self.finals[&tier];
             store(tier, *statistics, T::as_tier_values(values.values()))
                 .map_err(|source| SolveError::Store { tier, source })?;
@@ -530,8 +535,8 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     fn solve_steps(&mut self, steps: &[Unsolved]) -> Result<Vec<Tier>, SolveError> {
         let Some(Unsolved { tier, .. }) = steps.first() else { return Ok(Vec::new()) };
         let level = tier.level();
-        for tier in steps.iter().flat_map(|step| read_by(step.tier)) {
-            self.provide(first_of_step(tier))?;
+        for tier in steps.iter().flat_map(|step| step.tier.reads()) {
+            self.provide(tier.first_of_step())?;
         }
         // A level reads the one below it, and may take several batches to be solved.
         self.finals.retain(|tier, _| tier.level() + 1 >= level);
@@ -543,7 +548,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     }
 
     fn keep(&mut self, step: Tier, values: Vec<Array<T>>, statistics: TierStatistics) -> Tier {
-        for (tier, values) in both(step).zip(values) {
+        for (tier, values) in step.both().zip(values) {
             self.finals.insert(tier, Final { values, statistics });
         }
         step
@@ -642,7 +647,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             }
         }
         self.tell(Event::StepStarted { step });
-        let read = read_by(tier).map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
+        let read = tier.reads().map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
         let course = Course::new(Goal::new(self.encoding, self.settings, tier, read));
         let work = Work::start(ground, shards, course.precision())?;
         Ok((course, work))
@@ -680,15 +685,16 @@ fn time_supersteps_in<T: Value>(
 ) -> Result<Vec<Duration>, SolveError> {
     let pool = thread_pool(settings.threads)?;
     let tables = Tables::new(encoding);
-    let first = first_of_step(tier);
-    let finals: HashMap<Tier, Array<T>> = read_by(first)
+    let first = tier.first_of_step();
+    let finals: HashMap<Tier, Array<T>> = first
+        .reads()
         .map(|tier| (tier, Array::filled(T::default(), encoding.tier_len(tier) as usize)))
         .collect();
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
     let shards = shards(encoding, settings, first);
     let memory = Memory::anonymous();
     let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
-    let halves = both(first).map(half).collect::<Result<_, _>>()?;
+    let halves = first.both().map(half).collect::<Result<_, _>>()?;
     let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd)?;
     pool.install(|| {
         (0..supersteps)

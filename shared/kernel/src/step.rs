@@ -17,7 +17,7 @@ use std::{
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::{Encoding, Shard};
 
 use crate::{
     accelerate::{
@@ -683,27 +683,11 @@ impl Unswept<'_> {
     }
 }
 
-/// The tier of a step that comes first: the one with the most pieces left for the player who
-/// just moved.
-pub fn first_of_step(tier: Tier) -> Tier {
-    if tier.just_moved >= tier.to_move { tier } else { tier.swap() }
-}
-
-/// The tiers of a step, by orientation: two, or one that is its own swap.
-pub fn both(step: Tier) -> impl Iterator<Item = Tier> {
-    [step].into_iter().chain((step != step.swap()).then(|| step.swap()))
-}
-
-/// The tiers that a step reads besides its own.
-pub fn read_by(step: Tier) -> impl Iterator<Item = Tier> {
-    let scored = both(step).map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-    scored.filter(|tier| tier.just_moved > 0)
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
 
+    use ziggurat_encoding::Tier;
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
@@ -807,12 +791,12 @@ mod tests {
             }
             values
         };
-        let finals: HashMap<Tier, Array<T>> = read_by(tier).map(|t| (t, made_up(t))).collect();
+        let finals: HashMap<Tier, Array<T>> = tier.reads().map(|t| (t, made_up(t))).collect();
         let context = Context::new(&encoding, &tables, tier, |tier| &finals[&tier]);
         let shards = encoding.shards(tier, 1 << 10);
         let state = || {
             let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
-            let values = both(tier).map(|tier| half(tier).unwrap()).collect();
+            let values = tier.both().map(|tier| half(tier).unwrap()).collect();
             StepState::new(&memory, &encoding, values, shards.clone(), Simd::best()).unwrap()
         };
         let (mut with, mut without) = (state(), state());

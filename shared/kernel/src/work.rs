@@ -16,7 +16,7 @@ use crate::{
     shortlist::Shortlists,
     simd::Simd,
     solve::{AsTierValues, Precision, TierStatistics},
-    step::{StepState, both, fill, fill_halo, parts_of, read_by, sums},
+    step::{StepState, fill, fill_halo, parts_of, sums},
     team::Team,
     value::Value,
 };
@@ -68,7 +68,7 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
     /// The tiers that the step reads, in `f32`.
     fn rough_finals(&self) -> Result<HashMap<Tier, Array<f32>>, MemoryError> {
         let convert = |tier| Ok((tier, self.finals[&tier].values.converted(self.memory)?));
-        read_by(self.tier).map(convert).collect()
+        self.tier.reads().map(convert).collect()
     }
 
     /// The state of the step before the first superstep.
@@ -94,7 +94,7 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
     /// Room for the values of each orientation.
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
         let room = |tier| self.memory.filled(U::default(), self.encoding.tier_len(tier) as usize);
-        both(self.tier).map(room).collect()
+        self.tier.both().map(room).collect()
     }
 }
 

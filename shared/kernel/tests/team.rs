@@ -11,7 +11,7 @@ use common::{
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, Column, CorrectedFrom, Precision, Settings, Surroundings, TierValues, both, shards,
+    Cancelled, Column, CorrectedFrom, Precision, Settings, Surroundings, TierValues, shards,
 };
 
 /// Numbers that look random.
@@ -42,7 +42,7 @@ fn assert_same_bits(ruleset: &Ruleset, settings: &Settings, rules: &Rules<'_>) {
         };
         assert_eq!(step.statistics, statistics, "{} {tier}", ruleset.name());
         let first = if orientation == 0 { tier } else { tier.swap() };
-        let last = both(first).count() - 1;
+        let last = first.both().count() - 1;
         let values: &[u8] = match values {
             TierValues::F32(values) => bytemuck::cast_slice(values),
             TierValues::F64(values) => bytemuck::cast_slice(values),

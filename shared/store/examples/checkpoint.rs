@@ -96,5 +96,5 @@ fn seal(store: &Store, shards: &[ShardKey], epoch: Epoch, values: &[f64]) -> Vec
 }
 
 fn shard(tier: u8, shard: u32) -> ShardKey {
-    ShardKey { job: 1, tier: (tier, tier), orientation: 0, shard, column: 0 }
+    ShardKey { job: 1, tier: (tier, tier), range: 0, shard, column: 0 }
 }

@@ -107,7 +107,7 @@ fn report<V: Value>(
 }
 
 fn shard(shard: u32) -> ShardKey {
-    ShardKey { job: 1, tier: (4, 4), orientation: 0, shard, column: 0 }
+    ShardKey { job: 1, tier: (4, 4), range: 0, shard, column: 0 }
 }
 
 /// Works on many parts at once.

@@ -1,6 +1,6 @@
 //! Names of things in the store, and their keys: bytes that sort as the things do.
 //!
-//! A page is stored under (job, tier, epoch, orientation, shard, column, page), every number
+//! A page is stored under (job, tier, epoch, range, shard, column, page), every number
 //! big-endian, so that the pages of a shard epoch are neighbours, in order. The key range of one shard
 //! epoch touches no other's. The epoch comes before the shard, so that all that a checkpoint wrote are
 //! neighbours, too, and can be dropped at once.
@@ -28,7 +28,7 @@ pub struct ShardKey {
     /// Pieces the two players have not scored yet.
     pub tier: (u8, u8),
     /// Which of the shard's ranges this is.
-    pub orientation: u8,
+    pub range: u8,
     /// The shard's number in its tier.
     pub shard: u32,
     /// Which array of the shard this is; the caller's choice.
@@ -76,12 +76,12 @@ impl ShardKey {
 
 impl EpochKey {
     pub(crate) fn to_bytes(self) -> [u8; EPOCH_BYTES] {
-        let ShardKey { job, tier, orientation, shard, column } = self.shard;
+        let ShardKey { job, tier, range, shard, column } = self.shard;
         let mut bytes = [0; EPOCH_BYTES];
         bytes[..8].copy_from_slice(&job.to_be_bytes());
         bytes[8..10].copy_from_slice(&[tier.0, tier.1]);
         bytes[10..14].copy_from_slice(&self.epoch.0.to_be_bytes());
-        bytes[14] = orientation;
+        bytes[14] = range;
         bytes[15..19].copy_from_slice(&shard.to_be_bytes());
         bytes[19] = column;
         bytes
@@ -92,12 +92,12 @@ impl EpochKey {
         let (job, rest) = bytes.split_first_chunk()?;
         let (&[n, m], rest) = rest.split_first_chunk()?;
         let (epoch, rest) = rest.split_first_chunk()?;
-        let (&[orientation], rest) = rest.split_first_chunk()?;
+        let (&[range], rest) = rest.split_first_chunk()?;
         let (shard, rest) = rest.split_first_chunk()?;
         let (&[column], _) = rest.split_first_chunk()?;
         let job = u64::from_be_bytes(*job);
         let shard = u32::from_be_bytes(*shard);
-        let shard = ShardKey { job, tier: (n, m), orientation, shard, column };
+        let shard = ShardKey { job, tier: (n, m), range, shard, column };
         Some(shard.at(Epoch(u32::from_be_bytes(*epoch))))
     }
 
@@ -147,11 +147,8 @@ pub(crate) fn pages_before(tail: &[u8]) -> Option<u32> {
 
 impl fmt::Display for ShardKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { job, tier: (n, m), orientation, shard, column } = self;
-        write!(
-            f,
-            "shard {shard} of tier ({n}, {m}), orientation {orientation}, column {column}, job {job}"
-        )
+        let Self { job, tier: (n, m), range, shard, column } = self;
+        write!(f, "shard {shard} of tier ({n}, {m}), range {range}, column {column}, job {job}")
     }
 }
 
@@ -176,15 +173,15 @@ mod tests {
     fn key() -> impl Strategy<Value = EpochKey> {
         let small = || prop_oneof![0..3_u32, any::<u32>()];
         (0..3_u64, 0..3_u8, 0..3_u8, 0..2_u8, small(), 0..3_u8, small()).prop_map(
-            |(job, n, m, orientation, shard, column, epoch)| {
-                ShardKey { job, tier: (n, m), orientation, shard, column }.at(Epoch(epoch))
+            |(job, n, m, range, shard, column, epoch)| {
+                ShardKey { job, tier: (n, m), range, shard, column }.at(Epoch(epoch))
             },
         )
     }
 
     fn named(EpochKey { shard, epoch }: EpochKey) -> impl Ord {
-        let ShardKey { job, tier, orientation, shard, column } = shard;
-        (job, tier, epoch, orientation, shard, column)
+        let ShardKey { job, tier, range, shard, column } = shard;
+        (job, tier, epoch, range, shard, column)
     }
 
     proptest! {

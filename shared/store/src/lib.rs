@@ -10,7 +10,7 @@
 //! # let dir = dir.path();
 //! let options = StoreOptions { owner: 17, memory_budget_bytes: 16 << 20, reads: Reads::Direct };
 //! let store = Store::create(dir, &options)?;
-//! let shard = ShardKey { job: 17, tier: (3, 2), orientation: 0, shard: 5, column: 0 };
+//! let shard = ShardKey { job: 17, tier: (3, 2), range: 0, shard: 5, column: 0 };
 //!
 //! let sealed = store.write_epoch(shard.at(Epoch(1)), &[0.25, 0.5, 0.75])?; // on disk
 //! let mut progress = StateBatch::new();
@@ -41,7 +41,7 @@
 //! # let options = StoreOptions { owner: 17, memory_budget_bytes: 16 << 20, reads: Reads::Direct };
 //! # let store = Store::create(dir.path(), &options)?;
 //! # let (residual, values) = (1e-9, [0.5_f32; 3000]);
-//! # let shards = [0, 1, 2, 3].map(|shard| ShardKey { job: 17, tier: (3, 2), orientation: 0, shard, column: 0 });
+//! # let shards = [0, 1, 2, 3].map(|shard| ShardKey { job: 17, tier: (3, 2), range: 0, shard, column: 0 });
 //! let epoch = Epoch(8);
 //! let write = |some: &[ShardKey]| -> Result<Vec<_>, StoreError> {
 //!     some.iter().map(|shard| store.write_epoch(shard.at(epoch), &values)).collect()

@@ -8,7 +8,7 @@
 //! is told.
 
 use std::{
-    fs, io,
+    fmt, fs, io,
     path::{Path, PathBuf},
 };
 
@@ -37,6 +37,17 @@ pub struct Recovery {
     pub kept: usize,
     /// Files of values that could not be read any more.
     pub lost: Vec<String>,
+}
+
+impl fmt::Display for Recovery {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { why, kept, lost } = self;
+        write!(f, "the database of values ({why}); files of values kept: {kept}, lost: ")?;
+        match lost.as_slice() {
+            [] => f.write_str("none"),
+            lost => f.write_str(&lost.join(", ")),
+        }
+    }
 }
 
 /// Opens the values of the store in `root`, as many as there are.

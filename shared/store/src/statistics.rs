@@ -78,6 +78,16 @@ impl Statistics {
 }
 
 impl Store {
+    /// Bytes of pages read since it was opened, as in [`Statistics`], which asks the disk for the rest.
+    pub fn read_bytes(&self) -> u64 {
+        self.counters().page_bytes_read.load(Relaxed)
+    }
+
+    /// Bytes of files of values written since it was opened.
+    pub fn written_bytes(&self) -> u64 {
+        self.counters().file_bytes_ingested.load(Relaxed)
+    }
+
     /// What the store did since it was opened, and what it takes now.
     ///
     /// # Errors

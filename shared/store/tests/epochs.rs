@@ -251,7 +251,7 @@ fn no_values_take_more_space_than_announced() {
 fn many_epochs_are_committed_and_dropped_at_once() {
     let (dir, store) = new_store();
     let key = |number: u32| ziggurat_store::ShardKey {
-        orientation: (number % 2) as u8,
+        range: (number % 2) as u8,
         column: (number % 3) as u8,
         tier: if number.is_multiple_of(5) { (3, 4) } else { (4, 3) },
         ..shard(number)

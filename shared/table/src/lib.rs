@@ -12,7 +12,7 @@
 //! | `writer`, `table` | writing and reading `.zgt` files |
 //! | [`rgu`] | `.rgu` files |
 //! | `any` | both formats behind one face |
-//! | `parquet` | Parquet export (cargo feature `parquet`, on by default) |
+//! | `parquet` | Parquet export |
 //! | `diff` | how far two tables are apart |
 //! | `verify`, `bellman` | whether values are those of optimal play |
 //! | `rules` | whether two rulesets are the same game |
@@ -26,7 +26,6 @@ mod error;
 mod frame;
 mod layout;
 mod output;
-#[cfg(feature = "parquet")]
 mod parquet;
 mod position;
 mod progress;

@@ -186,11 +186,10 @@ impl Tolerance {
             ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
         };
         // The equation makes no more of the errors of what it reads than the largest of them.
-        let read = [tier, tier.swap(), Tier::new(tier.to_move - 1, tier.just_moved)];
-        let read = read.iter().filter(|tier| tier.just_moved > 0);
+        let read = [tier, tier.swap()].into_iter().chain(tier.after_score());
         // A bound of one half says nothing.
         let proven = |tier| table.statistics(tier).certificate.filter(|bound| *bound < HALF);
-        let largest = read.map(|&tier| proven(tier)).reduce(|a, b| Some(a?.max(b?))).flatten();
+        let largest = read.map(proven).reduce(|a, b| Some(a?.max(b?))).flatten();
         let errors = proven(tier).zip(largest).map_or(0.0, |(own, read)| own + read);
         let changes = SLACK * residual + sums;
         Self { least: (table.quantum() + changes).max(errors + sums), changes }
@@ -261,8 +260,7 @@ impl Sample {
 /// The tiers that are best at hand for `count` equations in one: these read the tier, its swap and the tier after the player to
 /// move has scored. None where so few are read that they are looked up.
 fn needed(table: &AnyTable, tier: Tier, count: u64) -> Vec<Tier> {
-    let mut needed = vec![tier, tier.swap(), Tier::new(tier.to_move - 1, tier.just_moved)];
-    needed.retain(|tier| tier.just_moved > 0);
+    let mut needed: Vec<_> = [tier, tier.swap()].into_iter().chain(tier.after_score()).collect();
     needed.sort();
     needed.dedup();
     let positions: u64 = needed.iter().map(|&tier| table.encoding().tier_len(tier)).sum();

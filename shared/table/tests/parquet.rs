@@ -1,7 +1,5 @@
 //! Parquet export: every undecided position is there once, with its value.
 
-#![cfg(feature = "parquet")]
-
 mod common;
 
 use std::{collections::HashMap, fs::File};

@@ -244,7 +244,7 @@ impl TakesPart {
     ) -> Result<Option<u32>, SolveError> {
         let halo_positions = member.halo_positions();
         let AttemptName { job, step, .. } = self.name;
-        let labels = (job, (step.just_moved, step.to_move));
+        let labels = (job, step.into());
         let metrics = self.worker.metrics.clone();
         metrics.halo_positions.of(labels).set(halo_positions as i64);
         let mut sent = (0, 0);

@@ -48,7 +48,7 @@ use ziggurat_rpc::{
     proto::{Commit, Welcome},
     server,
 };
-use ziggurat_store::{Epoch, Statistics, StoreError};
+use ziggurat_store::{Epoch, StoreError};
 use ziggurat_telemetry::{
     BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics, raise,
 };
@@ -310,7 +310,7 @@ async fn tidy(store: CheckpointStore, commits: HashSet<SaveName>, cancelled: Vec
             store.delete_job(job).await?;
         }
         for SaveName { job, step, epoch, .. } in commits {
-            store.delete_epochs(job, (step.just_moved, step.to_move), Epoch(epoch)).await?;
+            store.delete_epochs(job, step.into(), Epoch(epoch)).await?;
         }
         Ok::<_, CheckpointError>(())
     };
@@ -457,7 +457,7 @@ impl Worker {
 
     /// A checkpoint is complete: earlier ones are not needed any more.
     fn drop_before(self: &Arc<Self>, job: u64, step: Tier, epoch: u32) {
-        let of_step = (step.just_moved, step.to_move);
+        let of_step = step.into();
         self.dispose(
             format!("the checkpoints of step {step} of job {job} before {epoch}"),
             move |shelf| shelf.drop_before(job, step, epoch),
@@ -521,9 +521,10 @@ impl Worker {
         self.metrics.failures.of(kind).inc();
     }
 
-    fn count_store(&self, statistics: &Statistics) {
-        raise(&self.metrics.store_read, statistics.page_bytes_read);
-        raise(&self.metrics.store_written, statistics.file_bytes_ingested);
+    /// What the stores have read and written.
+    fn count_traffic(&self) {
+        raise(&self.metrics.store_read, self.shelf.read_bytes());
+        raise(&self.metrics.store_written, self.shelf.written_bytes());
         if let Some(store) = self.checkpoints() {
             raise(&self.metrics.checkpoint_store_read, store.read_bytes());
             raise(&self.metrics.checkpoint_store_written, store.written_bytes());

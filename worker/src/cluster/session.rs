@@ -249,9 +249,7 @@ impl Worker {
     fn heartbeat(&self) -> Heartbeat {
         let resident_bytes = resident_bytes().unwrap_or(0);
         self.metrics.memory_resident.set(resident_bytes as i64);
-        if let Some(statistics) = self.shelf.statistics() {
-            self.count_store(&statistics);
-        }
+        self.count_traffic();
         Heartbeat { resident_bytes, free_disk_bytes: self.shelf.free_bytes() }
     }
 }

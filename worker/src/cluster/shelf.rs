@@ -15,12 +15,13 @@ use std::{
 };
 
 use serde::{Deserialize, Serialize};
+use tracing::warn;
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Column, Data, Part};
 use ziggurat_rpc::new_identity;
 use ziggurat_store::{
-    Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch,
-    Statistics, Store, StoreError, StoreOptions,
+    Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch, Store,
+    StoreError, StoreOptions,
 };
 
 use super::ServeError;
@@ -86,6 +87,9 @@ impl Shelf {
             reads: Reads::Direct, // what is read back is read once
         };
         let store = Store::open_or_create(&dir, &options)?;
+        if let Some(recovery) = store.recovery() {
+            warn!("{}: damaged: {recovery}", dir.display());
+        }
         let (identity, cluster) = match store.get_state::<Identity>(IDENTITY)? {
             Some(Identity { format: FORMAT, worker, cluster }) => {
                 let identity = u64::from_str_radix(&worker, 16);
@@ -164,9 +168,14 @@ impl Shelf {
         self.store.free_bytes().unwrap_or(0)
     }
 
-    /// What the store did since it was opened.
-    pub fn statistics(&self) -> Option<Statistics> {
-        self.store.statistics().ok()
+    /// Bytes that the store has read since it was opened.
+    pub fn read_bytes(&self) -> u64 {
+        self.store.read_bytes()
+    }
+
+    /// Bytes that the store has written since it was opened.
+    pub fn written_bytes(&self) -> u64 {
+        self.store.written_bytes()
     }
 
     /// Writes parts of a step down, all or nothing.
@@ -175,7 +184,7 @@ impl Shelf {
     /// If there is no space for them, or the store fails.
     pub fn save(&self, name: SaveName, parts: Vec<Part<'_>>) -> Result<(), StoreError> {
         let SaveName { job, step, epoch, incarnation } = name;
-        let (of_step, epoch) = ((job, tier(step)), Epoch(epoch));
+        let (of_step, epoch) = ((job, step.into()), Epoch(epoch));
         let sealed = parts::write(&self.store, job, step, epoch, parts)?;
         let mut batch = StateBatch::new();
         put(&mut batch, &incarnation_key(of_step, epoch), &incarnation);
@@ -204,7 +213,7 @@ impl Shelf {
         let SaveName { job, step, epoch, incarnation } = name;
         let wanted = key(job, step, column, shard, range).at(Epoch(epoch));
         let held = lock(&self.held);
-        let of_epoch = held.get(&(job, tier(step)))?.get(&(wanted.epoch, incarnation))?;
+        let of_epoch = held.get(&(job, step.into()))?.get(&(wanted.epoch, incarnation))?;
         of_epoch.iter().find(|found| found.key == wanted).copied()
     }
 
@@ -227,7 +236,7 @@ impl Shelf {
     /// # Errors
     /// If the store fails.
     pub fn drop_before(&self, job: u64, step: Tier, epoch: u32) -> Result<(), StoreError> {
-        let name = (job, tier(step));
+        let name = (job, step.into());
         let dropped = match lock(&self.held).get_mut(&name) {
             Some(epochs) => {
                 let kept = epochs.split_off(&(Epoch(epoch), 0));
@@ -307,10 +316,6 @@ fn write_identity(store: &Store, worker: u64, cluster: Option<&str>) -> Result<(
 /// Where the store's state says of what incarnation an epoch is.
 fn incarnation_key((job, (n, m)): JobStep, Epoch(epoch): Epoch) -> String {
     format!("incarnations/{job}/{n}-{m}/{epoch}")
-}
-
-fn tier(step: Tier) -> (u8, u8) {
-    (step.just_moved, step.to_move)
 }
 
 #[cfg(test)]

@@ -40,6 +40,7 @@ use super::client::Coordinator;
 use crate::{
     failure::{Exit, Failure},
     job::value_type_of,
+    output::table_name,
     progress::watched,
 };
 
@@ -119,8 +120,7 @@ impl<'a> Download<'a> {
 
     /// The name of the table, but for its ending: `RULESET-PIECES`.
     pub fn title(&self) -> String {
-        let ruleset = self.ranges.encoding().ruleset();
-        format!("{}-{}", ruleset.name(), ruleset.pieces())
+        table_name(self.ranges.encoding().ruleset())
     }
 
     fn precision(&self) -> Precision {

@@ -3,7 +3,7 @@
 use std::{collections::HashMap, ops::Range};
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_kernel::{Precision, Settings, both, plan, shards};
+use ziggurat_kernel::{Settings, plan, shards};
 use ziggurat_rpc::{
     convert::Job,
     proto::{JobSpec, LocateReply, LocatedStep, Peer},
@@ -79,7 +79,7 @@ impl Ranges {
                 )
             })?;
             let statistics = statistics(found)?;
-            tiers.extend(both(step.tier).map(|tier| (tier, statistics)));
+            tiers.extend(step.tier.both().map(|tier| (tier, statistics)));
             for (shard, cut) in shards(&encoding, &settings, step.tier).into_iter().enumerate() {
                 for (range, (tier, offsets)) in parts(step.tier, cut).enumerate() {
                     let (number, step) = (all.len(), step.tier);
@@ -123,10 +123,7 @@ impl Ranges {
 
     /// Bytes of a value.
     pub fn width(&self) -> usize {
-        match self.settings.precision {
-            Precision::F32 => size_of::<f32>(),
-            Precision::F64 => size_of::<f64>(),
-        }
+        self.settings.precision.bytes()
     }
 }
 

@@ -4,7 +4,7 @@ use ratatui::text::Line;
 
 use crate::{
     cluster::{following::Following, words},
-    output::{bytes, duration, sweeping},
+    output::{bytes, sweeping, times},
     progress::forecast::StepState,
 };
 
@@ -40,8 +40,6 @@ pub fn lines(following: &Following) -> Vec<Line<'static>> {
     let each = words::bytes_per_position(job);
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} per halo position"));
     lines.push(format!("{} exchanged{each}", bytes(job.exchanged_bytes)));
-    let left = forecast.seconds_left().filter(|_| following.goes_on());
-    let left = left.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
-    lines.push(format!("{} gone{left}", duration(job.seconds)));
+    lines.push(times(job.seconds, forecast.seconds_left().filter(|_| following.goes_on())));
     lines.into_iter().map(Line::from).collect()
 }

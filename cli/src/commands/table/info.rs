@@ -59,13 +59,10 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 }
 
 /// Name of the format, and how the values are packed.
-fn format(table: &AnyTable) -> (&'static str, &'static str) {
+fn format(table: &AnyTable) -> (&'static str, Compression) {
     match table {
-        AnyTable::Rgu(_) => ("rgu", "raw"),
-        AnyTable::Zgt(table) => match table.compression() {
-            Compression::Raw => ("zgt", "raw"),
-            Compression::Zstd => ("zgt", "zstd"),
-        },
+        AnyTable::Rgu(_) => ("rgu", Compression::Raw),
+        AnyTable::Zgt(table) => ("zgt", table.compression()),
     }
 }
 

@@ -86,12 +86,11 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
     let mut proven: BTreeMap<Tier, (Vec<f64>, f64)> = BTreeMap::new();
     let (mut done, mut largest, mut claimed) = (0, 0.0_f64, None);
     for tier in encoding.tiers() {
-        if tier.just_moved < tier.to_move {
+        if tier != tier.first_of_step() {
             continue;
         }
         proven.retain(|other, _| other.level() + 1 >= tier.level());
-        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-        let read = read.iter().filter_map(|tier| proven.get(tier)).map(|&(_, bound)| bound);
+        let read = tier.reads().filter_map(|tier| proven.get(&tier)).map(|&(_, bound)| bound);
         let first = table.read_tier(tier)?;
         let is_one = tier == tier.swap();
         let second = if is_one { Vec::new() } else { table.read_tier(tier.swap())? };

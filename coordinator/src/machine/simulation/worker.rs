@@ -112,20 +112,14 @@ impl Worker {
                     value.carry(carry, finals, step.tier, &ranges_of(shard, shards, ranges))
                 });
                 let outcome = outcomes.reduce(|a, b| a.and(b).expect("the same order"));
-                let answer = match outcome.expect("a member has shards") {
-                    Outcome::Swept(residual) => Answer::Residual(residual),
-                    Outcome::Measured(products) => Answer::Products(products),
-                    Outcome::Sampled(sums) => Answer::Sums(sums),
-                    Outcome::Done => Answer::Done,
-                    Outcome::Proved(growth) => Answer::Growth(growth),
-                };
-                report(values.len() as u64 * 1000, answer)
+                let outcome = outcome.expect("a member has shards");
+                report(values.len() as u64 * 1000, Answer::Outcome(outcome))
             }
             &Task::Save { epoch: number, .. } => {
                 let epoch = Epoch { number, incarnation: self.incarnation };
                 let before = self.disk.insert((step, epoch), part.values.clone());
                 assert!(before.is_none(), "{epoch:?} of {step:?} is saved twice");
-                report(0, Answer::Done)
+                report(0, Answer::Outcome(Outcome::Done))
             }
         }
     }

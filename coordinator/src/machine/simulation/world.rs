@@ -7,6 +7,7 @@ use std::{
 };
 
 use ziggurat_encoding::Tier;
+use ziggurat_kernel::{Outcome, Precision};
 
 use super::{
     super::{
@@ -130,7 +131,7 @@ impl World {
     pub fn submit(&mut self, key: &str) {
         let spec = Spec {
             ruleset: "simulated".to_owned(),
-            precision: ziggurat_kernel::Precision::F64,
+            precision: Precision::F64,
             tolerance: 1e-12,
             certified: true,
             shard_positions: None,
@@ -441,7 +442,8 @@ impl World {
                 let id = worker.id;
                 let report = worker.obey(step, attempt, order, &task, took.as_secs_f64());
                 let Some(report) = report else { return };
-                if let (&Task::Save { epoch: number, .. }, Answer::Done) = (&task, &report.answer) {
+                let is_done = report.answer == Answer::Outcome(Outcome::Done);
+                if let (&Task::Save { epoch: number, .. }, true) = (&task, is_done) {
                     let epoch = Epoch { number, incarnation: worker.incarnation };
                     let shards = worker.disk[&(step, epoch)].clone();
                     self.ever_saved.extend(shards.keys().map(|&s| (step, epoch, id, s)));

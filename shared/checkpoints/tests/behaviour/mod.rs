@@ -12,7 +12,7 @@ pub const INCARNATION: u64 = 0xc0de;
 
 /// A key of job 17 at step 5-4.
 pub fn key(column: u8, shard: u32, epoch: u32) -> EpochKey {
-    ShardKey { job: 17, tier: STEP, orientation: 0, shard, column }.at(Epoch(epoch))
+    ShardKey { job: 17, tier: STEP, range: 0, shard, column }.at(Epoch(epoch))
 }
 
 /// Numbers of 8 bytes, others for every seed.
@@ -70,9 +70,8 @@ pub async fn keeps_numbers(store: &CheckpointStore) {
 
 /// What is listed is what is there, and what is deleted is gone, and nothing else.
 pub async fn lists_and_deletes(store: &CheckpointStore) {
-    let of_step = |tier, epoch| {
-        ShardKey { job: 18, tier, orientation: 1, shard: 10, column: 0 }.at(Epoch(epoch))
-    };
+    let of_step =
+        |tier, epoch| ShardKey { job: 18, tier, range: 1, shard: 10, column: 0 }.at(Epoch(epoch));
     for epoch in [7, 8, 9, 10] {
         for shard in [11, 2, 10] {
             store

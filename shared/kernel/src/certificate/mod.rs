@@ -42,7 +42,7 @@ use crate::{
     shortlist::Shortlists,
     simd::Simd,
     solve::{Precision, Settings, plan, thread_pool},
-    step::{first_of_step, read_by, sums},
+    step::sums,
 };
 
 /// A proof that no stored value of a step is further from the true one than `bound`.
@@ -307,7 +307,7 @@ impl<'a> Certifier<'a> {
     pub fn peak_memory_bytes(encoding: &Encoding, threads: usize) -> u64 {
         const VALUE_BYTES: u64 = size_of::<f64>() as u64;
         let (mut kept, mut peak): (Vec<(u8, u64)>, u64) = (Vec::new(), 0);
-        for tier in encoding.tiers().into_iter().filter(|&tier| first_of_step(tier) == tier) {
+        for tier in encoding.tiers().into_iter().filter(|&tier| tier.first_of_step() == tier) {
             kept.retain(|(level, _)| level + 1 >= tier.level());
             kept.push((tier.level(), VALUE_BYTES * encoding.step_len(tier)));
             let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
@@ -334,7 +334,7 @@ impl<'a> Certifier<'a> {
     ) -> Option<Certificate> {
         let limit = self.encoding.default_shard_positions(tier);
         let cut = Cut::new(self.encoding, self.encoding.shards(tier, limit));
-        let read = read_by(tier).map(|tier| finals(tier).bound).fold(0.0, f64::max);
+        let read = tier.reads().map(|tier| finals(tier).bound).fold(0.0, f64::max);
         let finals = |tier| finals(tier); // for no longer than needed here
         let context = Context::new(self.encoding, &self.tables, tier, |tier| finals(tier).values);
         let turns = self.turns(&context, &cut.shards, values);

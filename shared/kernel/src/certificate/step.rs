@@ -24,7 +24,7 @@ use crate::{
     scratch::{Pool, Scratch},
     shortlist::{Shortlist, Shortlists, Use, Visit},
     simd::Simd,
-    step::{both, fill, for_own_parts, parts_of, ranges, split_off},
+    step::{fill, for_own_parts, parts_of, ranges, split_off},
     sweep::for_each_pair_of_slabs,
     team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{PADDING, Value},
@@ -64,13 +64,13 @@ impl Distances {
         let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
         let all = || {
             let room = |tier| memory.filled(0, encoding.tier_len(tier) as usize);
-            both(tier).map(room).collect::<Result<Vec<_>, _>>()
+            tier.both().map(room).collect::<Result<Vec<_>, _>>()
         };
         let live = || memory.filled(0, cut.live_len(own) as usize);
         // Nothing is known of distances before they have been swept.
         let chunks = || {
             let chunks = |tier| (encoding.tier_len(tier) as usize).div_ceil(CHUNK);
-            both(tier).map(|tier| memory.filled(1, chunks(tier))).collect::<Result<Vec<_>, _>>()
+            tier.both().map(|tier| memory.filled(1, chunks(tier))).collect::<Result<Vec<_>, _>>()
         };
         let may_have_grown = [chunks()?, chunks()?];
         Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown })
@@ -432,7 +432,7 @@ mod tests {
     use crate::{
         coarse::Asked,
         solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
-        step::{StepState, read_by, sums},
+        step::{StepState, sums},
     };
 
     /// A number in units of 2^-400.
@@ -528,11 +528,11 @@ mod tests {
         let tiers = solved(&encoding);
         let bound = 2e-13;
         let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
-        let is_first = read_by(tier).next().is_none();
+        let is_first = tier.reads().next().is_none();
         let mut proof = Proof::new(bound, if is_first { 0.0 } else { 1e-13 }).unwrap();
         let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
         assert!(cut.waves.len() > 2, "{game} {tier}");
-        let values: Vec<&[f64]> = both(tier).map(|tier| &tiers[&tier][..]).collect();
+        let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
         let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
         let mut distances =
             Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
@@ -590,7 +590,7 @@ mod tests {
             solved(&encoding).into_iter().map(|(tier, values)| (tier, array(&values))).collect();
         let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
         let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
-        let halves = both(tier).map(|tier| array(&vec![0.0; encoding.tier_len(tier) as usize]));
+        let halves = tier.both().map(|tier| array(&vec![0.0; encoding.tier_len(tier) as usize]));
         let simd = Simd::best();
         let (shards, halves) = (cut.shards.clone(), halves.collect());
         let mut state = StepState::new(&memory, &encoding, halves, shards, simd).unwrap();
@@ -601,7 +601,7 @@ mod tests {
         let values = state.into_values();
         let values: Vec<&[T]> = values.iter().map(|values| values.values()).collect();
         let finals = |tier| Certified { values: read[&tier].values(), bound: bound / 2.0 };
-        let is_first = read_by(tier).next().is_none();
+        let is_first = tier.reads().next().is_none();
         let proof = || Proof::new(bound, if is_first { 0.0 } else { bound / 2.0 }).unwrap();
         assert!(shortlists.hold_for_intervals(f64::from(FAR) * proof().unit), "{game} {tier}");
         let room = || Distances::new(&memory, &encoding, tier, &cut, None).unwrap();

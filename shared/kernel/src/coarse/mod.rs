@@ -33,7 +33,7 @@ pub use sample::{Asked, SAMPLE_UNITS, Sample};
 pub use sections::Sections;
 pub use sums::Sums;
 
-use crate::{layout::is_dense, step::both};
+use crate::layout::is_dense;
 
 /// When the values of a step are corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -101,7 +101,7 @@ impl Usage {
 pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
     let functions = sections::functions_of_orientation(encoding);
     let pays = functions <= Usage::of(encoding).most_functions && !is_dense(encoding);
-    if pays { both(tier).count() * functions } else { 0 }
+    if pays { tier.both().count() * functions } else { 0 }
 }
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
         memory::Memory,
         simd::Simd,
         solve::{Cancelled, Precision, Settings, Surroundings, TierStatistics, plan, solve},
-        step::{StepState, read_by},
+        step::StepState,
     };
 
     fn encoding(game: &str) -> Encoding {
@@ -136,7 +136,7 @@ mod tests {
             let encoding = encoding(game);
             let sections = Sections::new(&encoding, tier);
             let multiples = multiples(sections.functions());
-            for (orientation, tier) in both(tier).enumerate() {
+            for (orientation, tier) in tier.both().enumerate() {
                 let table = sections.table(orientation, &multiples);
                 let mut values = vec![0.0; encoding.tier_len(tier) as usize];
                 // In pieces that begin and end within rows.
@@ -205,10 +205,10 @@ mod tests {
         let memory = Memory::anonymous();
         let filled = |tier, value| memory.filled(value, encoding.tier_len(tier) as usize).unwrap();
         let finals: Vec<(Tier, Array<f64>)> =
-            read_by(tier).map(|tier| (tier, filled(tier, 0.2))).collect();
+            tier.reads().map(|tier| (tier, filled(tier, 0.2))).collect();
         let read = |wanted| &*finals.iter().find(|(tier, _)| *tier == wanted).unwrap().1;
         let context = Context::new(&encoding, &tables, tier, |tier| read(tier));
-        let values = both(tier).map(|tier| filled(tier, 0.0)).collect();
+        let values = tier.both().map(|tier| filled(tier, 0.0)).collect();
         let shards = encoding.shards(tier, 1 << 12);
         let mut state = StepState::new(&memory, &encoding, values, shards, Simd::best()).unwrap();
         let mut superstep = || state.superstep(&context, (0, -100), None).unwrap();
@@ -338,7 +338,7 @@ mod tests {
     fn sums_are_the_same_whoever_adds_up_which() {
         let tier = Tier::new(2, 1);
         with_solved_step("double-short", tier, |encoding, context, state| {
-            let lengths = both(tier).map(|tier| encoding.tier_len(tier) as usize);
+            let lengths = tier.both().map(|tier| encoding.tier_len(tier) as usize);
             let all: Vec<_> = lengths.map(|len| 0..len).enumerate().collect();
             let half = |(orientation, all): &(usize, std::ops::Range<usize>)| {
                 let middle = all.end / 3;
@@ -363,7 +363,7 @@ mod tests {
         let tier = Tier::new(2, 1);
         with_solved_step("double-short", tier, |encoding, context, state| {
             let ranges: Vec<_> =
-                both(tier).map(|tier| 0..encoding.tier_len(tier) as usize).enumerate().collect();
+                tier.both().map(|tier| 0..encoding.tier_len(tier) as usize).enumerate().collect();
             let solution: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
             let made_up = |values: &&[f64]| -> Vec<f64> {
                 (0..values.len()).map(|i| 0.4 * (i as f64 * 0.37).sin()).collect()

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Place, Tier};
 use ziggurat_game::{PathPosition, Position, Side};
 
-use crate::{simd::Simd, slab::bits, step::both, value::Value};
+use crate::{simd::Simd, slab::bits, value::Value};
 
 /// Where the sections of a ruleset's path begin but the first, which begins with the hand: where the path comes to shared
 /// squares or leaves them, but for the last time, and at safe squares among shared ones and behind them.
@@ -98,7 +98,7 @@ impl<'a> Sections<'a> {
         let up_to = |pieces| arrangements.partition_point(|&(all, ..)| all <= pieces);
         Self {
             encoding,
-            tiers: both(tier).collect(),
+            tiers: tier.both().collect(),
             rows: shared_codes.iter().map(row).collect(),
             shared: shared_codes.into_iter().zip(0..).collect(),
             weights,

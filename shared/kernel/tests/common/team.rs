@@ -14,7 +14,7 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JournalError, Kept,
     Member, Memory, Order, Outcome, PART_BYTES, Part, Place, Places, Settings, Sources, Tables,
-    TierStatistics, VECTORS, first_of_step, plan, read_by, shards, take_part,
+    TierStatistics, VECTORS, plan, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -151,12 +151,12 @@ fn solve_step(
     exchanged: &Exchanged,
     solved: &BTreeMap<(u8, u8), Solved>,
 ) -> Solved {
-    let bound = |tier| {
-        let step = first_of_step(tier);
+    let bound = |tier: Tier| {
+        let step = tier.first_of_step();
         let solved = &solved[&(step.just_moved, step.to_move)];
         solved.statistics.certificate.map_or(0.0, |certificate| certificate.bound)
     };
-    let read = read_by(tier).map(bound).fold(0.0, f64::max);
+    let read = tier.reads().map(bound).fold(0.0, f64::max);
     let mut course = Course::new(Goal::new(encoding, settings, tier, read));
     let mut saved: Option<(Saved, Course)> = None;
     for attempt in 0.. {

@@ -86,14 +86,7 @@ impl<'a> Baseline<'a> {
         lower: impl Fn(&Position) -> f64,
         threads: usize,
     ) -> Result<Self, TooManyPositions> {
-        let Tier { just_moved: n, to_move: m } = tier;
-        // A player who scores has one piece less left, and has just moved.
-        let (mut step, mut reads) =
-            (vec![tier, tier.swap()], vec![Tier::new(n - 1, m), Tier::new(m - 1, n)]);
-        step.dedup();
-        reads.dedup();
-        reads.retain(|tier| tier.just_moved > 0);
-
+        let (step, reads): (Vec<_>, Vec<_>) = (tier.both().collect(), tier.reads().collect());
         let places = match design {
             Design::Published => Places::by_key(encoding),
             Design::Compact => Places::dense(encoding, step.iter().chain(&reads)),

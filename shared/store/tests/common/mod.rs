@@ -26,7 +26,7 @@ pub fn open(dir: &Path) -> Result<Store, StoreError> {
 }
 
 pub fn shard(shard: u32) -> ShardKey {
-    ShardKey { job: OWNER, tier: (4, 3), orientation: 0, shard, column: 0 }
+    ShardKey { job: OWNER, tier: (4, 3), range: 0, shard, column: 0 }
 }
 
 /// A few noisy bits below a smooth curve, as the values of a game are; all differ by shard and
