@@ -5,7 +5,10 @@ use serde_json::{Value, json};
 use ziggurat_game::{Move, Outcome, Position, Roll, Ruleset};
 use ziggurat_table::{AnyTable, TableError};
 
-use crate::output::{columns, percent};
+use crate::{
+    output::{columns, note, percent, typed},
+    program_name,
+};
 
 /// A legal move and the chance that the player who makes it wins.
 #[derive(Clone, Copy, Debug)]
@@ -31,14 +34,25 @@ pub struct Advice {
     bound: f64,
 }
 
-/// How far the chances in a table may be from the true ones, so that no more of their digits are shown than are right: as far
-/// as it is proven, or else as its type of values and its residual say.
+/// How far the chances in a table may be from the true ones, so that no more of their digits are shown: as far as it is proven, or
+/// else as its type of values and its residual say, which may be too little (see [`tell_if_unproven`]).
 pub fn bound_of(table: &AnyTable) -> f64 {
     table.certificate().unwrap_or_else(|| {
         let tiers = table.encoding().tiers();
         let residuals = tiers.into_iter().filter_map(|tier| table.statistics(tier).residual);
         residuals.fold(table.quantum() / 2.0, f64::max)
     })
+}
+
+/// Says of a table that proves nothing that its chances are only as good as that.
+pub fn tell_if_unproven(table: &AnyTable) {
+    if table.certificate().is_none() {
+        note!(
+            "Nothing is proven of these values; try: {} table verify --certificate {}",
+            program_name(),
+            typed(table.path())
+        );
+    }
 }
 
 /// Values the moves of an undecided position.

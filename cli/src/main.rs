@@ -66,6 +66,7 @@ enum Command {
     Watch(commands::watch::Args),
     Pause(commands::pause::Args),
     Cancel(commands::cancel::Args),
+    Completions(commands::completions::Args),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +74,7 @@ fn main() -> ExitCode {
         note!("error: this is a bug in ziggurat: {bug}");
         note!("help: please report it, with the command you typed");
     }));
+    resources::raise_open_files();
     let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Resume(args) => commands::resume::run(&args),
@@ -92,6 +94,7 @@ fn main() -> ExitCode {
         Command::Watch(args) => commands::watch::run(&args),
         Command::Pause(args) => commands::pause::run(&args),
         Command::Cancel(args) => commands::cancel::run(&args),
+        Command::Completions(args) => commands::completions::run(&args),
     };
     let exit = result.unwrap_or_else(|failure| {
         note!("{}", failure.report());

@@ -5,6 +5,7 @@
 
 use std::{
     io::{self, Write},
+    path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
@@ -28,6 +29,24 @@ static READER_IS_GONE: AtomicBool = AtomicBool::new(false);
 /// Whether whoever reads standard output has gone away, as far as that is known.
 pub fn reader_is_gone() -> bool {
     READER_IS_GONE.load(Ordering::Relaxed)
+}
+
+/// The name of a file as it is typed in a shell: quoted where that takes quotes. One that is a number is written with its directory, since a
+/// number alone is that of a job.
+pub fn typed(file: &Path) -> String {
+    let name = file.display().to_string();
+    let name = match name.parse::<u64>() {
+        Ok(_) => format!("./{name}"),
+        Err(_) => name,
+    };
+    shlex::try_quote(&name).map_or_else(|_| name.clone(), Into::into)
+}
+
+/// A text on one line, with what would move the cursor or colour the terminal made visible.
+pub fn one_line(text: &str) -> String {
+    let shown =
+        |c: char| if c.is_control() { c.escape_default().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
 }
 
 /// Prints a text that ends in a line break.
@@ -87,12 +106,14 @@ pub fn bound(bound: f64) -> String {
     format!("{}.{}e{exponent}", tenths / 10, tenths % 10)
 }
 
+/// How many there are of what is called `thing`: `1 piece`, `1,085 cases`.
+pub fn count(number: u64, thing: &str) -> String {
+    format!("{} {thing}{}", grouped(number), if number == 1 { "" } else { "s" })
+}
+
 /// How many pieces a ruleset has: `1 piece`, `7 pieces`.
 pub fn pieces(ruleset: &Ruleset) -> String {
-    match ruleset.pieces() {
-        1 => "1 piece".to_owned(),
-        pieces => format!("{pieces} pieces"),
-    }
+    count(ruleset.pieces().into(), "piece")
 }
 
 /// A game: `finkel with 7 pieces`.
@@ -197,6 +218,24 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_typed_as_a_shell_reads_them() {
+        for (name, as_typed) in [
+            ("finkel-7.zgt", "finkel-7.zgt"),
+            ("a b/c", "'a b/c'"),
+            ("7", "./7"),
+            ("./7", "./7"),
+            ("it's", r#""it's""#),
+        ] {
+            assert_eq!(typed(Path::new(name)), as_typed);
+        }
+    }
+
+    #[test]
+    fn what_a_terminal_would_obey_is_shown_as_text() {
+        assert_eq!(one_line("two\nlines \u{1b}[31mred ü"), r"two\nlines \u{1b}[31mred ü");
+    }
 
     #[test]
     fn numbers_look_as_a_person_writes_them() {

@@ -7,20 +7,40 @@ use std::{
     time::Duration,
 };
 
+use rustix::process::{Resource, Rlimit};
+
 /// Bytes of memory this process can still take: what the system has available, or less if a
-/// control group (v1 or v2), as containers have, limits it. `None` where the system does not say.
+/// control group (v1 or v2), as containers have, limits it, or the process has a limit of its own (`ulimit -v`). `None` where the system
+/// does not say.
 pub fn available_memory_bytes() -> Option<u64> {
-    let system = fs::read_to_string("/proc/meminfo").ok().and_then(|text| mem_available(&text));
+    let system = fs::read_to_string("/proc/meminfo")
+        .ok()
+        .and_then(|text| entry_bytes(&text, "MemAvailable:"));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let group = group_available_bytes(&groups, Path::new("/sys/fs/cgroup"));
-    [system, group].into_iter().flatten().min()
+    let own = rustix::process::getrlimit(Resource::As).current;
+    let own = own.map(|limit| limit.saturating_sub(own_entry_bytes("VmSize:").unwrap_or(0)));
+    [system, group, own].into_iter().flatten().min()
+}
+
+/// Lets this process open as many files as it ever may: a store keeps hundreds open, and some systems begin with 256.
+pub fn raise_open_files() {
+    let limit = rustix::process::getrlimit(Resource::Nofile);
+    // As many as before, if the system does not want to.
+    let _ = rustix::process::setrlimit(
+        Resource::Nofile,
+        Rlimit { current: limit.maximum, maximum: limit.maximum },
+    );
 }
 
 /// The most memory this process has held, `VmHWM` of `/proc/self/status`, in bytes.
 pub fn peak_memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
-    line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
+    own_entry_bytes("VmHWM:")
+}
+
+/// An entry of `/proc/self/status`, in bytes.
+fn own_entry_bytes(name: &str) -> Option<u64> {
+    entry_bytes(&fs::read_to_string("/proc/self/status").ok()?, name)
 }
 
 /// Bytes of disk that an ordinary user can still write in a directory.
@@ -49,9 +69,9 @@ pub fn directory_of(file: &Path) -> &Path {
     }
 }
 
-/// `MemAvailable` of `/proc/meminfo`, in bytes.
-fn mem_available(meminfo: &str) -> Option<u64> {
-    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+/// An entry of a file like `/proc/meminfo`, in bytes.
+fn entry_bytes(text: &str, name: &str) -> Option<u64> {
+    let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()?.checked_mul(1024)
 }
 
@@ -162,8 +182,8 @@ mod tests {
     #[test]
     fn meminfo_is_read_in_kibibytes() {
         let text = "MemTotal:  200 kB\nMemAvailable:   100 kB\n";
-        assert_eq!(mem_available(text), Some(102_400));
-        assert_eq!(mem_available("MemTotal: 1 kB\n"), None);
+        assert_eq!(entry_bytes(text, "MemAvailable:"), Some(102_400));
+        assert_eq!(entry_bytes("MemTotal: 1 kB\n", "MemAvailable:"), None);
     }
 
     #[test]

@@ -18,7 +18,7 @@ use crate::{
     failure::{Exit, Explain, Failure},
     interrupt,
     needs::{Arrays, Needs, memory},
-    output::{bound, bytes, duration, game, grouped, note, percent, print, print_json, short},
+    output::{bound, bytes, count, duration, game, note, percent, print, print_json, short, typed},
     program_name,
     progress::Progress,
     resources, showcase,
@@ -61,8 +61,8 @@ pub fn holds_no_solve(dir: &Path) -> Failure {
 
 /// What is said of a directory in which something else was begun.
 pub fn holds_a_solve(dir: &Path) -> Failure {
-    let (program, dir) = (program_name(), dir.display());
-    Failure::bad_input(format!("{dir} holds a solve already")).help(format!(
+    let (program, shown, dir) = (program_name(), dir.display(), typed(dir));
+    Failure::bad_input(format!("{shown} holds a solve already")).help(format!(
         "go on with it: {program} resume {dir}; look at it: {program} status {dir}; or choose another --dir"
     ))
 }
@@ -92,7 +92,7 @@ pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
 pub fn although_complete(failure: Failure, file: &Path) -> Failure {
     let look = match Format::of_file(file) {
         Some(Format::Parquet) => String::new(),
-        _ => format!("; look at it: {} table info {}", program_name(), file.display()),
+        _ => format!("; look at it: {} table info {}", program_name(), typed(file)),
     };
     failure.help(format!("{} is complete{look}", file.display()))
 }
@@ -139,8 +139,7 @@ pub fn check_name(out: &Path) -> Result<(), Failure> {
         None | Some(Format::Zgt) => Ok(()),
         Some(format) => {
             let (ending, program) = (format.ending(), program_name());
-            let (table, out) = (out.with_extension("zgt"), out.display());
-            let table = table.display();
+            let (table, out) = (typed(&out.with_extension("zgt")), typed(out));
             Err(Failure::bad_input(format!("a solve writes a .zgt table, not a .{ending} file"))
                 .help(format!("say --out {table}, then: {program} export {table} {out}")))
         }
@@ -196,11 +195,11 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
         (None, None) => String::new(),
     };
     note!(
-        "Solving {}: {} undecided positions in {} steps.\n\
+        "Solving {}: {} in {}.\n\
          Memory: at most {}{memory}. Disk: about {}, for {}{}.",
         game(ruleset),
-        grouped(needs.plan.positions),
-        needs.plan.steps.len(),
+        count(needs.plan.positions, "undecided position"),
+        count(needs.plan.steps.len() as u64, "step"),
         bytes(memory_bytes),
         bytes(disk_bytes),
         out.display(),
@@ -289,7 +288,7 @@ fn go_on_with(job: &Job) -> String {
 
 /// The command that goes on with a job.
 fn resume_with(job: &Job) -> String {
-    format!("{} resume {}", program_name(), job.dir().display())
+    format!("{} resume {}", program_name(), typed(job.dir()))
 }
 
 /// The end of a solve for a person: the chance, some positions, what to try next.
@@ -357,7 +356,7 @@ fn report(
         out.display(),
         bytes(size),
         program_name(),
-        out.display(),
+        typed(out),
     );
     // Not if whoever removes it would remove the table with it.
     if let Some(job) = job.filter(|job| !is_within(out, job.dir())) {

@@ -8,7 +8,12 @@ use std::{
 use clap::Args;
 use ziggurat_table::{Existing, remove_leftovers};
 
-use crate::{failure::Failure, output::note, program_name, resources::directory_of};
+use crate::{
+    failure::Failure,
+    output::{note, typed},
+    program_name,
+    resources::directory_of,
+};
 
 /// What a user types for the solve or job that a command is about: a job of a cluster by its number, or
 /// something on disk.
@@ -94,7 +99,7 @@ impl TargetArgs {
         }
         if existing == Existing::Keep && there.is_some() {
             let look = match file.extension().is_some_and(|extension| extension == "zgt") {
-                true => format!("look at it ({} table info {}), ", program_name(), file.display()),
+                true => format!("look at it ({} table info {}), ", program_name(), typed(&file)),
                 false => String::new(),
             };
             return Err(Failure::bad_input(format!("{} exists already", file.display()))

@@ -5,7 +5,7 @@ use std::{fs, path::Path};
 use serde_json::Value;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, ValueType};
+use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType};
 
 use crate::support::{last_json, run, stderr, succeed, succeed_with_json};
 
@@ -230,6 +230,21 @@ fn a_claim_finer_than_the_type_of_the_table_is_proven() {
 
 /// Writes `planted.zgt`: `table.zgt` with its claims, and one value of a tier wrong by `error`.
 fn plant(path: &Path, tier: Tier, error: f64) {
+    let wrong = |of_table: Tier, values: &mut [f64]| {
+        if of_table == tier {
+            let middle = values.len() / 2;
+            values[middle] += error;
+        }
+    };
+    plant_with(path, wrong, |_, statistics| statistics);
+}
+
+/// Writes `planted.zgt`: `table.zgt` with other values and claims.
+fn plant_with(
+    path: &Path,
+    change: impl Fn(Tier, &mut [f64]),
+    say: impl Fn(Tier, TierStatistics) -> TierStatistics,
+) {
     let table = AnyTable::open(&path.join("table.zgt")).unwrap();
     let (planted, replace) = (path.join("planted.zgt"), Existing::Replace);
     let compression = Compression::default();
@@ -238,11 +253,9 @@ fn plant(path: &Path, tier: Tier, error: f64) {
             .unwrap();
     for of_table in table.encoding().tiers() {
         let mut values = table.read_tier(of_table).unwrap();
-        if of_table == tier {
-            let middle = values.len() / 2;
-            values[middle] += error;
-        }
-        writer.write_tier(of_table, table.statistics(of_table), &values).unwrap();
+        change(of_table, &mut values);
+        let statistics = say(of_table, table.statistics(of_table));
+        writer.write_tier(of_table, statistics, &values).unwrap();
     }
     writer.finish().unwrap();
 }
@@ -265,6 +278,29 @@ fn a_certificate_is_proven_from_the_file_alone_and_refused_where_it_is_wrong() {
         let refused = last_json(&String::from_utf8(output.stdout).unwrap());
         assert_eq!(refused["proof"]["refused_tier"], tier.to_string());
         assert_eq!(refused["proof"]["bound"], serde_json::Value::Null);
+    }
+}
+
+#[test]
+fn whatever_is_claimed_of_either_tier_of_a_step_is_to_be_proven() {
+    let directory = solved(&["finkel", "--pieces", "2"]);
+    let path = directory.path();
+    for claim in [1e-17, 1e-300, 5e-324] {
+        for tier in [Tier::new(1, 1), Tier::new(1, 2), Tier::new(2, 1)] {
+            plant_with(
+                path,
+                |_, _| {},
+                |of_table, statistics| match of_table == tier {
+                    true => TierStatistics { certificate: Some(claim), ..statistics },
+                    false => statistics,
+                },
+            );
+            let output = run(path, &["table", "verify", "planted.zgt", "--certificate", "--json"]);
+            assert_eq!(output.status.code(), Some(1), "{claim:e} of {tier}");
+            let refused = last_json(&String::from_utf8(output.stdout).unwrap());
+            let step = tier.first_of_step().to_string();
+            assert_eq!(refused["proof"]["refused_tier"], step, "{claim:e} of {tier}");
+        }
     }
 }
 

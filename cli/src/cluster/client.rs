@@ -133,9 +133,12 @@ pub fn refusal(status: &Status, address: &str) -> Failure {
             format!("the coordinator at {address} does not answer: {message}"),
         )
         .help(format!(
-            "start it ({program} coordinator --dir DIR), or name another: --coordinator HOST:PORT"
+            "start it ({program} coordinator --dir DIR), or name another: --coordinator HOST:PORT; if it runs, see that \
+             both of you speak TLS, or neither (--tls-ca, --tls-cert, --tls-key)"
         )),
-        _ => Failure::of(Exit::Failed, format!("the coordinator at {address}: {message}")),
+        _ => Failure::of(Exit::Failed, format!("the coordinator at {address}: {message}")).help(
+            "if it speaks TLS, give --tls-ca, --tls-cert and --tls-key; see what its log says",
+        ),
     }
 }
 

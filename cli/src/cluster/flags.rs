@@ -3,7 +3,7 @@
 use std::{env, net::SocketAddr, path::PathBuf};
 
 use clap::{Args, ValueEnum};
-use ziggurat_rpc::{Security, is_address};
+use ziggurat_rpc::{Security, convert::is_name, is_address, limits::NAME_BYTES};
 
 use crate::failure::{Explain, Failure};
 
@@ -130,6 +130,16 @@ pub enum LogFormat {
     Text,
     /// An object per line
     Json,
+}
+
+/// The name of a worker or a job.
+pub fn parse_name(text: &str) -> Result<String, String> {
+    match is_name(text) {
+        true => Ok(text.to_owned()),
+        false => {
+            Err(format!("a name has 1 to {NAME_BYTES} bytes, on one line, not all of them blank"))
+        }
+    }
 }
 
 /// An address of this machine, and a port.

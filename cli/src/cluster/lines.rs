@@ -11,7 +11,7 @@ use std::{
 use super::{feed::News, following::Following, words};
 use crate::{
     failure::Failure,
-    output::{bytes, note, print_json, reader_is_gone, sweeping, times},
+    output::{bytes, note, one_line, print, print_json, reader_is_gone, sweeping, times},
     progress::forecast::StepState,
 };
 
@@ -21,8 +21,19 @@ const INTERVAL: Duration = Duration::from_secs(5);
 /// A wish to stop is noticed within this time.
 const NOTICE: Duration = Duration::from_millis(100);
 
-/// Prints what happens, to standard error, or as lines of JSON to standard output, until the job has
-/// ended, `stops` becomes true or nobody reads it any more. Returns false if somebody wants it to stop.
+/// How what happens is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Told {
+    /// As lines of JSON on standard output.
+    Json,
+    /// As lines of text on standard output.
+    Text,
+    /// As lines of text on standard error, where something else is the result.
+    Aside,
+}
+
+/// Prints what happens until the job has ended, `stops` becomes true or nobody reads it any more. Returns false if somebody wants it
+/// to stop.
 ///
 /// # Errors
 /// If the coordinator refuses, or does not answer for long.
@@ -30,13 +41,13 @@ pub fn print_until_end(
     news: &Receiver<Result<News, Failure>>,
     following: &mut Following,
     stops: &AtomicBool,
-    json: bool,
+    told: Told,
 ) -> Result<bool, Failure> {
     let mut printed: Option<(Instant, String)> = None;
     while !stops.load(Ordering::Relaxed) {
         match news.recv_timeout(NOTICE) {
             Ok(Ok(News::Status(status))) => {
-                if json {
+                if told == Told::Json {
                     print_json(&words::status_json(&status))?;
                 }
                 following.hear(*status);
@@ -53,8 +64,11 @@ pub fn print_until_end(
         let due = printed
             .as_ref()
             .is_none_or(|(last, before)| *before != happens || last.elapsed() >= INTERVAL);
-        if !json && due && !happens.is_empty() {
-            note!("{}", line(following));
+        if told != Told::Json && due && !happens.is_empty() {
+            match told {
+                Told::Aside => note!("{}", line(following)),
+                _ => print(&(line(following) + "\n"))?,
+            }
             printed = Some((Instant::now(), happens));
         }
     }
@@ -85,7 +99,7 @@ pub fn line(following: &Following) -> String {
     let mut parts = vec![format!(
         "job {}, {}: {}, step {} of {}",
         job.job,
-        job.name,
+        one_line(&job.name),
         words::job_state(job),
         (job.solved_steps + 1).min(job.steps),
         job.steps
@@ -159,7 +173,8 @@ mod tests {
         let stops = AtomicBool::new(false);
         sender.send(Ok(News::Status(Box::new(words::samples::under_way())))).unwrap();
         sender.send(Err(Failure::bad_input("no"))).unwrap();
-        let mut follow = |stops: &AtomicBool| print_until_end(&news, &mut following, stops, false);
+        let mut follow =
+            |stops: &AtomicBool| print_until_end(&news, &mut following, stops, Told::Aside);
         assert_eq!(follow(&stops).unwrap_err().exit, Exit::BadInput);
         assert!(!follow(&AtomicBool::new(true)).unwrap());
         drop(sender);

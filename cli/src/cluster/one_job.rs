@@ -6,7 +6,7 @@ use ziggurat_rpc::{JobsClient, proto::JobStatus};
 use super::{client::Coordinator, flags::CoordinatorArgs, words};
 use crate::{
     failure::{Exit, Failure},
-    output::{print, print_json},
+    output::{one_line, print, print_json},
 };
 
 /// The arguments of a command that changes a job of a cluster.
@@ -58,7 +58,12 @@ where
     if json {
         print_json(&words::job_json(&status))?;
     } else {
-        print(&format!("Job {}, {}, is {}\n", status.job, status.name, outcome(&status)))?;
+        print(&format!(
+            "Job {}, {}, is {}\n",
+            status.job,
+            one_line(&status.name),
+            outcome(&status)
+        ))?;
     }
     Ok(Exit::Success)
 }

@@ -7,7 +7,7 @@ use ziggurat_rpc::proto::{
     WorkerStatus,
 };
 
-use crate::output::{bound, bytes, columns, duration, grouped, short};
+use crate::output::{bound, bytes, columns, duration, grouped, one_line, short};
 
 /// Whether nothing more will happen to a job.
 pub fn has_ended(job: &JobStatus) -> bool {
@@ -76,7 +76,7 @@ pub fn jobs_table(jobs: &[JobStatus]) -> String {
     let rows = jobs.iter().map(|job| {
         vec![
             job.job.to_string(),
-            job.name.clone(),
+            one_line(&job.name),
             job_state(job).to_owned(),
             format!("{}/{}", job.solved_steps, job.steps),
             grouped(job.positions),
@@ -85,9 +85,10 @@ pub fn jobs_table(jobs: &[JobStatus]) -> String {
         ]
     });
     // Messages are long: nothing is lined up with them.
-    let messages = std::iter::once("message").chain(jobs.iter().map(|job| job.message.as_str()));
+    let messages = std::iter::once("message".to_owned());
+    let messages = messages.chain(jobs.iter().map(|job| one_line(&job.message)));
     let lines = table(&header, rows);
-    let with_message = |(line, message): (&str, &str)| format!("{line}  {message}");
+    let with_message = |(line, message): (&str, String)| format!("{line}  {message}");
     lines
         .lines()
         .zip(messages)
@@ -104,9 +105,9 @@ pub fn share(job: &JobStatus) -> f64 {
 /// A job with its steps and workers.
 pub fn status_text(status: &ClusterStatus) -> String {
     let job = status.job.clone().unwrap_or_default();
-    let mut text = format!("Job {}, {}: {}\n", job.job, job.name, job_state(&job));
+    let mut text = format!("Job {}, {}: {}\n", job.job, one_line(&job.name), job_state(&job));
     if !job.message.is_empty() {
-        text += &format!("{}\n", job.message);
+        text += &format!("{}\n", one_line(&job.message));
     }
     text += &format!(
         "{} of {} steps are solved, {} of {} positions\n",

@@ -7,7 +7,7 @@ use ziggurat_game::{Position, Roll, Ruleset};
 use ziggurat_table::AnyTable;
 
 use crate::{
-    advice::{Advice, advise, bound_of},
+    advice::{Advice, advise, bound_of, tell_if_unproven},
     failure::{Exit, Failure},
     output::{percent, pieces, print, print_json},
     selection::undecided,
@@ -15,6 +15,10 @@ use crate::{
 
 /// Show every legal move in a position with the chance of winning it leads to, best first
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:\n\
+\x20 ziggurat best finkel-7.zgt start\n\
+\x20 ziggurat best finkel-7.zgt 4,8+1/3,12 --roll 2")]
 pub struct Args {
     /// A solved table, .zgt or .rgu
     file: PathBuf,
@@ -53,6 +57,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     } else {
         let chance = percent(chance, bound_of(&table));
         print(&text(ruleset, &position, &chance, &advice))?;
+        tell_if_unproven(&table);
     }
     Ok(Exit::Success)
 }

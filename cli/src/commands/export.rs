@@ -25,6 +25,11 @@ use crate::{
 /// is called RULESET-PIECES. The values of a job come from its workers; what was fetched when the command is
 /// interrupted is in FILE.part, and the same command goes on from there.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:\n\
+\x20 ziggurat export finkel-7.zgt --format parquet\n\
+\x20 ziggurat export finkel-7.zgt small.zgt --value-type percent16\n\
+\x20 ziggurat export 3 --out masters.zgt")]
 pub struct Args {
     /// A solved table, .zgt or .rgu, or the number of a solved job (`./7` if the name of a file is a number)
     #[arg(value_name = "FILE|JOB")]

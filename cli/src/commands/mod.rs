@@ -3,6 +3,7 @@
 pub mod bench;
 pub mod best;
 pub mod cancel;
+pub mod completions;
 pub mod coordinator;
 pub mod count;
 pub mod exact;

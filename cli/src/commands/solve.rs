@@ -28,6 +28,11 @@ use crate::{
 /// With --dir, the solve writes down where it is, can be killed at any moment and resumed, and
 /// keeps on disk what does not fit memory.
 #[derive(clap::Args, Debug)]
+#[command(after_help = "\
+Examples:\n\
+\x20 ziggurat solve finkel\n\
+\x20 ziggurat solve masters --pieces 8 --tolerance 1e-9 --dir job --memory 2GiB\n\
+\x20 ziggurat solve --ruleset mine.toml --value-type percent16")]
 pub struct Args {
     #[command(flatten)]
     job: JobArgs,

@@ -17,7 +17,7 @@ use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Explain, Failure},
     job::value_type_of,
-    output::{bound, bytes, columns, duration, grouped, print, print_json},
+    output::{bound, bytes, columns, duration, grouped, print, print_json, typed},
     program_name,
     solving::holds_no_solve,
     target::JobOrPath,
@@ -87,7 +87,7 @@ fn progress_in(dir: &Path) -> Result<Progress, Failure> {
         "go on with the solve, which writes it again: {program} resume {dir}; if that finds none, it was \
          killed before there was one: give {dir} to `solve --dir` again",
         program = program_name(),
-        dir = dir.display()
+        dir = typed(dir)
     )))
 }
 
@@ -165,7 +165,13 @@ fn text(progress: &Progress, dir: &Path, running: bool) -> String {
         false if solved == progress.steps.len() && is_table_of(out, &progress.job) => {
             format!("Solved: the table is in {}", out.display())
         }
-        false => format!("Not running; go on with it: {} resume {}", program_name(), dir.display()),
+        false if solved == progress.steps.len() => format!(
+            "All steps are solved, and {} is not their table; write it anew: {} resume {}",
+            out.display(),
+            program_name(),
+            typed(dir)
+        ),
+        false => format!("Not running; go on with it: {} resume {}", program_name(), typed(dir)),
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or(Duration::ZERO);
     format!(

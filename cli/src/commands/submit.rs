@@ -2,11 +2,10 @@
 
 use std::{io::IsTerminal, time::Duration};
 
-use clap::builder::NonEmptyStringValueParser;
 use serde_json::json;
 use ziggurat_kernel::Settings;
 use ziggurat_rpc::{
-    convert::Job,
+    convert::{Job, Submission},
     limits::CHECKPOINT,
     new_identity,
     proto::{JobState, SubmitRequest},
@@ -14,7 +13,13 @@ use ziggurat_rpc::{
 
 use super::watch;
 use crate::{
-    cluster::{client::Coordinator, flags::CoordinatorArgs, following::Following, words},
+    cluster::{
+        client::Coordinator,
+        flags::{CoordinatorArgs, parse_name},
+        following::Following,
+        lines::Told,
+        words,
+    },
     failure::{Exit, Failure},
     job::SpecArgs,
     output::{game, note, print, print_json, table_name},
@@ -32,7 +37,7 @@ pub struct Args {
     spec: SpecArgs,
 
     /// What the job is called [default: RULESET-PIECES]
-    #[arg(long = "name", value_name = "NAME", value_parser = NonEmptyStringValueParser::new())]
+    #[arg(long = "name", value_name = "NAME", value_parser = parse_name)]
     called: Option<String>,
 
     /// The most work that may be lost when a worker is lost (a superstep if that takes longer), such as
@@ -57,12 +62,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let ruleset = args.spec.ruleset()?;
     let settings = args.spec.settings();
     let title = game(&ruleset);
-    let request = SubmitRequest {
-        spec: Some((&Job::new(ruleset.clone(), &settings)).into()),
+    let submission = Submission {
         name: args.called.clone().unwrap_or_else(|| table_name(&ruleset)),
         key: key(),
-        checkpoint_seconds: args.checkpoint_every.as_secs_f64(),
+        checkpoint: args.checkpoint_every,
+        job: Job::new(ruleset, &settings),
     };
+    let request = SubmitRequest::from(&submission);
     let coordinator = Coordinator::new(&args.coordinator)?;
     let plan = coordinator.ask(|mut jobs| {
         let request = request.clone();
@@ -90,7 +96,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         }
         return Ok(Exit::Success);
     }
-    let following = watch::in_lines(&coordinator, job, args.json)?;
+    let told = if args.json { Told::Json } else { Told::Aside };
+    let following = watch::in_lines(&coordinator, job, told)?;
     outcome(&following, &settings)
 }
 

@@ -1,13 +1,20 @@
 //! `ziggurat watch`: follows a job of a cluster.
 
-use std::io::{self, IsTerminal};
+use std::{
+    env,
+    io::{self, IsTerminal},
+};
 
-use ziggurat_rpc::proto::JobState;
+use ziggurat_rpc::proto::{JobRequest, JobState};
 
 use crate::{
     cluster::{
-        client::Coordinator, feed, flags::CoordinatorArgs, following::Following, lines, screen,
-        words,
+        client::Coordinator,
+        feed,
+        flags::CoordinatorArgs,
+        following::Following,
+        lines::{self, Told},
+        screen, words,
     },
     failure::{Exit, Failure},
     interrupt,
@@ -35,9 +42,13 @@ pub struct Args {
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let coordinator = Coordinator::new(&args.coordinator)?;
+    // One that has never answered is not waited for: it may not be the right one.
+    let request = JobRequest { job: args.job };
+    coordinator.ask(|mut jobs| async move { jobs.status(request).await })?;
     let is_terminal = io::stdin().is_terminal() && io::stdout().is_terminal();
-    if args.json || !is_terminal {
-        let following = in_lines(&coordinator, args.job, args.json)?;
+    if args.json || !is_terminal || env::var_os("TERM").is_some_and(|term| term == "dumb") {
+        let told = if args.json { Told::Json } else { Told::Text };
+        let following = in_lines(&coordinator, args.job, told)?;
         return outcome(&following);
     }
     let stops = interrupt::flag_on_interrupt()?;
@@ -56,11 +67,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 ///
 /// # Errors
 /// If the coordinator refuses or does not answer for long, or the user does not want to wait.
-pub fn in_lines(coordinator: &Coordinator, job: u64, json: bool) -> Result<Following, Failure> {
+pub fn in_lines(coordinator: &Coordinator, job: u64, told: Told) -> Result<Following, Failure> {
     let stops = interrupt::flag_on_interrupt()?;
     let news = feed::follow(coordinator, job);
     let mut following = Following::new(coordinator.address());
-    if lines::print_until_end(&news, &mut following, &stops, json)? {
+    if lines::print_until_end(&news, &mut following, &stops, told)? {
         return Ok(following);
     }
     let program = program_name();

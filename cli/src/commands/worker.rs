@@ -8,7 +8,7 @@ use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
     cluster::{
-        flags::{CoordinatorArgs, ListenArgs, parse_address, parse_socket},
+        flags::{CoordinatorArgs, ListenArgs, parse_address, parse_name, parse_socket},
         server::serve,
     },
     failure::{Exit, Failure},
@@ -98,14 +98,6 @@ fn is_bad_input(error: &ServeError) -> bool {
 /// What the host is called.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
-}
-
-fn parse_name(text: &str) -> Result<String, String> {
-    let most = ziggurat_rpc::limits::NAME_BYTES;
-    if text.is_empty() || text.len() > most || text.chars().any(char::is_control) {
-        return Err(format!("a name has 1 to {most} bytes, all of them visible"));
-    }
-    Ok(text.to_owned())
 }
 
 #[cfg(test)]

@@ -1,7 +1,10 @@
 //! The progress of a solve: a drawing on a terminal, plain lines elsewhere, JSON lines on standard
 //! output for machines.
 
-use std::time::{Duration, Instant};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
 use serde_json::json;
 use ziggurat_game::Ruleset;
@@ -27,7 +30,7 @@ pub struct Progress<'p> {
 impl<'p> Progress<'p> {
     /// Progress of a solve of a ruleset.
     pub fn new(plan: &'p Plan, ruleset: &Ruleset, settings: &Settings, json: bool) -> Self {
-        let display = (!json).then(|| Display::new("\n{msg}\n\n{bar:46} {percent:>3} %"));
+        let display = (!json).then(|| Display::new("\n{msg}\n\n{wide_bar} {percent:>3} %"));
         if let Some(Display::Bar(bar)) = &display {
             bar.enable_steady_tick(Duration::from_millis(500));
         }
@@ -47,7 +50,8 @@ impl<'p> Progress<'p> {
             return drop(print_json(&event_json(self.plan, &event, forecast, seconds)));
         };
         let lines = || status(self.plan, &self.title, forecast, seconds);
-        let drawn = || side_by_side(&drawing::ziggurat(self.plan, forecast.states()), &lines());
+        let drawing = || drawing::ziggurat(self.plan, forecast.states());
+        let drawn = || fitted(&drawing(), &lines(), terminal_size());
         display.show(forecast.fraction(), drawn, || lines()[1..].join(", "));
     }
 }
@@ -69,6 +73,24 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
     lines.extend(sweeping(forecast.speed()));
     lines.push(times(seconds, forecast.seconds_left()));
     lines
+}
+
+/// Columns and rows of the terminal that progress is drawn on.
+fn terminal_size() -> (usize, usize) {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok().filter(|size| size.ws_col > 0);
+    size.map_or((80, 24), |size| (size.ws_col.into(), size.ws_row.into()))
+}
+
+/// The drawing and the lines or, where there is no room for both, as much of the lines as there is room for, above the bar and the
+/// blank lines around it.
+fn fitted(drawing: &[String], lines: &[String], (columns, rows): (usize, usize)) -> String {
+    let rows = rows.saturating_sub(4).max(1);
+    let both = side_by_side(drawing, lines);
+    if both.lines().count() <= rows && both.lines().all(|line| line.chars().count() <= columns) {
+        return both;
+    }
+    let cut = |line: &String| line.chars().take(columns).collect::<String>();
+    lines.iter().take(rows).map(cut).collect::<Vec<_>>().join("\n")
 }
 
 /// The drawing to the left, the lines to the right, both ending at the bottom.
@@ -125,5 +147,14 @@ mod tests {
         let drawing = ["#".to_owned()];
         let lines = ["a".to_owned(), "b".to_owned()];
         assert_eq!(side_by_side(&drawing, &lines), "       a\n  #    b");
+    }
+
+    #[test]
+    fn where_there_is_no_room_the_drawing_is_left_out_and_lines_are_cut() {
+        let (drawing, lines) = (["#".to_owned()], ["first".to_owned(), "second".to_owned()]);
+        assert_eq!(fitted(&drawing, &lines, (13, 6)), "       first\n  #    second");
+        assert_eq!(fitted(&drawing, &lines, (12, 6)), "first\nsecond");
+        assert_eq!(fitted(&drawing, &lines, (4, 6)), "firs\nseco");
+        assert_eq!(fitted(&drawing, &lines, (80, 5)), "first");
     }
 }

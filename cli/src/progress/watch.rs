@@ -19,7 +19,7 @@ const LEAST_SHARE: f64 = 0.02;
 /// output is for machines. `title` says what is being done: `comparing a.zgt with b.zgt`.
 pub fn watched<T>(title: &str, json: bool, work: impl FnOnce(&(dyn Fn(f64) + Sync)) -> T) -> T {
     let started = Instant::now();
-    let display = (!json).then(|| Mutex::new(Display::new("{msg}\n{bar:46} {percent:>3} %")));
+    let display = (!json).then(|| Mutex::new(Display::new("{msg}\n{wide_bar} {percent:>3} %")));
     work(&|share| {
         let gone = started.elapsed();
         // Whoever finds another thread at the display has something better to do than wait.

@@ -8,7 +8,7 @@ use super::{
     Checkpoint, Counters, Machine, Note,
     attempt::{Attempt, Doing, Member},
     line_of,
-    message::{Assignment, Message, Peer, Place},
+    message::{Assignment, CheckpointAt, Message, Peer},
     names::{StepId, WorkerId},
     plan::StepPlan,
     record::Run,
@@ -240,8 +240,8 @@ impl Machine {
     }
 
     /// Where a checkpoint is to be had: of those who are away, where they were last.
-    pub fn place(&self, checkpoint: &Checkpoint) -> Place {
-        Place {
+    pub fn place(&self, checkpoint: &Checkpoint) -> CheckpointAt {
+        CheckpointAt {
             epoch: checkpoint.epoch,
             peers: checkpoint.owners.iter().map(|&owner| self.peer(owner)).collect(),
             runs: checkpoint.runs.clone(),

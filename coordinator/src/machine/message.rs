@@ -276,7 +276,7 @@ pub struct Assignment {
     /// Which shards they have.
     pub shares: Vec<Run>,
     /// What to begin with.
-    pub checkpoint: Option<Place>,
+    pub checkpoint: Option<CheckpointAt>,
     /// The type of the values at the beginning.
     pub precision: Precision,
     /// How many vectors of changes to read from the checkpoint.
@@ -284,7 +284,7 @@ pub struct Assignment {
     /// Whether to read distances from it.
     pub distances: bool,
     /// The solved steps that the step reads, and what is proven of them.
-    pub reads: Vec<(Tier, Place, f64)>,
+    pub reads: Vec<(Tier, CheckpointAt, f64)>,
 }
 
 /// A worker, as others reach it.
@@ -300,7 +300,7 @@ pub struct Peer {
 
 /// Where a checkpoint is.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Place {
+pub struct CheckpointAt {
     /// Its name.
     pub epoch: Epoch,
     /// Who has it.

@@ -37,8 +37,8 @@ use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duratio
 pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
 pub use message::{
-    Answer, Assignment, Command, Event, Failure, FailureKind, Message, Note, Peer, Place, Refusal,
-    Registration, Report, Resources, Submission, Task,
+    Answer, Assignment, CheckpointAt, Command, Event, Failure, FailureKind, Message, Note, Peer,
+    Refusal, Registration, Report, Resources, Submission, Task,
 };
 pub use names::{Epoch, JobId, SessionId, StepId, Time, WorkerId};
 pub use plan::JobPlan;

@@ -95,7 +95,7 @@ impl Machine {
                 let left = (since + self.limits.lost_after).saturating_sub(self.now).as_secs();
                 format!(
                     "waiting for worker {} (last heard {silent} s ago), {}; in {left} s it is \
-                     given up and they are computed again",
+                     given up, and what it alone has is computed again",
                     self.name_of(worker),
                     has(worker, tier)
                 )

@@ -7,7 +7,7 @@ use ziggurat_rpc::{
 };
 
 use crate::machine::{
-    Answer, Assignment, Epoch, Failure, FailureKind, JobId, Machine, Message, Phase, Place,
+    Answer, Assignment, CheckpointAt, Epoch, Failure, FailureKind, JobId, Machine, Message, Phase,
     Refusal, Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
@@ -78,7 +78,7 @@ fn task(task: &Task) -> wire::Task {
 }
 
 fn assign(assignment: &Assignment, member: u32, spec: Option<proto::JobSpec>) -> proto::Assign {
-    let read = |(tier, place, bound): &(_, Place, f64)| proto::Final {
+    let read = |(tier, place, bound): &(_, CheckpointAt, f64)| proto::Final {
         step: Some(proto::Step::from(*tier)),
         checkpoint: Some(checkpoint(place)),
         bound: *bound,
@@ -100,7 +100,7 @@ fn assign(assignment: &Assignment, member: u32, spec: Option<proto::JobSpec>) ->
 }
 
 /// Where a checkpoint is.
-pub fn checkpoint(place: &Place) -> proto::Checkpoint {
+pub fn checkpoint(place: &CheckpointAt) -> proto::Checkpoint {
     proto::Checkpoint {
         epoch: place.epoch.number,
         incarnation: place.epoch.incarnation,
@@ -192,9 +192,7 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
 /// Why something is not done, as others are told.
 pub fn status(refusal: &Refusal) -> Status {
     match refusal {
-        Refusal::NoSuchJob(job) => {
-            Status::not_found(format!("there is no job {job}; `ziggurat jobs` lists all"))
-        }
+        Refusal::NoSuchJob(job) => Status::not_found(format!("there is no job {job}")),
         Refusal::WrongPhase(why) => Status::failed_precondition(why.clone()),
         Refusal::Connected(name) => Status::already_exists(format!(
             "a worker called {name}, or with its disk, is connected; give this one a name and a \

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{accelerate::DIFFERENCES, solve::Precision};
+use crate::{accelerate::DIFFERENCES, settings::Precision};
 
 /// What to do after a superstep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -16,7 +16,8 @@ use crate::{
     certificate::{Certificate, Growth, Proof, USELESS_BOUND, Verdict},
     coarse::{self, Asked, Corrected, SAMPLE_UNITS, Sums},
     convergence::{Convergence, Next},
-    solve::{Precision, Settings, TierStatistics},
+    settings::{Precision, Settings},
+    solve::TierStatistics,
 };
 
 /// What is to be done next for a step.

@@ -26,9 +26,10 @@
 //!
 //! | modules | know |
 //! | --- | --- |
-//! | `solve` | settings, the plan of all steps, and solving them one after the other |
+//! | `settings`, `plan`, `solve` | what decides the bytes, the steps in their order, and solving them one after the other |
 //! | `course`, `convergence`, `certificate` | what is to be done next for a step, when it is solved, and the proof |
-//! | `work`, `step`, `waves`, `team`, `member`, `reads` | doing it: the arrays of a step, its shards in order, and sharing them out |
+//! | `work`, `step`, `waves`, `ranges` | doing it: the arrays of a step, and its shards in order |
+//! | `team`, `member`, `reads` | sharing a step out |
 //! | `sweep`, `gather`, `block`, `pass`, `turn`, `rows` | the kernel: from what other slabs offer to new values, outermost first |
 //! | `dense` | the same where there are no private squares |
 //! | `shortlist` | leaving out moves that cannot be best |
@@ -58,12 +59,15 @@ mod member;
 mod memory;
 mod occupancy;
 mod pass;
+mod plan;
 mod predict;
+mod ranges;
 mod reads;
 mod routes;
 mod rows;
 mod rules;
 mod scratch;
+mod settings;
 mod shortlist;
 mod simd;
 mod slab;
@@ -86,12 +90,14 @@ pub use journal::{Column, Data, Found, Journal, JournalError, Part};
 pub use kept::Kept;
 pub use member::{Assignment, Member, Sources, take_part};
 pub use memory::{Memory, MemoryError, resident_bytes};
+pub use plan::{Plan, Step, plan, shards};
 pub use reads::Places;
+pub use settings::{Precision, Settings, thread_count};
 pub use simd::{NoSuchSimd, Simd};
 pub use solve::{
-    Cancelled, Event, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings,
-    TierStatistics, TierValues, plan, shards, solve, thread_count, time_supersteps,
+    Cancelled, Event, SolveError, Summary, Surroundings, TierStatistics, TierValues, solve,
+    time_supersteps,
 };
 pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};
 pub use waves::{Wave, interval_waves, waves};
-pub use work::Place;
+pub use work::ResumeFrom;

@@ -12,12 +12,14 @@ use crate::{
     journal::{Column, JournalError, Part},
     kept::{Kept, KeptTier, Tiers},
     memory::Memory,
+    plan::shards,
+    ranges::{in_order, split_off},
     reads::{Places, tidy, without},
-    solve::{AsTierValues, Precision, Settings, TierStatistics, shards},
-    step::{in_order, split_off},
+    settings::{Precision, Settings},
+    solve::{AsTierValues, TierStatistics},
     team::{Exchange, Share, Team},
     value::Value,
-    work::{Final, Ground, Place, Work},
+    work::{Final, Ground, ResumeFrom, Work},
 };
 
 /// What a member is to do.
@@ -42,7 +44,7 @@ pub struct Assignment<'a> {
     /// How to reach them.
     pub exchange: &'a dyn Exchange,
     /// Where to go on; from one half everywhere if nothing was written down.
-    pub place: Option<Place>,
+    pub place: Option<ResumeFrom>,
 }
 
 /// Gives back what was written down.

@@ -18,130 +18,20 @@ use ziggurat_game::Position;
 use crate::{
     accelerate::{DIFFERENCES, FINEST_UNITS},
     array::Array,
-    certificate::{Certificate, Distances},
-    coarse::{Corrected, CorrectedFrom, Sample},
+    certificate::Certificate,
     context::{Context, Tables},
     course::{Course, Goal, Order},
     journal::{Column, Found, Journal, JournalError, Part},
     kept::{Kept, Tiers},
     memory::{Memory, MemoryError},
-    scratch::Scratch,
-    shortlist::Shortlists,
-    simd::Simd,
-    step::{StepState, parts_of},
-    sweep::order_bytes,
+    plan::{batches, shards},
+    ranges::parts_of,
+    settings::{Precision, Settings},
+    step::StepState,
     team::ExchangeError,
     value::Value,
-    work::{Final, Ground, Place, Work},
+    work::{Final, Ground, ResumeFrom, Work},
 };
-
-/// The floating-point type values are computed in.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub enum Precision {
-    /// 32 bits.
-    F32,
-    /// 64 bits.
-    #[default]
-    F64,
-}
-
-impl Precision {
-    /// Bytes of a value.
-    pub const fn bytes(self) -> usize {
-        match self {
-            Self::F32 => size_of::<f32>(),
-            Self::F64 => size_of::<f64>(),
-        }
-    }
-
-    /// The distance between numbers from 1/4 to 1/2, the largest between values.
-    pub(crate) fn unit(self) -> f64 {
-        match self {
-            Self::F32 => f32::UNIT,
-            Self::F64 => f64::UNIT,
-        }
-    }
-}
-
-/// What decides the bytes of a result, beside the ruleset (and `threads` and `simd`, which do
-/// not).
-#[derive(Clone, PartialEq, Debug)]
-pub struct Settings {
-    /// The type values are computed in.
-    pub precision: Precision,
-    /// No value is to be further from the true one than this, a probability: proven if
-    /// [`Settings::certified`], else estimated from how fast the changes of supersteps shrink.
-    pub tolerance: f64,
-    /// Whether the tolerance is proven, tier by tier.
-    pub certified: bool,
-    /// The most positions a shard may hold, unless a single block is larger; `None` for the
-    /// default: 1/64 of the tier, at least 64 Ki, at most 4 Mi.
-    pub shard_positions: Option<u64>,
-    /// Which steps are corrected coarsely. (For tests: those who ask for a job leave this alone.)
-    pub corrected_from: CorrectedFrom,
-    /// The number of threads; 0 for one per core.
-    pub threads: usize,
-    /// The vector instructions.
-    pub simd: Simd,
-}
-
-impl Settings {
-    /// A certified solve on all cores, in shards of the default size: to 1e-12 in `f64`, to 5e-6 in
-    /// `f32`.
-    pub fn new(precision: Precision) -> Self {
-        let tolerance = match precision {
-            Precision::F32 => 5e-6,
-            Precision::F64 => 1e-12,
-        };
-        Self {
-            precision,
-            tolerance,
-            certified: true,
-            shard_positions: None,
-            corrected_from: CorrectedFrom::DEFAULT,
-            threads: 0,
-            simd: Simd::best(),
-        }
-    }
-
-    /// The number of threads that [`Settings::threads`] means.
-    pub fn thread_count(&self) -> usize {
-        thread_count(self.threads)
-    }
-}
-
-/// So many threads as are asked for; one per core where that is 0.
-pub fn thread_count(asked: usize) -> usize {
-    match asked {
-        0 => std::thread::available_parallelism().map_or(1, usize::from),
-        threads => threads,
-    }
-}
-
-/// A job step: the tiers (n, m) and (m, n), solved together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
-    /// The tier with the most pieces left for the player who just moved; with its swap it is
-    /// the step.
-    pub tier: Tier,
-    /// Positions of both tiers.
-    pub positions: u64,
-    /// Shards the step is cut into.
-    pub shards: usize,
-}
-
-/// What a solve will do and need.
-#[derive(Clone, PartialEq, Debug)]
-pub struct Plan {
-    /// The steps in the order they are solved.
-    pub steps: Vec<Step>,
-    /// Undecided positions of the ruleset.
-    pub positions: u64,
-    /// The most memory the solver will hold at once, in bytes.
-    pub peak_memory_bytes: u64,
-    /// How much of it cannot be in files: the threads' working memory, and what steps are sampled for.
-    pub scratch_bytes: u64,
-}
 
 /// How the solution of a tier came about. A pure function of the job.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]
@@ -259,84 +149,6 @@ pub enum SolveError {
         /// What the receiver said.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
-}
-
-/// The steps of a ruleset in the order they are solved, in batches that are solved at the same
-/// time: steps of one level that together are no larger than the largest step.
-fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
-    let steps: Vec<Tier> =
-        encoding.tiers().into_iter().filter(|&tier| tier.first_of_step() == tier).collect();
-    let largest = steps.iter().map(|&tier| encoding.step_len(tier)).max().unwrap_or(0);
-    let mut batches: Vec<Vec<Tier>> = Vec::new();
-    let mut room = 0;
-    for tier in steps {
-        let positions = encoding.step_len(tier);
-        match batches.last_mut() {
-            Some(batch) if batch[0].level() == tier.level() && positions <= room => {
-                batch.push(tier);
-            }
-            _ => {
-                batches.push(vec![tier]);
-                room = largest;
-            }
-        }
-        room -= positions;
-    }
-    batches
-}
-
-/// The shards of the step of a tier.
-pub fn shards(encoding: &Encoding, settings: &Settings, tier: Tier) -> Vec<Shard> {
-    let default = || encoding.default_shard_positions(tier);
-    encoding.shards(tier, settings.shard_positions.unwrap_or_else(default))
-}
-
-/// What solving `encoding`'s ruleset with `settings` will do and need.
-pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
-    let size = settings.precision.bytes() as u64;
-    let threads = settings.thread_count();
-    let (mut peak, mut ordering, mut sampling) = (0, 0, 0);
-    let mut steps = Vec::new();
-    let mut finals: Vec<(u8, u64)> = Vec::new();
-    for batch in batches(encoding) {
-        let this = batch[0].level();
-        finals.retain(|&(at, _)| at + 1 >= this);
-        let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
-        let (mut working, mut samples) = (0, 0);
-        for &tier in &batch {
-            let positions = encoding.step_len(tier);
-            let shards = shards(encoding, settings, tier);
-            // What is solved in `f32` first takes less, together with the final tiers in `f32`.
-            let sweeping = match settings.precision {
-                Precision::F32 => StepState::<f32>::bytes(encoding, &shards, threads),
-                Precision::F64 => StepState::<f64>::bytes(encoding, &shards, threads),
-            };
-            let proving =
-                positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
-            working += sweeping.max(if settings.certified { proving } else { 0 });
-            samples += match settings.corrected_from.when(encoding, tier) {
-                Corrected::Never => 0,
-                Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
-            };
-            ordering = order_bytes(encoding, tier, &shards).max(ordering);
-            steps.push(Step { tier, positions, shards: shards.len() });
-            finals.push((this, positions * size));
-        }
-        peak = peak.max(kept + working);
-        sampling = samples.max(sampling);
-    }
-    let scratch_bytes = threads as u64 * ordering + sampling + scratch_bytes(encoding, settings);
-    let peak_memory_bytes = peak + scratch_bytes;
-    Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
-}
-
-/// The working memory of all threads.
-fn scratch_bytes(encoding: &Encoding, settings: &Settings) -> u64 {
-    settings.thread_count() as u64
-        * match settings.precision {
-            Precision::F32 => Scratch::<f32>::bytes(encoding),
-            Precision::F64 => Scratch::<f64>::bytes(encoding),
-        }
 }
 
 /// Receives the values of a solved tier.
@@ -635,7 +447,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         {
             let supersteps = course.statistics().supersteps;
             let load = |parts: Vec<Part<'_>>| journal.load(tier, parts);
-            match Work::resume(ground, shards.clone(), Place::of(&course), &load) {
+            match Work::resume(ground, shards.clone(), ResumeFrom::of(&course), &load) {
                 Ok(work) => {
                     self.tell(Event::StepResumed { step, supersteps });
                     return Ok((*course, work));

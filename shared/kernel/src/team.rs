@@ -18,8 +18,8 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use crate::{
     context::{Context, Tables},
     halo::{Content, Packed, PackedStrip, STRIP, WrongPart, compressed, decompressed, strips},
+    ranges::{ShardRange, in_order},
     reads::{Places, Reads, tidy},
-    step::{ShardRange, in_order},
 };
 
 /// What a barrier published did not arrive.

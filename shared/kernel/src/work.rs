@@ -13,10 +13,12 @@ use crate::{
     course::{Course, Order, Outcome},
     journal::{Column, Found, Journal, JournalError, Part},
     memory::{Memory, MemoryError},
+    ranges::{fill, fill_halo, parts_of},
+    settings::Precision,
     shortlist::Shortlists,
     simd::Simd,
-    solve::{AsTierValues, Precision, TierStatistics},
-    step::{StepState, fill, fill_halo, parts_of, sums},
+    solve::{AsTierValues, TierStatistics},
+    step::{StepState, sums},
     team::Team,
     value::Value,
 };
@@ -100,7 +102,7 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
 
 /// Where the work on a step goes on from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Place {
+pub struct ResumeFrom {
     /// The type of the values.
     pub precision: Precision,
     /// How many vectors of changes there are.
@@ -109,7 +111,7 @@ pub struct Place {
     pub distances: bool,
 }
 
-impl Place {
+impl ResumeFrom {
     /// Where a course is.
     pub fn of(course: &Course) -> Self {
         let (precision, vectors) = (course.precision(), course.vectors());
@@ -173,7 +175,7 @@ impl<'a, T: AsTierValues> Work<'a, T> {
     pub fn resume(
         ground: Ground<'a, T>,
         shards: Vec<Shard>,
-        place: Place,
+        place: ResumeFrom,
         load: &Load<'_>,
     ) -> Result<Self, SolveError> {
         let Ground { memory, team, .. } = ground;
@@ -394,10 +396,7 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
-    use crate::{
-        certificate::Proof,
-        solve::{Settings, shards},
-    };
+    use crate::{certificate::Proof, plan::shards, settings::Settings};
 
     #[test]
     fn a_proof_does_not_go_on_from_distances_that_nobody_has_computed() {

@@ -165,6 +165,18 @@ fn an_error_of_twice_the_bound_in_one_value_is_refused() {
 }
 
 #[test]
+fn a_bound_that_no_rounding_allows_is_refused_however_small_it_is() {
+    let mut solved = Solved::new(&builtin("finkel", 1), &settings(Precision::F64));
+    for bound in [1e-17, 1e-300, 1e-310, 1e-322, 5e-324] {
+        assert!(certify(&solved, bound).is_err(), "{bound:e} of what is right");
+    }
+    solved.tiers.values_mut().for_each(|values| values.fill(0.25));
+    for bound in [0.1, 1e-12, 1e-310, 5e-324] {
+        assert!(certify(&solved, bound).is_err(), "{bound:e} of what is wrong");
+    }
+}
+
+#[test]
 fn what_is_no_number_is_refused_wherever_it_is() {
     let mut solved = Solved::new(&builtin("finkel", 2), &settings(Precision::F64));
     for tier in solved.encoding.tiers() {

@@ -4,13 +4,13 @@ use std::{error::Error, time::Duration};
 
 use tonic::{
     Request, Status,
-    codegen::http::uri::Authority,
     service::{Interceptor, interceptor::InterceptedService},
     transport::{Channel, Endpoint},
 };
 
 use crate::{
     RpcError, Security,
+    address::is_address,
     limits::{
         CONNECTION_WINDOW_BYTES, HEADER_BYTES, KEEPALIVE_INTERVAL, KEEPALIVE_TIMEOUT,
         MESSAGE_BYTES, STREAM_WINDOW_BYTES,
@@ -95,14 +95,6 @@ pub fn data_client(connection: Connection) -> DataClient {
     DataClient::new(connection)
         .max_decoding_message_size(MESSAGE_BYTES)
         .max_encoding_message_size(MESSAGE_BYTES)
-}
-
-/// Whether a text is an address as others are told of it: `HOST:PORT`, and nothing else.
-pub fn is_address(text: &str) -> bool {
-    text.parse::<Authority>().is_ok_and(|authority| {
-        let port = authority.port_u16().is_some_and(|port| port > 0);
-        port && !authority.host().is_empty() && !text.contains('@')
-    })
 }
 
 fn with_credentials(channel: Channel, security: &Security) -> Connection {

@@ -35,6 +35,7 @@
 //! # }
 //! ```
 
+mod address;
 mod client;
 pub mod convert;
 mod error;
@@ -48,9 +49,10 @@ mod security;
 mod server;
 mod watch;
 
+pub use address::{is_address, is_any_address, is_loopback};
 pub use client::{
     Connection, ControlClient, Credentials, DataClient, JobsClient, connect, connect_now,
-    control_client, data_client, is_address, jobs_client,
+    control_client, data_client, jobs_client,
 };
 pub use error::RpcError;
 pub use identity::new_identity;

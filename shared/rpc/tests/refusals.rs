@@ -69,15 +69,19 @@ fn jobs_are_bounded() {
     let refused = refusal::<_, Job>(wrong);
     assert!(refused.starts_with("spec.ruleset: ruleset:1:1: `path` is missing"), "{refused}");
 
-    let request = proto::SubmitRequest { spec: Some(spec), ..Default::default() };
+    let name = "a job".to_owned();
+    let request = proto::SubmitRequest { spec: Some(spec), name, ..Default::default() };
     let submission = Submission::try_from(request.clone()).unwrap();
     assert_eq!(submission.checkpoint.as_secs(), 60);
     for checkpoint_seconds in [-1.0, f64::NAN, 1e30] {
         let request = proto::SubmitRequest { checkpoint_seconds, ..request.clone() };
         assert!(refusal::<_, Submission>(request).starts_with("checkpoint_seconds: "));
     }
-    let name = proto::SubmitRequest { name: "x".repeat(256), ..request.clone() };
-    assert!(refusal::<_, Submission>(name).starts_with("name: "));
+    let long = "x".repeat(256);
+    for name in ["", " ", "two\nlines", "red\u{1b}[31m", &long] {
+        let request = proto::SubmitRequest { name: name.to_owned(), ..request.clone() };
+        assert!(refusal::<_, Submission>(request).starts_with("name: "), "{name:?}");
+    }
     let key = proto::SubmitRequest { key: "x".repeat(65), ..request };
     assert!(refusal::<_, Submission>(key).starts_with("key: "));
 }

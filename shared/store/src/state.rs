@@ -32,7 +32,7 @@ const FORMAT_VERSION: u32 = 1;
 const MANIFEST: &[u8] = b"manifest";
 const EPOCH: &[u8] = b"epoch/";
 const ENTRY: &[u8] = b"state/";
-/// A process that was killed holds its store until the system has taken all of its memory back. So long it is waited for.
+/// A process that was killed holds its store until the system has taken all of its memory back. Opening waits for it, this long.
 const PATIENCE: Duration = Duration::from_secs(3);
 /// How often that is looked at.
 const LOOK: Duration = Duration::from_millis(50);

@@ -85,7 +85,7 @@ impl Store {
         }
     }
 
-    /// Opens the store in a directory; if it is in use, that may end within a few seconds. What was not committed is gone. What was damaged is repaired
+    /// Opens the store in a directory, and waits for three seconds if another process has it open. What was not committed is gone. What was damaged is repaired
     /// as far as it can be: see [`Store::recovery`] and [`Store::missing_epochs`].
     ///
     /// # Errors

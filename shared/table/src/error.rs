@@ -30,6 +30,16 @@ pub enum TableError {
         /// The file.
         path: PathBuf,
     },
+    /// A file of that name came while another was made under it, and has other bytes.
+    #[error(
+        "{} came to be meanwhile, and has other bytes; what was to be there is complete, and in {}", .path.display(), .kept.display()
+    )]
+    Taken {
+        /// The name.
+        path: PathBuf,
+        /// What the file is called instead.
+        kept: PathBuf,
+    },
     /// A directory has the name a file was to have.
     #[error("{} is a directory; give the name of a file", .path.display())]
     IsADirectory {

@@ -22,7 +22,8 @@ use crate::TableError;
 /// What to do where a file of that name already exists.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Existing {
-    /// Keep it, and fail.
+    /// Keep it, and fail. If it only came while the new one was made, be content if that has the same bytes; otherwise give the new one
+    /// another name, which the error tells.
     #[default]
     Keep,
     /// Keep it, and be content if the new one has the same bytes; otherwise fail, once that is complete.
@@ -155,13 +156,16 @@ impl Output {
             if error.kind() != io::ErrorKind::AlreadyExists {
                 return Err(TableError::io(&path, "rename the finished file to")(error));
             }
-            let is_expected = existing == Existing::Expect
-                && have_same_bytes(file.path(), &path).map_err(TableError::io(&path, "read"))?;
-            return is_expected.then_some(()).ok_or(TableError::Exists { path });
+            return match have_same_bytes(file.path(), &path)
+                .map_err(TableError::io(&path, "read"))?
+            {
+                true => Ok(()),
+                false if existing == Existing::Expect => Err(TableError::Exists { path }),
+                false => Err(beside(&path, file)?),
+            };
         }
         drop(listed);
-        let directory = File::open(directory(&path)).and_then(|directory| directory.sync_all());
-        directory.map_err(TableError::io(&path, "sync the directory of"))
+        sync_directory_of(&path)
     }
 }
 
@@ -175,6 +179,35 @@ impl Write for Output {
     fn flush(&mut self) -> io::Result<()> {
         self.file.flush()
     }
+}
+
+fn sync_directory_of(path: &Path) -> Result<(), TableError> {
+    let synced = File::open(directory(path)).and_then(|directory| directory.sync_all());
+    synced.map_err(TableError::io(path, "sync the directory of"))
+}
+
+/// Gives a complete file a name like one that is taken.
+fn beside(path: &Path, mut file: NamedTempFile) -> Result<TableError, TableError> {
+    for number in 2_u32.. {
+        let mut name = path.file_stem().unwrap_or_default().to_owned();
+        name.push(format!("-{number}"));
+        if let Some(extension) = path.extension() {
+            name.push(".");
+            name.push(extension);
+        }
+        let kept = path.with_file_name(name);
+        match file.persist_noclobber(&kept) {
+            Ok(_) => {
+                sync_directory_of(&kept)?;
+                return Ok(TableError::Taken { path: path.to_owned(), kept });
+            }
+            Err(PersistError { error, file: again }) => match error.kind() {
+                io::ErrorKind::AlreadyExists => file = again,
+                _ => return Err(TableError::io(&kept, "rename the finished file to")(error)),
+            },
+        }
+    }
+    Err(TableError::Exists { path: path.to_owned() })
 }
 
 fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {

@@ -371,6 +371,11 @@ impl Opening<'_> {
                 )));
             }
             positions += length;
+            if let Some(bound) = entry.statistics.certificate.filter(|bound| *bound <= 0.0) {
+                return Err(self.damaged(format!(
+                    "it claims that the values of tier {tier} are within {bound:e}, which nobody can prove"
+                )));
+            }
         }
         if entries.len() != tiers.len() || header.positions != positions {
             return Err(self.damaged("it has other tiers or positions than its ruleset"));

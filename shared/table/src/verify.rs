@@ -177,22 +177,26 @@ struct Tolerance {
 }
 
 impl Tolerance {
-    /// From the type of the values, what is proven of them, and how far the tier was solved.
+    /// What is proven of the stored values leaves room for no more than the sum of the errors of a value and of those that its equation
+    /// reads, which makes no more of these than the largest; and what is rounded here. Where nothing is proven, the type of the values
+    /// and how far the tier was solved have to explain what there is.
     fn new(table: &AnyTable, tier: Tier) -> Self {
+        let read = [tier, tier.swap()].into_iter().chain(tier.after_score());
+        // A bound of one half says nothing.
+        let proven = |tier| table.statistics(tier).certificate.filter(|bound| *bound < HALF);
+        let largest = read.map(proven).reduce(|a, b| Some(a?.max(b?))).flatten();
+        if let Some((own, read)) = proven(tier).zip(largest) {
+            let terms = table.ruleset().dice().rolls().len() as f64 + 2.0;
+            return Self { least: own + read + terms * f64::EPSILON, changes: 0.0 };
+        }
         let residual = table.statistics(tier).residual.unwrap_or(UNKNOWN_RESIDUAL);
         // A narrow value may come from a solve in `f32`, whose sums carry the rounding of a few terms.
         let sums = match table.value_type() {
             ValueType::F64 => SLACK * f64::EPSILON,
             ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
         };
-        // The equation makes no more of the errors of what it reads than the largest of them.
-        let read = [tier, tier.swap()].into_iter().chain(tier.after_score());
-        // A bound of one half says nothing.
-        let proven = |tier| table.statistics(tier).certificate.filter(|bound| *bound < HALF);
-        let largest = read.map(proven).reduce(|a, b| Some(a?.max(b?))).flatten();
-        let errors = proven(tier).zip(largest).map_or(0.0, |(own, read)| own + read);
         let changes = SLACK * residual + sums;
-        Self { least: (table.quantum() + changes).max(errors + sums), changes }
+        Self { least: table.quantum() + changes, changes }
     }
 
     /// The same in a position, with what passing adds. A superstep finds the values x and y of a position and its swap from

@@ -30,6 +30,18 @@ fn changed_with(
     certificate: Option<f64>,
     change: impl Fn(Tier, &mut [f64]),
 ) -> AnyTable {
+    let statistics =
+        TierStatistics { residual: Some(3e-15), certificate, ..TierStatistics::default() };
+    changed_and_said(table, value_type, statistics, change).unwrap()
+}
+
+/// The same that says something else of itself.
+fn changed_and_said(
+    table: &AnyTable,
+    value_type: ValueType,
+    statistics: TierStatistics,
+    change: impl Fn(Tier, &mut [f64]),
+) -> Result<AnyTable, TableError> {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("changed.zgt");
     let (keep, zstd) = (Existing::Keep, Compression::Zstd);
@@ -37,12 +49,10 @@ fn changed_with(
     for tier in table.encoding().tiers() {
         let mut values = table.read_tier(tier).unwrap();
         change(tier, &mut values);
-        let statistics =
-            TierStatistics { residual: Some(3e-15), certificate, ..TierStatistics::default() };
         writer.write_tier(tier, statistics, &values).unwrap();
     }
     writer.finish().unwrap();
-    AnyTable::open(&path).unwrap() // the open file outlives its directory
+    AnyTable::open(&path) // the open file outlives its directory
 }
 
 #[test]
@@ -139,6 +149,32 @@ fn violations_of_twice_what_is_claimed_are_explained_and_no_larger_ones() {
         });
         let verification = verify(&table, None, &unheard).unwrap();
         assert_eq!(verification.holds(), holds, "{claimed:?}, {error}: {verification:?}");
+    }
+}
+
+#[test]
+fn a_large_residual_excuses_nothing_that_is_claimed_to_be_proven() {
+    let exact = open("masters2-f64");
+    for value_type in ValueType::ALL {
+        let certificate = Some(value_type.quantum().max(1e-12));
+        let statistics =
+            TierStatistics { residual: Some(1.0), certificate, ..TierStatistics::default() };
+        let table = changed_and_said(&exact, value_type, statistics, |_, values| {
+            values.iter_mut().step_by(7).for_each(|value| *value = -*value);
+        });
+        let verification = verify(&table.unwrap(), None, &unheard).unwrap();
+        assert!(!verification.holds(), "{value_type}: {verification:?}");
+    }
+}
+
+#[test]
+fn a_claim_that_nobody_can_prove_is_damage() {
+    let exact = open("finkel1-f64");
+    for claim in [0.0, -1.0] {
+        let statistics = TierStatistics { certificate: Some(claim), ..TierStatistics::default() };
+        let opened = changed_and_said(&exact, ValueType::F64, statistics, |_, _| {});
+        let Err(refused) = opened else { panic!("{claim} is taken for a claim") };
+        assert!(refused.to_string().contains("which nobody can prove"), "{refused}");
     }
 }
 

@@ -383,19 +383,30 @@ fn a_file_that_appears_meanwhile_is_kept() {
     let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("finkel1.zgt");
-    let fill = |existing| {
+    let fill = |existing, meanwhile: &[u8]| {
         let mut writer =
             TableWriter::create(&path, existing, &encoding, ValueType::F64, Compression::Zstd)?;
-        std::fs::write(&path, "precious").unwrap();
+        std::fs::write(&path, meanwhile).unwrap();
         let tier = Tier::new(1, 1);
         writer.write_tier(tier, TierStatistics::default(), &made_up(&encoding, tier))?;
         writer.finish()
     };
-    assert!(matches!(fill(Existing::Keep), Err(TableError::Exists { .. })));
-    assert_eq!(std::fs::read(&path).unwrap(), b"precious");
-    fill(Existing::Replace).unwrap();
+    for number in [2, 3] {
+        std::fs::remove_file(&path).unwrap_or_default();
+        let Err(TableError::Taken { kept, .. }) = fill(Existing::Keep, b"precious") else {
+            panic!("the name is taken");
+        };
+        assert_eq!(kept, directory.path().join(format!("finkel1-{number}.zgt")));
+        Table::open(&kept).unwrap().verify_checksums(&unheard).unwrap();
+        assert_eq!(std::fs::read(&path).unwrap(), b"precious");
+    }
+    fill(Existing::Replace, b"precious").unwrap();
+    let complete = std::fs::read(&path).unwrap();
     Table::open(&path).unwrap().verify_checksums(&unheard).unwrap();
-    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    // Whoever made it was to make the same.
+    std::fs::remove_file(&path).unwrap();
+    fill(Existing::Keep, &complete).unwrap();
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
 }
 
 #[test]

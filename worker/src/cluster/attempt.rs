@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part,
-    Place as Position, Settings, SolveError, Tables, VECTORS, plan, shards, take_part,
+    Assignment, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part, ResumeFrom,
+    Settings, SolveError, Tables, VECTORS, plan, shards, take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -29,7 +29,7 @@ use super::{
     Worker,
     halo::{AttemptName, Halo},
     shelf::SaveName,
-    sources::{Place, Saved, Unread},
+    sources::{CheckpointAt, Saved, Unread},
 };
 use crate::{job::lock, parts::key};
 
@@ -205,13 +205,14 @@ impl TakesPart {
         let step = self.name.step;
         let shares = owners(&assign.shares, count(step), members).map_err(wrong)?;
         let owners_of_step = shares.into_iter().map(|owner| owner as usize).collect();
-        let place_of = |checkpoint: proto::Checkpoint, step: Tier| -> Result<Place, WireError> {
-            let proto::Checkpoint { epoch, incarnation, peers, runs, stored } = checkpoint;
-            let save = SaveName { job: self.name.job, step, epoch, incarnation };
-            let owners = owners(&runs, count(step), peers.len())?;
-            let holders = peers.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
-            Ok(Place { save, holders, owners, stored })
-        };
+        let place_of =
+            |checkpoint: proto::Checkpoint, step: Tier| -> Result<CheckpointAt, WireError> {
+                let proto::Checkpoint { epoch, incarnation, peers, runs, stored } = checkpoint;
+                let save = SaveName { job: self.name.job, step, epoch, incarnation };
+                let owners = owners(&runs, count(step), peers.len())?;
+                let holders = peers.into_iter().map(TryInto::try_into).collect::<Result<_, _>>()?;
+                Ok(CheckpointAt { save, holders, owners, stored })
+            };
         let mut places = HashMap::new();
         for read in assign.reads {
             let step: Tier = required(read.step, "read.step").map_err(wrong)?;
@@ -223,7 +224,7 @@ impl TakesPart {
             places.insert(step, (place_of(checkpoint, step).map_err(wrong)?, 0.0));
             let precision = precision(assign.precision).map_err(wrong)?;
             let vectors = assign.vectors.min(VECTORS as u32 - 1) as usize;
-            place = Some(Position { precision, vectors, distances: assign.distances });
+            place = Some(ResumeFrom { precision, vectors, distances: assign.distances });
         }
         let saved = Saved {
             worker: self.worker.clone(),
@@ -389,7 +390,7 @@ impl Team {
 
 struct Assigned {
     owners: Vec<usize>,
-    place: Option<Position>,
+    place: Option<ResumeFrom>,
     saved: Saved,
 }
 

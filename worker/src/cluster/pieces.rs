@@ -2,7 +2,9 @@
 
 use std::{iter, ops::Range, time::Duration};
 
+use tokio::time::timeout;
 use tonic::{Status, Streaming};
+use xxhash_rust::xxh3::Xxh3;
 use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{FetchReply, Span},
@@ -19,25 +21,56 @@ pub fn packed(numbers: &[u8], width: usize, checksum: Option<u64>) -> Result<Fet
     Ok(FetchReply { data: data.into(), bytes: numbers.len() as u32, checksum })
 }
 
-/// The bytes of a piece of numbers of `width` bytes each.
+/// Receives `len` bytes of numbers of `width` bytes each, piece by piece, in order: `take` gets each piece as it came and its
+/// numbers. They are right only if this returns well.
 ///
 /// # Errors
-/// DATA_LOSS if it is no such piece.
-pub fn unpacked(reply: &FetchReply, width: usize) -> Result<Vec<u8>, Status> {
-    let len = reply.bytes as usize;
+/// DEADLINE_EXCEEDED if nothing comes for `silence`, DATA_LOSS if it is not as many bytes or they do not match their checksum.
+pub async fn receive(
+    mut pieces: Streaming<FetchReply>,
+    (len, width): (usize, usize),
+    silence: Duration,
+    mut take: impl FnMut(&FetchReply, &[u8]),
+) -> Result<(), Status> {
+    let lost = |what: String| Err(Status::data_loss(what));
+    let silent = |_| Status::deadline_exceeded(format!("it has been silent for {silence:?}"));
+    let (mut received, mut checksum) = (0, Xxh3::new());
+    while let Some(piece) = timeout(silence, pieces.message()).await.map_err(silent)?? {
+        let numbers = unpacked(&piece, width)?;
+        received += numbers.len();
+        if received > len {
+            return lost(format!("it sends more than the {len} bytes that it was asked for"));
+        }
+        checksum.update(&numbers);
+        take(&piece, &numbers);
+        match piece.checksum {
+            None => {}
+            Some(_) if received < len => {
+                return lost(format!("it sends {received} bytes instead of {len}"));
+            }
+            Some(told) if told != checksum.digest() => {
+                return lost("what it sends does not match its checksum".to_owned());
+            }
+            Some(_) => {
+                // Whoever drops a stream before its end resets it, and a connection bears only so many resets.
+                let rest = async { while let Ok(Some(_)) = pieces.message().await {} };
+                drop(timeout(silence, rest).await);
+                return Ok(());
+            }
+        }
+    }
+    lost("it ended without a checksum".to_owned())
+}
+
+/// The bytes of a piece of numbers of `width` bytes each.
+fn unpacked(piece: &FetchReply, width: usize) -> Result<Vec<u8>, Status> {
+    let len = piece.bytes as usize;
     if len > CHUNK_BYTES || !len.is_multiple_of(width) {
         return Err(Status::data_loss(format!("a piece of {len} bytes came")));
     }
     let mut numbers = vec![0; len];
-    unpack(&reply.data, width, &mut numbers).map_err(Status::data_loss)?;
+    unpack(&piece.data, width, &mut numbers).map_err(Status::data_loss)?;
     Ok(numbers)
-}
-
-/// Reads a stream of pieces to its end, after the last of them. Whoever drops it before resets it, and a connection bears only so
-/// many resets.
-pub async fn read_out(mut replies: Streaming<FetchReply>, patience: Duration) {
-    let rest = async { while let Ok(Some(_)) = replies.message().await {} };
-    drop(tokio::time::timeout(patience, rest).await);
 }
 
 /// The spans that ask for some places of a range of `len` numbers; none if that is all.

@@ -16,7 +16,6 @@ use rayon::prelude::*;
 use tokio::runtime::Handle;
 use tokio_util::sync::CancellationToken;
 use tonic::{Code, Status};
-use xxhash_rust::xxh3::Xxh3;
 use ziggurat_checkpoints::CheckpointStore;
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Column, Data, JournalError, Part, Places, Sources};
@@ -32,7 +31,7 @@ use super::{
     Worker,
     attempt::cancelled,
     halo::OVERHEAD_BYTES,
-    pieces::{read_out, spans_of, unpacked},
+    pieces::{receive, spans_of},
     shelf::SaveName,
 };
 use crate::{job::lock, parts::key};
@@ -45,7 +44,7 @@ const PIECE_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// Where a checkpoint of a step is.
 #[derive(Clone, Debug)]
-pub struct Place {
+pub struct CheckpointAt {
     /// The checkpoint.
     pub save: SaveName,
     /// Workers that have it.
@@ -73,7 +72,7 @@ pub struct Saved {
     pub worker: Arc<Worker>,
     pub runtime: Handle,
     /// Where checkpoints are, and what is proven of them, by step.
-    pub places: HashMap<Tier, (Place, f64)>,
+    pub places: HashMap<Tier, (CheckpointAt, f64)>,
     pub connections: Mutex<HashMap<String, Connection>>,
     pub fetched_bytes: AtomicU64,
     /// When the attempt is over.
@@ -106,7 +105,7 @@ impl Saved {
     fn load_part(
         &self,
         step: Tier,
-        place: &Place,
+        place: &CheckpointAt,
         part: Part<'_>,
         places: &[Range<usize>],
     ) -> Result<(), JournalError> {
@@ -224,39 +223,25 @@ impl Saved {
         let count = |bytes: usize| {
             self.fetched_bytes.fetch_add(bytes as u64 + OVERHEAD_BYTES, Ordering::Relaxed);
         };
-        let lost = |what: &'static str| Status::data_loss(what);
-        let mut room = places.iter().map(|place| place.start * width..place.end * width);
-        let mut place = 0..0;
         let connection = self.connection(&holder.address)?;
         count(request.encoded_len());
-        let mut replies = data_client(connection).fetch(request).await?.into_inner();
-        let mut checksum = Xxh3::new();
-        loop {
-            let next = tokio::time::timeout(PIECE_TIMEOUT, replies.message()).await;
-            let next = next.map_err(|_| Status::deadline_exceeded("it went silent"))??;
-            let reply = next.ok_or_else(|| lost("what came was cut short"))?;
-            count(reply.encoded_len());
-            let numbers = unpacked(&reply, width)?;
-            checksum.update(&numbers);
-            let mut rest = &numbers[..];
-            while !rest.is_empty() {
-                if place.is_empty() {
-                    place = room.next().ok_or_else(|| lost("more came than was asked for"))?;
+        let pieces = data_client(connection).fetch(request).await?.into_inner();
+        let len = places.iter().map(|place| place.len() * width).sum();
+        let mut rooms = places.iter().map(|place| place.start * width..place.end * width);
+        let mut room = 0..0;
+        receive(pieces, (len, width), PIECE_TIMEOUT, |piece, mut numbers| {
+            count(piece.encoded_len());
+            while !numbers.is_empty() {
+                if room.is_empty() {
+                    room = rooms.next().expect("no more comes than there is room for");
                 }
-                let here = rest.len().min(place.len());
-                to[place.start..place.start + here].copy_from_slice(&rest[..here]);
-                (place.start, rest) = (place.start + here, &rest[here..]);
+                let here = numbers.len().min(room.len());
+                let (now, later) = numbers.split_at(here);
+                to[room.start..room.start + here].copy_from_slice(now);
+                (room.start, numbers) = (room.start + here, later);
             }
-            if let Some(expected) = reply.checksum {
-                let is_all = place.is_empty() && room.next().is_none();
-                let is_right = is_all && expected == checksum.digest();
-                if !is_right {
-                    return Err(lost("what came is damaged"));
-                }
-                read_out(replies, PIECE_TIMEOUT).await;
-                return Ok(());
-            }
-        }
+        })
+        .await
     }
 
     fn connection(&self, address: &str) -> Result<Connection, Status> {

@@ -11,13 +11,12 @@ use tokio::{
     time::{sleep, timeout},
 };
 use tonic::{Code, Status};
-use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_kernel::Column;
 use ziggurat_rpc::{
     DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
     proto::{FetchRequest, JobRequest, LocateReply, Peer},
 };
-use ziggurat_worker::cluster::{read_out, unpacked};
+use ziggurat_worker::cluster::receive;
 
 use super::ranges::{Fetched, Holders, Ranges};
 use crate::{
@@ -165,23 +164,11 @@ impl<'a> Fetcher<'a> {
         };
         let mut client = self.client(&peer.address).await?;
         let answer = timeout(silence, client.fetch(request)).await.map_err(silent)??;
-        let mut stream = answer.into_inner();
-        let expected = range.len() as usize * self.width;
-        let mut bytes = Vec::with_capacity(expected);
-        while let Some(reply) = timeout(silence, stream.message()).await.map_err(silent)?? {
-            bytes.extend(unpacked(&reply, self.width)?);
-            if bytes.len() > expected {
-                return Err(Status::data_loss(format!(
-                    "it sends more than the {expected} bytes of the range"
-                )));
-            }
-            if let Some(checksum) = reply.checksum {
-                let verified = verified(bytes, expected, checksum)?;
-                read_out(stream, silence).await;
-                return Ok(verified);
-            }
-        }
-        Err(Status::data_loss("it ended without a checksum"))
+        let len = range.len() as usize * self.width;
+        let mut bytes = Vec::with_capacity(len);
+        let take = |_: &_, numbers: &[u8]| bytes.extend_from_slice(numbers);
+        receive(answer.into_inner(), (len, self.width), silence, take).await?;
+        Ok(bytes)
     }
 
     async fn client(&self, address: &str) -> Result<DataClient, Status> {
@@ -195,15 +182,4 @@ impl<'a> Fetcher<'a> {
         self.connections.lock().await.insert(address.to_owned(), client.clone());
         Ok(client)
     }
-}
-
-fn verified(bytes: Vec<u8>, expected: usize, checksum: u64) -> Result<Vec<u8>, Status> {
-    if bytes.len() != expected {
-        let found = bytes.len();
-        return Err(Status::data_loss(format!("it sends {found} bytes instead of {expected}")));
-    }
-    if xxh3_64(&bytes) != checksum {
-        return Err(Status::data_loss("what it sends does not match its checksum"));
-    }
-    Ok(bytes)
 }

@@ -40,7 +40,10 @@ use ratatui::{
 };
 
 use super::{feed::News, following::Following, words};
-use crate::failure::{Explain, Failure};
+use crate::{
+    failure::{Explain, Failure},
+    output::one_line,
+};
 
 /// News and keys are noticed within this time.
 const NOTICE: Duration = Duration::from_millis(100);
@@ -152,7 +155,7 @@ fn draw(frame: &mut Frame, following: &Following) {
 fn draw_title(frame: &mut Frame, area: Rect, following: &Following) {
     let title = following.job().map_or_else(
         || "waiting for the coordinator".to_owned(),
-        |job| format!("job {}, {}: {}", job.job, job.name, words::job_state(job)),
+        |job| format!("job {}, {}: {}", job.job, one_line(&job.name), words::job_state(job)),
     );
     frame.render_widget(Line::from(following.coordinator.as_str()).right_aligned().dim(), area);
     frame.render_widget(Line::from(title).bold(), area);

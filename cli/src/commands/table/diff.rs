@@ -25,7 +25,7 @@ pub struct Args {
     right: PathBuf,
 
     /// The largest difference that counts as none, in percentage points [default: what the
-    /// coarser type of values can tell apart]
+    /// coarser type of values can tell apart, or what is proven of both leaves room for]
     #[arg(long, value_name = "POINTS", value_parser = points_of)]
     tolerance: Option<f64>,
 
@@ -44,7 +44,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let title = format!("Comparing {} with {}", args.left.display(), args.right.display());
     let diff = watched(&title, args.json, |tell| diff(&left, &right, tell))?;
     let coarser = left.quantum().max(right.quantum());
-    let tolerance = args.tolerance.map_or(coarser, |points| points / 100.0);
+    let proven = [&left, &right].map(|table| table.certificate().unwrap_or(0.0)).iter().sum();
+    let tolerance = args.tolerance.map_or(coarser.max(proven), |points| points / 100.0);
     let same = diff.total.largest <= tolerance;
     let chances = match &diff.at {
         Some(at) => Some((left.value(at)?, right.value(at)?)),

@@ -6,7 +6,7 @@ use serde_json::json;
 use ziggurat_table::AnyTable;
 
 use crate::{
-    advice::bound_of,
+    advice::{bound_of, tell_if_unproven},
     failure::{Exit, Failure},
     output::{columns, percent, print, print_json},
 };
@@ -49,6 +49,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         let row = |(position, chance)| vec![position, percent(chance, bound)];
         let rows: Vec<Vec<String>> = chances.into_iter().map(row).collect();
         print(&columns(&rows))?;
+        tell_if_unproven(&table);
     }
     Ok(Exit::Success)
 }

@@ -62,18 +62,20 @@ fn coarsest(values: &[&[f64]], of_file: ValueType) -> ValueType {
 }
 
 /// What is tried for a tier whose values have a type, the least first; `read` is proven of the tiers it reads.
-fn bounds(table: &AnyTable, tier: Tier, value_type: ValueType, read: f64) -> Vec<f64> {
+fn bounds(claimed: Option<f64>, value_type: ValueType, read: f64) -> Vec<f64> {
     let steps = STEPS * value_type.quantum();
-    match table.statistics(tier).certificate {
-        // Values of this type are always rounded after they were proven; others if less is claimed than they can tell apart.
-        Some(claimed) if claimed < value_type.quantum() || value_type == ValueType::Percent16 => {
-            vec![claimed, read + UNKNOWN.max(steps)]
-        }
+    let more = iter::successors(Some(UNKNOWN.max(steps)), |more| Some(10.0 * more));
+    let more = more.take_while(|more| *more <= MOST_UNKNOWN).map(|more| read + more);
+    // Values of percent16 are always rounded after they were proven; those of `f32` if less is claimed than they can tell apart.
+    let is_rounded = |claimed| match value_type {
+        ValueType::Percent16 => true,
+        ValueType::F32 => claimed < value_type.quantum(),
+        ValueType::F64 => false,
+    };
+    match claimed {
+        Some(claimed) if is_rounded(claimed) => iter::once(claimed).chain(more).collect(),
         Some(claimed) => vec![claimed],
-        None => {
-            let more = iter::successors(Some(UNKNOWN.max(steps)), |more| Some(10.0 * more));
-            more.take_while(|more| *more <= MOST_UNKNOWN).map(|more| read + more).collect()
-        }
+        None => more.collect(),
     }
 }
 
@@ -96,7 +98,10 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
         let second = if is_one { Vec::new() } else { table.read_tier(tier.swap())? };
         let values = if is_one { vec![&first[..]] } else { vec![&first[..], &second] };
         let value_type = coarsest(&values, table.value_type());
-        let bounds = bounds(table, tier, value_type, read.fold(0.0, f64::max));
+        // Both tiers are proven at once, so the better of their claims is what is to be proven.
+        let claims = tier.both().filter_map(|tier| table.statistics(tier).certificate);
+        let of_step = claims.reduce(f64::min);
+        let bounds = bounds(of_step, value_type, read.fold(0.0, f64::max));
         let finals = |tier: Tier| {
             let (values, bound) = &proven[&tier];
             Certified { values, bound: *bound }
@@ -109,7 +114,7 @@ pub fn prove(table: &AnyTable, tell: &Tell<'_>) -> Result<Proof, Failure> {
                 claimed,
             });
         };
-        if table.statistics(tier).certificate.is_some_and(|claimed| claimed < bound) {
+        if of_step.is_some_and(|claimed| claimed < bound) {
             claimed = table.certificate();
         }
         largest = largest.max(bound);

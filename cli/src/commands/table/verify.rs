@@ -10,7 +10,7 @@ use super::proof::{Proof, prove};
 use crate::{
     failure::{Exit, Explain, Failure},
     needs::{BASE_BYTES, check_available},
-    output::{grouped, pieces, points, print, print_json},
+    output::{count, grouped, pieces, points, print, print_json},
     progress::watched,
 };
 
@@ -95,8 +95,8 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
     let identities = |identities: &Identities, what: &str| {
         let Identities { checked, largest_violation, beyond_tolerance } = *identities;
         format!(
-            "{} {what}; largest violation {}, {} beyond the tolerance",
-            grouped(checked),
+            "{}; largest violation {}, {} beyond the tolerance",
+            count(checked, what),
             points(largest_violation),
             grouped(beyond_tolerance),
         )
@@ -118,8 +118,8 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
                 grouped(found.beyond_tolerance),
             ),
         ),
-        ("won", identities(&found.won, "positions in the file")),
-        ("symmetric", identities(&found.symmetric, "positions")),
+        ("won", identities(&found.won, "position")),
+        ("symmetric", identities(&found.symmetric, "position")),
         (
             "tolerance",
             format!(

@@ -11,8 +11,8 @@ use ziggurat_kernel::{Outcome, Precision};
 
 use super::{
     super::{
-        Answer, Assignment, Checkpoint, Command, Epoch, Event, Failure, FailureKind, JobId,
-        JobPlan, Key, Limits, Machine, Message, Output, Phase, Place, Records, Registration,
+        Answer, Assignment, Checkpoint, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
+        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Registration,
         Report, Resources, SessionId, Spec, StepId, Submission, Task, Time, WorkerId, begin::reads,
     },
     chance::Chance,
@@ -542,7 +542,13 @@ impl World {
     }
 
     /// The value of a shard from whoever has it.
-    fn fetch(&self, to: usize, step: StepId, at: &Place, shard: u32) -> Result<Value, Failure> {
+    fn fetch(
+        &self,
+        to: usize,
+        step: StepId,
+        at: &CheckpointAt,
+        shard: u32,
+    ) -> Result<Value, Failure> {
         let me = &self.workers[to];
         let key = (step, at.epoch);
         let of = |disk: &Disk| disk.get(&key).and_then(|shards| shards.get(&shard)).copied();

@@ -5,10 +5,7 @@
 //! the upper end of what a mover gains comes from the upper ends where the turn passes and from
 //! the other player's *lower* ends where the mover rolls again, and the other way round. Every
 //! rounding goes outwards, by more than it can be. If after some such *interval sweeps* every interval lies inside the one it
-//! started from, or inside the one before the last sweep, the true values lie there too. For say that they do not, and that the
-//! farthest outside is one that lies d above the upper end u of its interval. All intervals widened by d hold the true values, and the equation
-//! makes of such intervals ends that are larger by d at the most, so that one lies at u + d at the most, less what ends are moved
-//! outwards beyond rounding: it does not lie there.
+//! started from, or inside the one before the last sweep, the true values lie there too (docs/ARCHITECTURE.md, "The certificate", says why).
 //!
 //! An interval is kept as the distances of its ends from v, 15 bits each, in units of a power of two
 //! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position
@@ -39,9 +36,11 @@ use crate::{
     coarse::{Asked, Corrected, CorrectedFrom},
     context::{Context, Tables},
     memory::Memory,
+    plan::plan,
+    settings::{Precision, Settings},
     shortlist::Shortlists,
     simd::Simd,
-    solve::{Precision, Settings, plan, thread_pool},
+    solve::thread_pool,
     step::sums,
 };
 
@@ -159,6 +158,10 @@ impl Proof {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
+        // No distance is ever less than what rounding adds; a unit that is 0 would make all of them fit.
+        if !unit.is_normal() {
+            return None;
+        }
         let start = coarse((read + START * (bound - read)) / unit);
         let least = ((read / unit).ceil() as u16).min(start);
         Some(Self::begun(bound, unit, [least, start], turns))

@@ -21,10 +21,10 @@ use crate::{
     halo::{Content, STRIP},
     journal::{Column, Data, Part},
     memory::{self, Memory, MemoryError},
+    ranges::{fill, for_own_parts, parts_of, ranges, split_off},
     scratch::{Pool, Scratch},
     shortlist::{Shortlist, Shortlists, Use, Visit},
     simd::Simd,
-    step::{fill, for_own_parts, parts_of, ranges, split_off},
     sweep::for_each_pair_of_slabs,
     team::{Barrier, ExchangeError, Strip, Team, slices},
     value::{PADDING, Value},
@@ -191,7 +191,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         let len = |&tier| encoding.tier_len(tier) as usize;
         let values = context.tiers.iter().map(len).zip(values);
         let values = values.map(|(len, values)| &values[..len]).collect();
-        let margin = rounding_margin(encoding.ruleset().dice());
+        let margin = rounding_margin(encoding.ruleset().dice(), proof.bound);
         let unit = proof.unit;
         let mut this =
             Self { context, cut, values, finals, unit, multiple: 1.0, skips: false, margin };
@@ -377,26 +377,30 @@ fn own_distances<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<Shar
         .collect()
 }
 
+/// Distances of a larger bound than this lose so much as differences of ends and values that the margin has to say so.
+const LARGE_BOUND: f64 = 1.0 / 1024.0;
+
 /// A bound on the sum of all rounding errors of an end, in f64: a multiple of 2^-54, for what is said of adding it.
 /// Numbers are between -1/2 and 1/2, so that an error is at most 2^-55, or half of that if the result is below 1/4.
 /// There are errors of
 ///
 /// * an end that is read: 2^-55. The other player's is the same number, negated;
-/// * chances and products, no larger than half the chance;
+/// * chances, half of one that may be the next power of two before it is rounded, and products, no larger than half the chance;
 /// * the sums, no larger than half the sum of the chances so far;
 /// * adding the margin. If the sum of all is 1/4 or more, it is a multiple of 2^-54, and nothing is rounded. If it is not,
 ///   its own error is at most 2^-56, and that of adding 2^-55.
 ///
-/// Distances are rounded up; what they lose before, as the difference of an end and a value, is a part 2^-53 of them and far
-/// less than what is added here for it.
-fn rounding_margin(dice: &Dice) -> f64 {
+/// Distances are rounded up; what they lose before, as the difference of an end and a value, is at most a part 2^-53 of them. Up to
+/// distances of 2^-9 that is at most 2^-62, and less than the part of a thousand that is added here; for larger bounds 2^-54 is added,
+/// since no distance that counts is larger than the bound, and so than 1/2.
+fn rounding_margin(dice: &Dice, bound: f64) -> f64 {
     let is_exact = |roll: &Roll| roll.is_multiple_of_two_to_minus(10);
     // Sums of chances that are rounded may be beyond 1 by a little.
     let beyond = if dice.rolls().iter().all(is_exact) { 1.0 } else { 1.0 + 16.0 * f64::EPSILON };
     let (mut errors, mut sum) = (rounding(0.5) + rounding(0.25), 0.0);
     for roll in dice.rolls() {
         let chance = roll.chance();
-        errors += if is_exact(roll) { 0.0 } else { rounding(chance) / 2.0 };
+        errors += if is_exact(roll) { 0.0 } else { rounding(chance.next_up()) / 2.0 };
         errors += if power_of_two_from(chance) == chance { 0.0 } else { rounding(chance / 2.0) };
         if sum > 0.0 {
             errors += rounding((sum + chance) / 2.0 * beyond);
@@ -404,7 +408,8 @@ fn rounding_margin(dice: &Dice) -> f64 {
         sum += chance;
     }
     let grid = f64::EPSILON / 4.0;
-    (1.001 * errors / grid).ceil() * grid
+    let of_differences = if bound > LARGE_BOUND { grid } else { 0.0 };
+    (1.001 * errors / grid).ceil() * grid + of_differences
 }
 
 /// The largest rounding error of a number from 0 to `largest`: half a unit in the last place.
@@ -431,7 +436,8 @@ mod tests {
     use super::{super::Verdict, *};
     use crate::{
         coarse::Asked,
-        solve::{Cancelled, Precision, Settings, Surroundings, TierValues, solve},
+        settings::{Precision, Settings},
+        solve::{Cancelled, Surroundings, TierValues, solve},
         step::{StepState, sums},
     };
 
@@ -469,7 +475,7 @@ mod tests {
         ];
         for name in Dice::names().chain(explicit) {
             let dice: Dice = name.parse().unwrap();
-            let margin = rounding_margin(&dice);
+            let margin = rounding_margin(&dice, 1e-12);
             assert_eq!(margin % (f64::EPSILON / 4.0), 0.0);
             let denoms = dice.rolls().iter().map(|roll| BigInt::from(*roll.probability.denom()));
             let denom = denoms.fold(BigInt::from(1), |all, denom| all.lcm(&denom));

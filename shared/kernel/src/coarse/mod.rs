@@ -113,8 +113,10 @@ mod tests {
         array::Array,
         context::{Context, Tables},
         memory::Memory,
+        plan::{Plan, plan},
+        settings::{Precision, Settings},
         simd::Simd,
-        solve::{Cancelled, Precision, Settings, Surroundings, TierStatistics, plan, solve},
+        solve::{Cancelled, Surroundings, TierStatistics, solve},
         step::StepState,
     };
 
@@ -170,7 +172,7 @@ mod tests {
         let (all, none) = (plan(CorrectedFrom::ALL), plan(CorrectedFrom::NOTHING));
         let largest = Sample::bytes(&encoding, Tier::new(2, 2), 1);
         assert!(all.scratch_bytes >= none.scratch_bytes + largest);
-        let in_files = |plan: &crate::solve::Plan| plan.peak_memory_bytes - plan.scratch_bytes;
+        let in_files = |plan: &Plan| plan.peak_memory_bytes - plan.scratch_bytes;
         assert_eq!(in_files(&all), in_files(&none));
     }
 

@@ -13,8 +13,8 @@ use std::{
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JournalError, Kept,
-    Member, Memory, Order, Outcome, PART_BYTES, Part, Place, Places, Settings, Sources, Tables,
-    TierStatistics, VECTORS, plan, shards, take_part,
+    Member, Memory, Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, Sources,
+    Tables, TierStatistics, VECTORS, plan, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -172,7 +172,7 @@ fn solve_step(
             to.push(senders);
             from.push(receivers);
         }
-        let place = saved.as_ref().map(|(_, course)| Place::of(course));
+        let place = saved.as_ref().map(|(_, course)| ResumeFrom::of(course));
         let before = saved.as_ref().map(|(saved, _)| saved);
         let (ended, parts) = thread::scope(|scope| {
             let (to, owners) = (&to, &owners);

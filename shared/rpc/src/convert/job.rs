@@ -5,9 +5,9 @@ use std::time::Duration;
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Precision, Settings};
 
-use super::{WireError, precision, required, text};
+use super::{WireError, name, precision, required, text};
 use crate::{
-    limits::{CHECKPOINT, KEY_BYTES, NAME_BYTES, RULESET_BYTES},
+    limits::{CHECKPOINT, KEY_BYTES, RULESET_BYTES},
     proto,
 };
 
@@ -111,7 +111,7 @@ impl TryFrom<proto::SubmitRequest> for Submission {
             }
         };
         Ok(Self {
-            name: text(request.name, NAME_BYTES, "name")?,
+            name: name(request.name)?,
             key: text(request.key, KEY_BYTES, "key")?,
             job: required(request.spec, "spec")?,
             checkpoint,

@@ -47,7 +47,7 @@ use std::fmt;
 use thiserror::Error;
 use tonic::Status;
 
-use crate::limits::STATUS_BYTES;
+use crate::limits::{NAME_BYTES, STATUS_BYTES};
 #[cfg(doc)]
 use crate::proto;
 
@@ -108,6 +108,20 @@ fn magnitude(value: f64, field: &'static str) -> Result<f64, WireError> {
         return Ok(value);
     }
     Err(WireError::new(field, format_args!("{value} is negative or no number")))
+}
+
+/// Whether a text can be the name of a worker or a job: 1 to [`NAME_BYTES`] bytes, not all of them blank, on one line and without
+/// anything that a terminal would obey.
+pub fn is_name(text: &str) -> bool {
+    !text.trim().is_empty() && text.len() <= NAME_BYTES && !text.contains(char::is_control)
+}
+
+/// The name of a worker or a job.
+fn name(value: String) -> Result<String, WireError> {
+    match is_name(&value) {
+        true => Ok(value),
+        false => Err(WireError::new("name", format_args!("{value:?} is none"))),
+    }
 }
 
 /// A text of at most so many bytes.

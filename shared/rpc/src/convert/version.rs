@@ -3,8 +3,8 @@
 use tonic::Status;
 use ziggurat_encoding::Encoding;
 
-use super::{identity, identity_text, member::address_in, text};
-use crate::{PROTOCOL, limits::NAME_BYTES, proto::Register};
+use super::{identity, identity_text, member::address_in, name};
+use crate::{PROTOCOL, proto::Register};
 
 /// Checks the version of the protocol that a peer speaks.
 ///
@@ -51,7 +51,7 @@ pub fn check_addressee(meant: &str, worker: u64) -> Result<(), Status> {
 pub fn check_registration(register: &Register) -> Result<(u64, Option<u64>), Status> {
     check_protocol(register.protocol)?;
     check_encoder(register.encoder)?;
-    text(register.name.clone(), NAME_BYTES, "name")?;
+    name(register.name.clone())?;
     address_in(register.address.clone())?;
     let store = match register.checkpoint_store.as_str() {
         "" => None,

@@ -1,0 +1,203 @@
+//! Starting a worker.
+
+use std::{
+    fs, io,
+    net::SocketAddr,
+    path::PathBuf,
+    sync::{Arc, Mutex, atomic::AtomicU64},
+};
+
+use thiserror::Error;
+use tokio_util::sync::CancellationToken;
+use tracing::{info, warn};
+use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
+use ziggurat_rpc::{
+    RpcError, Security, bind, data as data_service, is_any_address, is_loopback, server,
+};
+use ziggurat_store::StoreError;
+use ziggurat_telemetry::{
+    BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics,
+};
+
+use super::{Worker, data::DataService, shelf::Shelf};
+
+/// How a worker is run.
+#[derive(Clone, Debug)]
+pub struct ServeOptions {
+    /// The coordinator: host:port.
+    pub coordinator: String,
+    /// Where the worker keeps what it saves, made if it is not there.
+    pub dir: PathBuf,
+    /// Where the Data service listens.
+    pub listen: SocketAddr,
+    /// How others reach that: host:port; the address it listens at if there is none.
+    pub advertise: Option<String>,
+    /// The worker's name, unique in the cluster.
+    pub name: String,
+    /// Threads to sweep with; 0 for one per core.
+    pub threads: usize,
+    /// Memory the process may take, in bytes; `None` for no limit.
+    pub memory_bytes: Option<u64>,
+    /// The checkpoint store, if there is one: a directory or a URL.
+    pub checkpoints: Option<String>,
+    /// Who may speak with it.
+    pub security: Security,
+    /// Whether it may listen beyond this machine although anybody may speak with it.
+    pub insecure: bool,
+    /// Where metrics are served, if anywhere.
+    pub metrics: Option<SocketAddr>,
+    /// Whether they may be beyond this machine, to everybody.
+    pub insecure_metrics: bool,
+}
+
+/// Why a worker cannot run.
+#[derive(Debug, Error)]
+pub enum ServeError {
+    /// Its store said no.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// It cannot listen, or the security is not right.
+    #[error(transparent)]
+    Rpc(#[from] RpcError),
+    /// It cannot listen for those who want metrics.
+    #[error(transparent)]
+    Metrics(#[from] BindError),
+    /// The directory was made by another version.
+    #[error(
+        "{} was made by another version of ziggurat (format {found}, this one knows {known}); \
+         use that version, or another directory", .dir.display()
+    )]
+    OtherFormat {
+        /// The directory.
+        dir: PathBuf,
+        /// Its format.
+        found: u32,
+        /// This program's.
+        known: u32,
+    },
+    /// The identity that was written down is none.
+    #[error("{} does not say whose it is; use another directory", .dir.display())]
+    Identity {
+        /// The directory.
+        dir: PathBuf,
+    },
+    /// Nobody could reach it.
+    #[error(
+        "{address} is no address that others reach this worker at; name one, with --advertise HOST:PORT"
+    )]
+    Unreachable {
+        /// What it would have told others.
+        address: String,
+    },
+    /// The directory has what was saved for another cluster.
+    #[error(
+        "{} has what was saved for the cluster {found}, and the coordinator at {coordinator} is that of the cluster \
+         {cluster}; use another directory, or delete this one if nobody wants its values any more", .dir.display()
+    )]
+    OtherCluster {
+        /// The directory.
+        dir: PathBuf,
+        /// The cluster that it belongs to.
+        found: String,
+        /// The coordinator.
+        coordinator: String,
+        /// The cluster of the coordinator.
+        cluster: String,
+    },
+    /// The coordinator does not want this worker.
+    #[error("the coordinator at {coordinator} refuses this worker: {reason}")]
+    Refused {
+        /// The coordinator.
+        coordinator: String,
+        /// Why.
+        reason: String,
+        /// Whether that is for the secret or the certificate that the worker was started with.
+        is_bad_input: bool,
+    },
+    /// There cannot be such a checkpoint store.
+    #[error(transparent)]
+    Checkpoints(#[from] CheckpointError),
+    /// The threads could not be started.
+    #[error("could not start the threads of the worker; ask for fewer")]
+    Threads(#[source] rayon::ThreadPoolBuildError),
+    /// The operating system said no.
+    #[error("cannot {action}: {source}")]
+    Io {
+        /// What was tried.
+        action: String,
+        /// What it said.
+        source: io::Error,
+    },
+}
+
+/// Runs a worker until `shutdown`, upon which it finishes what it is at, saves, hands over and leaves.
+/// While the coordinator cannot be reached it keeps trying.
+///
+/// # Errors
+/// If its directory, addresses or checkpoint store cannot be used, or the coordinator refuses it.
+pub async fn serve(
+    options: ServeOptions,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), ServeError> {
+    let advertised = options.advertise.clone().unwrap_or_else(|| options.listen.to_string());
+    if is_any_address(&advertised) {
+        return Err(ServeError::Unreachable { address: advertised });
+    }
+    options.checkpoints.as_deref().map_or(Ok(()), CheckpointStore::check_url)?;
+    let io = |action: String| move |source| ServeError::Io { action, source };
+    let scratch = options.dir.join("scratch");
+    fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
+    let shelf = Arc::new(Shelf::open(&options.dir)?);
+    let pool = rayon::ThreadPoolBuilder::new()
+        .num_threads(options.threads)
+        .thread_name(|i| format!("sweep {i}"))
+        .build()
+        .map_err(ServeError::Threads)?;
+    let bound = bind(options.listen, &options.security, options.insecure)?;
+    let address = options.advertise.clone().unwrap_or_else(|| bound.address().to_string());
+    let mut registry = Registry::default();
+    let metrics = WorkerMetrics::new(&mut registry);
+    metrics.memory_budget.set(options.memory_bytes.unwrap_or(0) as i64);
+    let health = Arc::new(Health::starting("not registered with the coordinator"));
+    let pages = match options.metrics {
+        None => None,
+        Some(at) => Some(ziggurat_telemetry::bind(at, options.insecure_metrics).await?),
+    };
+    let worker = Arc::new(Worker {
+        address,
+        shelf,
+        scratch,
+        pool,
+        doors: Arc::default(),
+        metrics,
+        health: health.clone(),
+        busy: Mutex::default(),
+        welcomes: AtomicU64::default(),
+        joined: Mutex::default(),
+        tidying: Mutex::default(),
+        known: Mutex::default(),
+        options,
+    });
+    let ended = CancellationToken::new();
+    let _end = ended.clone().drop_guard();
+    if let Some(pages) = pages {
+        let page = ziggurat_telemetry::serve(pages, registry, health);
+        tokio::spawn(ended.clone().run_until_cancelled_owned(page));
+    }
+    let refused = worker.metrics.failures.of(CountedFailure::Refused);
+    let incoming = bound.incoming_watched(move || {
+        refused.inc();
+    });
+    let incoming = incoming.map_err(io("listen".to_owned()))?;
+    let router =
+        server(&worker.options.security).add_service(data_service(DataService(worker.clone())));
+    tokio::spawn(ended.run_until_cancelled_owned(router.serve_with_incoming(incoming)));
+    info!(name = worker.options.name, address = worker.address, "listening");
+    if is_loopback(&worker.address) && !is_loopback(&worker.options.coordinator) {
+        warn!(
+            "workers on other machines cannot reach this one at {}; if there are any: --listen ADDRESS:PORT",
+            worker.address
+        );
+    }
+    worker.work(shutdown).await
+}
