@@ -246,6 +246,86 @@ mod tests {
     use super::*;
     use crate::failure::Exit;
 
+    const MIB: u64 = 1 << 20;
+
+    /// What a solve needs that takes so much memory, at least.
+    fn needing(memory_bytes: u64, least_memory_bytes: u64) -> Needs {
+        let (steps, scratch) = (Vec::new(), 0);
+        let plan = Plan { steps, positions: 0, peak_memory_bytes: 0, scratch_bytes: scratch };
+        let (what, threads) = ("solving it".to_owned(), 1);
+        let [table_bytes, store_bytes, scratch_bytes] = [0; 3];
+        Needs {
+            what,
+            plan,
+            threads,
+            memory_bytes,
+            least_memory_bytes,
+            table_bytes,
+            store_bytes,
+            scratch_bytes,
+        }
+    }
+
+    #[test]
+    fn arrays_go_where_there_is_room_for_them() {
+        let needs = needing(900 * MIB, 300 * MIB);
+        let arranged = |budget: u64, has_directory| {
+            needs.arrange(Some(budget), has_directory).map_err(|failure| {
+                assert_eq!(failure.exit, Exit::Refused);
+                failure.report()
+            })
+        };
+        for has_directory in [false, true] {
+            assert_eq!(arranged(900 * MIB, has_directory), Ok(Arrays::InMemory));
+            let said = arranged(300 * MIB - 1, has_directory).unwrap_err();
+            assert!(said.contains("--memory 300MiB"), "{said}");
+        }
+        for budget in [900 * MIB - 1, 300 * MIB] {
+            assert_eq!(arranged(budget, true), Ok(Arrays::InFiles { budget }));
+            let said = arranged(budget, false).unwrap_err();
+            assert!(said.contains("--dir DIR") && !said.contains("--memory 300MiB"), "{said}");
+        }
+        let none_smaller = needing(300 * MIB, 300 * MIB);
+        let said = none_smaller.arrange(Some(MIB), false).unwrap_err().report();
+        assert!(said.contains("--memory 300MiB") && !said.contains("--dir"), "{said}");
+    }
+
+    #[test]
+    fn what_goes_to_one_disk_has_to_fit_it_together() {
+        let dir = tempfile::tempdir().unwrap();
+        let most = resources::free_bytes(dir.path()).unwrap() / 4 * 3;
+        let out = dir.path().join("table.zgt");
+        let arrays = Arrays::InFiles { budget: 0 };
+        let fits = |[table_bytes, store_bytes, scratch_bytes]: [u64; 3], arrays, has_directory| {
+            let needs = Needs { table_bytes, store_bytes, scratch_bytes, ..needing(0, 0) };
+            let job = dir.path().join("some/job");
+            let dir = Some(&*job).filter(|_| has_directory);
+            needs.check_disk(arrays, dir, &out).map_err(|failure| failure.exit)
+        };
+        let refused = Err(Exit::Refused);
+        assert_eq!(fits([most, 0, 0], arrays, true), Ok(()));
+        assert_eq!(fits([most, most, 0], arrays, true), refused);
+        assert_eq!(fits([most, 0, most], arrays, true), refused);
+        assert_eq!(fits([0, most, most], arrays, true), refused);
+        assert_eq!(fits([0, most, most], Arrays::InMemory, true), Ok(()));
+        assert_eq!(fits([most, most, most], arrays, false), Ok(()));
+        assert_eq!(fits([2 * most, 0, 0], arrays, false), refused);
+    }
+
+    #[test]
+    fn a_worker_needs_some_memory() {
+        assert!(
+            check_worker_memory(None, 4).is_ok() && check_worker_memory(Some(1 << 30), 4).is_ok()
+        );
+        let refused = check_worker_memory(Some(64 * MIB), 4).unwrap_err();
+        assert_eq!(refused.exit, Exit::Refused);
+        let said = refused.report();
+        let least = said.split_once("--memory ").unwrap().1.strip_suffix("MiB)").unwrap();
+        let least: u64 = least.parse().unwrap();
+        assert!(check_worker_memory(Some(least * MIB), 4).is_ok(), "{said}");
+        assert!(check_worker_memory(Some((least - 1) * MIB), 4).is_err(), "{said}");
+    }
+
     #[test]
     fn what_is_not_available_is_refused() {
         assert!(check_available("nothing", 0).is_ok());

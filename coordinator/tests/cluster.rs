@@ -504,8 +504,16 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
     assert_eq!(refused.code(), Code::InvalidArgument);
 
     // Reports on what nobody was asked.
-    let worker = Worker::connect(&coordinator, "one", 1).await;
+    let mut worker = Worker::connect(&coordinator, "one", 1).await;
     worker.report(1, Tier::new(1, 1), 1, 1, Outcome::Swept(0.0).into()).await;
+    // What is said after them is heard after them.
+    worker.say(from_worker::Message::Heartbeat(Heartbeat::default())).await;
+    let heard = timeout(PATIENCE, worker.from_coordinator.message()).await.unwrap();
+    let heard = heard.unwrap().unwrap().message;
+    assert!(matches!(heard, Some(to_worker::Message::Heard(_))), "{heard:?}");
     assert!(jobs.list(ListRequest {}).await.unwrap().into_inner().jobs.is_empty());
+    worker.say(from_worker::Message::Register(register("one", 1))).await;
+    let ended = timeout(PATIENCE, worker.from_coordinator.message()).await.unwrap();
+    assert!(!matches!(ended, Ok(Some(_))), "{ended:?}");
     coordinator.stop().await;
 }

@@ -76,6 +76,9 @@ async fn what_a_killed_write_leaves_over_is_nothing_and_goes_with_its_epoch() {
     store.put(key(0, 1, 9), INCARNATION, 8, numbers(1, 10)).await.unwrap();
     let step = dir.path().join("some/where/babylon/17/5-4");
     fs::write(step.join("8-000000000000c0de/.writing-x1y2"), "half of").unwrap();
+    // Nor is what is deeper than objects are.
+    fs::create_dir(step.join("8-000000000000c0de/0-2-0")).unwrap();
+    fs::write(step.join("8-000000000000c0de/0-2-0/0-2-0"), "something").unwrap();
     assert_eq!(store.list(17, STEP, Epoch(8), INCARNATION).await.unwrap(), [key(0, 1, 8)]);
     store.delete_epochs(17, STEP, Epoch(9)).await.unwrap();
     assert!(!step.join("8-000000000000c0de").exists());

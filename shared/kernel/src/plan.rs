@@ -114,3 +114,31 @@ fn scratch_bytes(encoding: &Encoding, settings: &Settings) -> u64 {
             Precision::F64 => Scratch::<f64>::bytes(encoding),
         }
 }
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_game::Ruleset;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_has_room_for_every_step_what_it_reads_and_its_proof() {
+        for game in ["finkel", "masters", "blitz"] {
+            let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
+            let job =
+                |certified| Settings { certified, threads: 2, ..Settings::new(Precision::F64) };
+            for settings in [job(false), job(true)] {
+                let plan = plan(&encoding, &settings);
+                for Step { tier, positions, .. } in plan.steps {
+                    let shards = shards(&encoding, &settings, tier);
+                    let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
+                    let sweeping = StepState::<f64>::bytes(&encoding, &shards, 2);
+                    let proof = Distances::bytes(&encoding, &shards) + Shortlists::bytes(&shards);
+                    let proving = if settings.certified { 8 * positions + proof } else { 0 };
+                    let needed = read + sweeping.max(proving) + plan.scratch_bytes;
+                    assert!(plan.peak_memory_bytes >= needed, "{game} {tier}: {needed}");
+                }
+            }
+        }
+    }
+}

@@ -165,6 +165,24 @@ fn an_error_of_twice_the_bound_in_one_value_is_refused() {
 }
 
 #[test]
+fn what_is_not_known_of_the_tiers_that_are_read_adds_to_what_is_wrong() {
+    let solved = Solved::new(&builtin("finkel", 2), &settings(Precision::F64));
+    let certifier = Certifier::new(&solved.encoding, 1).unwrap();
+    let (tier, bound) = (Tier::new(2, 2), 1e-9);
+    let is_proven = |error: f64, read: f64| {
+        let mut values = solved.tiers[&tier].clone();
+        let middle = values.len() / 2;
+        values[middle] += error * bound;
+        let finals = |tier| Certified { values: &solved.tiers[&tier], bound: read * bound };
+        certifier.certify(tier, &[&values], &finals, bound).is_some()
+    };
+    assert!(is_proven(0.6, 0.0) && is_proven(0.0, 0.6) && is_proven(0.1, 0.6));
+    for error in [0.6, -0.6] {
+        assert!(!is_proven(error, 0.6), "{error}");
+    }
+}
+
+#[test]
 fn a_bound_that_no_rounding_allows_is_refused_however_small_it_is() {
     let mut solved = Solved::new(&builtin("finkel", 1), &settings(Precision::F64));
     for bound in [1e-17, 1e-300, 1e-310, 1e-322, 5e-324] {

@@ -132,6 +132,18 @@ mod tests {
     }
 
     #[test]
+    fn all_hosts_together_do_not_take_more_than_there_are() {
+        let (mut hosts, now) = (Hosts::default(), Instant::now());
+        let host = |number: usize| IpAddr::V4(Ipv4Addr::from_bits(number as u32));
+        for number in 0..CONNECTIONS {
+            assert_eq!(hosts.admit(host(number), now), Admission::Now);
+        }
+        assert_eq!(hosts.admit(HOST, now), Admission::Refused);
+        hosts.leave(host(7));
+        assert_eq!(hosts.admit(HOST, now), Admission::Now);
+    }
+
+    #[test]
     fn hosts_that_left_are_forgotten() {
         let (mut hosts, now) = (Hosts::default(), Instant::now());
         hosts.admit(HOST, now);

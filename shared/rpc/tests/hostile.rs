@@ -93,9 +93,12 @@ async fn only_who_knows_the_token_is_answered() {
     assert!(refused.message().contains("--token-file"), "{refused}");
     server.logs("has no token").await;
 
-    let wrong = token("correct-horse-battery-stable");
-    let mut wrong = ziggurat_rpc::data_client(server.connect(&wrong).await.unwrap());
-    assert_eq!(fetch(&mut wrong).await.unwrap_err().code(), Code::Unauthenticated);
+    for wrong in
+        ["correct-horse-battery-stable", "correct-horse-battery", "correct-horse-battery-staple-s"]
+    {
+        let mut wrong = ziggurat_rpc::data_client(server.connect(&token(wrong)).await.unwrap());
+        assert_eq!(fetch(&mut wrong).await.unwrap_err().code(), Code::Unauthenticated);
+    }
     server.logs("has another token").await;
 
     // Nothing is told to strangers, not even which methods there are.

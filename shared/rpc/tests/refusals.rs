@@ -145,7 +145,7 @@ fn reports_are_numbers() {
     };
     let two = products(2, vec![1.0; 30]).unwrap();
     assert_eq!((two.len(), two[1].0, two[1].1[4][4], two[1].1[0][1]), (2, 1, 1.0, 0.0));
-    for wrong in [(1, 14), (2, 15), (0, 15), (1, 30), (1, 0)] {
+    for wrong in [(1, 14), (1, 16), (2, 15), (0, 15), (1, 30), (1, 0)] {
         assert!(products(wrong.0, vec![1.0; wrong.1]).is_err(), "{wrong:?}");
     }
     assert!(products(1, vec![f64::NAN; 15]).is_err());

@@ -108,6 +108,28 @@ fn only_what_is_committed_survives_and_only_until_it_is_dropped() {
 }
 
 #[test]
+fn what_is_dropped_is_what_is_between_the_ends() {
+    use std::ops::Bound::{Excluded, Included, Unbounded};
+    let (dir, store) = new_store();
+    let epochs: Vec<_> = (1..=5).flat_map(|epoch| commit(&store, 1, epoch, 10)).collect();
+    let dropped = |range| {
+        store.drop_epochs(&[shard(0)], range).unwrap();
+        let left = store.epochs().unwrap();
+        assert_eq!(value_files(dir.path()).len(), left.len());
+        left
+    };
+    assert_eq!(dropped((Excluded(Epoch(3)), Included(Epoch(3)))), epochs);
+    assert_eq!(dropped((Excluded(Epoch(u32::MAX)), Unbounded)), epochs);
+    assert_eq!(dropped((Unbounded, Excluded(Epoch(0)))), epochs);
+    assert_eq!(dropped((Excluded(Epoch(4)), Unbounded)), epochs[..4]);
+    assert_eq!(
+        dropped((Excluded(Epoch(1)), Excluded(Epoch(3)))),
+        [epochs[0], epochs[2], epochs[3]]
+    );
+    assert_eq!(dropped((Unbounded, Excluded(Epoch(3)))), epochs[2..4]);
+}
+
+#[test]
 fn an_uncommitted_epoch_can_be_written_again_and_a_committed_one_cannot() {
     let (dir, store) = new_store();
     let key = shard(0).at(Epoch(1));
@@ -120,6 +142,20 @@ fn an_uncommitted_epoch_can_be_written_again_and_a_committed_one_cannot() {
 }
 
 #[test]
+fn whoever_began_before_an_epoch_was_committed_does_not_replace_it() {
+    let (_dir, store) = new_store();
+    let key = shard(0).at(Epoch(1));
+    let mut late = store.begin_epoch::<f64>(key).unwrap();
+    late.append(&[0.5; 10]).unwrap();
+    let epoch = commit(&store, 1, 1, 500)[0];
+    let refused = late.finish();
+    assert!(matches!(refused, Err(StoreError::Committed { epoch }) if epoch == key));
+    assert_intact(&store, &epoch);
+    let refused = store.begin_epoch::<f64>(key).map(drop);
+    assert!(matches!(refused, Err(StoreError::Committed { epoch }) if epoch == key));
+}
+
+#[test]
 fn what_was_not_finished_cannot_be_committed() {
     let (dir, store) = new_store();
     let mut writer = store.begin_epoch::<f64>(shard(0).at(Epoch(1))).unwrap();
@@ -128,6 +164,10 @@ fn what_was_not_finished_cannot_be_committed() {
     drop(sealed);
     assert_eq!(dir.path().join("staging").read_dir().unwrap().count(), 0);
     let mut epoch = write(&store, shard(1).at(Epoch(1)), 10).unwrap();
+    // Nor what says that it has more values than were written.
+    let more = ziggurat_store::ShardEpoch { values: 300_000, ..epoch };
+    let committed = store.commit(&[more], StateBatch::new());
+    assert!(matches!(committed, Err(StoreError::NotWritten { .. })));
     epoch.key = shard(0).at(Epoch(1));
     let committed = store.commit(&[epoch], StateBatch::new());
     assert!(matches!(committed, Err(StoreError::NotWritten { .. })));

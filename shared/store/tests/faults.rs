@@ -9,7 +9,7 @@ use std::{
 };
 
 use common::{
-    assert_intact, commit, file_named, new_store, open, options, shard, value_files, write,
+    OWNER, assert_intact, commit, file_named, new_store, open, options, shard, value_files, write,
 };
 use ziggurat_store::{
     Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, ShardEpoch, StateBatch, Store, StoreError,
@@ -178,6 +178,34 @@ fn the_metadata_of_values_can_be_lost_altogether() {
         let store = open(dir.path()).unwrap();
         assert_eq!(store.recovery().map(|recovery| recovery.kept), Some(6), "{how} {lost}");
         assert_eq!(damaged(&store, &epochs), [], "{how} {lost}");
+    }
+}
+
+#[test]
+fn values_without_any_metadata_are_kept() {
+    let (dir, epochs) = closed();
+    for lost in ["CURRENT", "MANIFEST"] {
+        fs::remove_file(file_named(&dir.path().join("values"), lost)).unwrap();
+    }
+    let store = open(dir.path()).unwrap();
+    assert_eq!(store.recovery().map(|recovery| recovery.kept), Some(6));
+    assert_eq!(damaged(&store, &epochs), []);
+}
+
+#[test]
+fn a_truncated_file_is_noticed_among_more_than_are_opened_with_the_store() {
+    let options = StoreOptions { memory_budget_bytes: LEAST_MEMORY_BUDGET_BYTES, ..options() };
+    let dir = tempfile::tempdir().unwrap();
+    let store = Store::create(dir.path(), &options).unwrap();
+    commit(&store, 80, 1, 3);
+    drop(store);
+    for (lost, place) in [0, 40, 77].into_iter().enumerate() {
+        let file = value_files(dir.path())[place].clone();
+        cut(&file, fs::metadata(&file).unwrap().len() - 1);
+        let store = Store::open(dir.path(), &options).unwrap();
+        let recovery = store.recovery().expect("something was repaired");
+        assert_eq!((recovery.kept, recovery.lost.len()), (79 - lost, 1), "{place}: {recovery:?}");
+        assert_eq!(store.missing_epochs().unwrap().len(), lost + 1);
     }
 }
 
@@ -352,6 +380,30 @@ fn anothers_store_is_refused() {
     let (dir, _) = closed();
     let error = Store::open(dir.path(), &StoreOptions { owner: 1, ..options() }).map(drop);
     assert!(matches!(error, Err(StoreError::OtherOwner { expected: 1, .. })));
+}
+
+#[test]
+fn a_store_of_another_format_is_refused() {
+    let (dir, _) = closed();
+    let state = rocksdb::DB::open_default(dir.path().join("state")).unwrap();
+    let manifest = format!("{{\"format\":2,\"owner\":{OWNER}}}");
+    state.put("manifest", manifest).unwrap();
+    drop(state);
+    let error = open(dir.path()).map(drop).unwrap_err();
+    assert!(matches!(error, StoreError::OtherFormat { found: 2, .. }), "{error:?}");
+}
+
+#[test]
+fn a_state_of_which_only_the_witness_is_left_is_missed() {
+    let (dir, store) = new_store();
+    drop(store);
+    for gone in ["state", "values"] {
+        fs::remove_dir_all(dir.path().join(gone)).unwrap();
+    }
+    for opened in [open(dir.path()), Store::open_or_create(dir.path(), &options())] {
+        let error = opened.map(drop).unwrap_err();
+        assert!(matches!(error, StoreError::StateDamaged { .. }), "{error:?}");
+    }
 }
 
 #[test]

@@ -92,6 +92,34 @@ fn a_single_changed_value_is_found_by_diff_and_by_verify() {
 }
 
 #[test]
+fn the_largest_difference_is_found_wherever_it_is() {
+    let encoding = Encoding::new(&ruleset("finkel", 4)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let tier = Tier::new(4, 4);
+    let index = Index { tier, offset: encoding.tier_len(tier) - 1 };
+    assert!(index.offset > ziggurat_table::BATCH_POSITIONS, "it takes several batches");
+    let table = |name: &str, change: f64| {
+        let path = directory.path().join(name);
+        let (keep, percent16) = (Existing::Keep, ValueType::Percent16);
+        let zstd = Compression::Zstd;
+        let mut writer = TableWriter::create(&path, keep, &encoding, percent16, zstd).unwrap();
+        for tier in encoding.tiers() {
+            let mut values = vec![0.0; encoding.tier_len(tier) as usize];
+            if tier == index.tier {
+                values[7] = change / 2.0;
+                values[index.offset as usize] = change;
+            }
+            writer.write_tier(tier, TierStatistics::default(), &values).unwrap();
+        }
+        writer.finish().unwrap();
+        AnyTable::open(&path).unwrap()
+    };
+    let diff = diff(&table("one.zgt", 0.0), &table("other.zgt", 0.25), &unheard).unwrap();
+    assert_eq!(diff.at, Some(encoding.unrank(index)));
+    assert_eq!(diff.total.compared - diff.total.equal, 2);
+}
+
+#[test]
 fn tables_of_different_games_are_not_compared() {
     let refusal = |left: &str, right: &str| {
         diff(&open(left), &open(right), &unheard).map(|_| ()).unwrap_err().to_string()

@@ -3,11 +3,11 @@
 
 mod common;
 
-use common::{reference, ruleset};
+use common::{made_up, reference, ruleset};
 use ziggurat_encoding::Encoding;
 use ziggurat_game::{Position, Ruleset, RulesetParts};
 use ziggurat_table::{
-    AnyTable, Compression, Existing, Table, TableError, ValueType,
+    AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
     rgu::{self, Keys, RguTable},
     unheard,
 };
@@ -177,6 +177,29 @@ fn a_file_survives_the_way_to_zgt_and_back() {
 }
 
 #[test]
+fn an_exported_file_states_the_largest_residual() {
+    let encoding = Encoding::new(&ruleset("finkel", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let stated = |name: &str, unknown: bool| {
+        let [zgt, rgu] = [name, "some.rgu"].map(|name| directory.path().join(name));
+        let (keep, f64, zstd) = (Existing::Keep, ValueType::F64, Compression::Zstd);
+        let mut writer = TableWriter::create(&zgt, keep, &encoding, f64, zstd).unwrap();
+        for tier in encoding.tiers() {
+            let residual = 1e-13 * f64::from(tier.just_moved + tier.to_move % 2);
+            let residual = (!unknown || tier.just_moved < 2).then_some(residual);
+            let statistics = TierStatistics { residual, ..TierStatistics::default() };
+            writer.write_tier(tier, statistics, &made_up(&encoding, tier)).unwrap();
+        }
+        writer.finish().unwrap();
+        AnyTable::open(&zgt).unwrap().export_rgu(&rgu, Existing::Replace, f64, &unheard).unwrap();
+        RguTable::open(&rgu).unwrap().residual()
+    };
+    let largest = stated("known.zgt", false).unwrap();
+    assert!((largest - 3e-13).abs() < 1e-20, "{largest:e}");
+    assert_eq!(stated("unknown.zgt", true), None);
+}
+
+#[test]
 fn won_and_lost_positions_have_certain_values() {
     let table = RguTable::open(&reference("finkel2-f64")).unwrap();
     table.keys().for_each_won(|position| {
@@ -229,6 +252,36 @@ fn unknown_and_repeated_metadata_are_tolerated_and_the_length_decides() {
 }
 
 #[test]
+fn what_is_no_chance_is_damage() {
+    let bytes = std::fs::read(reference("finkel1-f64")).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("wrong.rgu");
+    let values_at = bytes.len() - 8 * 232;
+    let entry = 100;
+    for (percent, is_right) in
+        [(f64::NAN, false), (-1.0, false), (101.0, false), (f64::INFINITY, false), (50.0, true)]
+    {
+        let mut bytes = bytes.clone();
+        let at = values_at + 8 * entry;
+        bytes[at..at + 8].copy_from_slice(&percent.to_be_bytes());
+        std::fs::write(&path, bytes).unwrap();
+        let table = RguTable::open(&path).unwrap();
+        let mut wrong = Vec::new();
+        for run in table.keys().runs() {
+            table.keys().for_each(&run, |_, position| {
+                if table.value(position).is_err() {
+                    wrong.push(table.keys().ordinal(position).unwrap());
+                }
+            });
+        }
+        assert_eq!(wrong, if is_right { vec![] } else { vec![entry as u64] }, "{percent}");
+        let verified = table.verify_keys(&unheard).map_err(|error| error.to_string());
+        assert_eq!(verified.is_ok(), is_right, "{percent}: {verified:?}");
+        assert!(is_right || verified.unwrap_err().contains(&format!("entry {entry} ")));
+    }
+}
+
+#[test]
 fn a_damaged_file_is_refused_whatever_is_damaged() {
     let bytes = std::fs::read(reference("finkel1-f64")).unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -249,8 +302,18 @@ fn a_damaged_file_is_refused_whatever_is_damaged() {
         let mut flipped = bytes.clone();
         flipped[at] ^= 4;
         std::fs::write(&path, flipped).unwrap();
-        let error = AnyTable::open(&path).unwrap().verify_file(&unheard).unwrap_err().to_string();
-        assert!(error.contains(&format!("entry {}", (at - keys_at) / 4)), "{error}");
+        let table = RguTable::open(&path).unwrap();
+        let entry = format!("entry {}", (at - keys_at) / 4);
+        let error = table.verify_keys(&unheard).unwrap_err().to_string();
+        assert!(error.contains(&entry), "{error}");
+        // Nor is the value given that is under such a key.
+        for run in table.keys().runs() {
+            table.keys().for_each(&run, |_, position| {
+                let is_it = table.keys().ordinal(position) == Some((at - keys_at) as u64 / 4);
+                let error = table.value(position).map_err(|error| error.to_string()).err();
+                assert_eq!(error.is_some_and(|error| error.contains(&entry)), is_it);
+            });
+        }
     }
     for at in maps_at..keys_at {
         let mut flipped = bytes.clone();

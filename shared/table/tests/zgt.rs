@@ -9,8 +9,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Side};
 use ziggurat_table::{
-    AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
-    rgu::RguTable, unheard,
+    AnyTable, Compression, Existing, FORMAT_VERSION, FRAME_BYTES, Table, TableError, TableWriter,
+    TierStatistics, ValueType, remove_leftovers, rgu::RguTable, unheard,
 };
 
 #[test]
@@ -96,6 +96,22 @@ fn tables_of_version_1_whose_values_are_chances_are_read() {
 }
 
 #[test]
+fn percent16_values_are_read_alike_in_all_versions() {
+    let bytes = &small_tables()[0];
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("some.zgt");
+    let tier = Tier::new(1, 1);
+    let mut read = Vec::new();
+    for version in 1..=FORMAT_VERSION as u8 {
+        let mut bytes = bytes.clone();
+        bytes[8] = version;
+        std::fs::write(&path, with_header(&bytes, "ruleset", "ruleset")).unwrap();
+        read.push(Table::open(&path).unwrap().read_tier(tier).unwrap());
+    }
+    assert!(read.iter().all(|values| *values == read[0]) && read.len() == 3);
+}
+
+#[test]
 fn statistics_survive_to_the_last_bit() {
     let encoding = Encoding::new(&ruleset("aseb", 2)).unwrap();
     let directory = tempfile::tempdir().unwrap();
@@ -110,6 +126,22 @@ fn statistics_survive_to_the_last_bit() {
         assert_eq!(statistics.residual, Some(1e-13 / 3.0));
         assert_eq!(statistics.certificate, Some(1e-12 * f64::from(tier.to_move)));
     }
+}
+
+#[test]
+fn nothing_is_proven_of_a_table_of_which_a_tier_is_not() {
+    let encoding = Encoding::new(&ruleset("finkel", 2)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("finkel2.zgt");
+    let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+    let mut writer = TableWriter::create(&path, keep, &encoding, ValueType::F64, zstd).unwrap();
+    for tier in encoding.tiers() {
+        let certificate = (tier != Tier::new(2, 1)).then_some(1e-12);
+        let statistics = TierStatistics { certificate, ..TierStatistics::default() };
+        writer.write_tier(tier, statistics, &made_up(&encoding, tier)).unwrap();
+    }
+    writer.finish().unwrap();
+    assert_eq!(Table::open(&path).unwrap().certificate(), None);
 }
 
 #[test]
@@ -134,6 +166,36 @@ fn what_is_proven_of_a_table_of_a_narrower_type_is_proven_of_its_values() {
         read.export_zgt(&again, keep, value_type, zstd, &unheard).unwrap();
         assert_eq!(std::fs::read(&again).unwrap(), std::fs::read(&path).unwrap());
         std::fs::remove_file(&again).unwrap();
+    }
+}
+
+#[test]
+fn what_is_in_any_frame_of_a_tier_counts() {
+    let encoding = Encoding::new(&ruleset("masters", 3)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("masters3.zgt");
+    let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+    let mut writer = TableWriter::create(&path, keep, &encoding, ValueType::F32, zstd).unwrap();
+    let tier = Tier::new(3, 3);
+    let mut values = vec![0.25; encoding.tier_len(tier) as usize];
+    let statistics = TierStatistics { certificate: Some(1e-12), ..TierStatistics::default() };
+    let last = values.len() - 1;
+    assert!(last > FRAME_BYTES / 4, "it takes several frames");
+    values[last] = 0.75;
+    let error = writer.write_tier(tier, statistics, &values).unwrap_err().to_string();
+    assert!(error.contains(&format!("offset {last}")), "{error}");
+    // Only the first frame has a value that is rounded.
+    (values[0], values[last]) = (0.1, 0.25);
+    writer.write_tier(tier, statistics, &values).unwrap();
+    for tier in encoding.tiers().into_iter().filter(|other| *other != tier) {
+        let values = vec![0.25; encoding.tier_len(tier) as usize];
+        writer.write_tier(tier, statistics, &values).unwrap();
+    }
+    writer.finish().unwrap();
+    let rounding = f64::from(0.1_f32) - 0.1;
+    for (of, TierStatistics { certificate, .. }) in Table::open(&path).unwrap().tiers() {
+        let proven = if of == tier { (1e-12 + rounding).next_up() } else { 1e-12 };
+        assert_eq!(certificate, Some(proven), "{of}");
     }
 }
 
@@ -318,6 +380,69 @@ fn with_header(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
     bytes
 }
 
+/// A table of other parts, with the checksums that belong to them: its first bytes, its values, and the index.
+fn of_parts(preamble: &[u8], values: &[u8], index: &[u8]) -> Vec<u8> {
+    let mut bytes = [preamble, values, index].concat();
+    let numbers = [
+        (preamble.len() + values.len()) as u64,
+        index.len() as u64,
+        xxh3_64(preamble),
+        xxh3_64(index),
+    ];
+    numbers.iter().for_each(|number| bytes.extend(number.to_le_bytes()));
+    bytes.extend(b"\x89ZGTend\n");
+    bytes
+}
+
+#[test]
+fn parts_that_do_not_fit_together_are_damage_whatever_the_checksums_say() {
+    let bytes = &small_tables()[0];
+    let number = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().unwrap()) as usize;
+    let trailer = bytes.len() - 40;
+    let header = u32::from_le_bytes(bytes[12..16].try_into().unwrap()) as usize;
+    let (preamble, rest) = bytes[..trailer].split_at((16 + header).next_multiple_of(64));
+    let (values, index) = rest.split_at(number(trailer) - preamble.len());
+    assert_eq!(of_parts(preamble, values, index), *bytes);
+
+    let index = std::str::from_utf8(index).unwrap();
+    let with_index = |from: &str, to: &str| {
+        assert!(index.contains(from), "{index}");
+        of_parts(preamble, values, index.replace(from, to).as_bytes())
+    };
+    let (start, length) = (preamble.len(), values.len());
+    let frame = format!("[[{start},{length},");
+    let more = [values, &[7; 64]].concat();
+    let entry = index.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap();
+    let again = entry.replace(&frame, &format!("[[{},{length},", start + length));
+    let twice = format!("[{entry},{again}]");
+    let no_version = |mut bytes: Vec<u8>| {
+        bytes[8] = 0;
+        with_header(&bytes, "ruleset", "ruleset")
+    };
+    let mut unread = of_parts(preamble, values, index.as_bytes());
+    unread.splice(trailer..trailer, [7; 64]);
+    for (what, damaged) in [
+        ("the values end at byte", of_parts(preamble, &more, index.as_bytes())),
+        ("a frame starts at byte", with_index(&frame, &format!("[[{},{length},", start + 64))),
+        ("tier 1-1 has 216 positions in 1 frames", with_index(":217,", ":216,")),
+        (
+            "tier 1-1 has 217 positions in 2 frames",
+            with_index("]]", &format!("],[{},0,\"0000000000000000\"]]", start + length)),
+        ),
+        ("tier 1-1 is missing", of_parts(preamble, &[], b"[]")),
+        (
+            "other tiers or positions",
+            of_parts(preamble, &[values, values].concat(), twice.as_bytes()),
+        ),
+        ("other tiers or positions", with_header(bytes, ":217}", ":218}")),
+        ("the index is not where the trailer says", unread),
+        ("its format version is 0", no_version(bytes.clone())),
+    ] {
+        let error = read_all(&damaged).unwrap_err();
+        assert!(error.contains(what) && error.contains("is damaged"), "{what}: {error}");
+    }
+}
+
 #[test]
 fn files_of_other_versions_say_so() {
     let bytes = &small_tables()[0];
@@ -407,6 +532,59 @@ fn a_file_that_appears_meanwhile_is_kept() {
     std::fs::remove_file(&path).unwrap();
     fill(Existing::Keep, &complete).unwrap();
     assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 3);
+}
+
+#[test]
+fn a_file_that_is_expected_is_compared_to_its_end() {
+    let encoding = Encoding::new(&ruleset("masters", 3)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("masters3.zgt");
+    let write = |existing| {
+        let raw = Compression::Raw;
+        let mut writer = TableWriter::create(&path, existing, &encoding, ValueType::F64, raw)?;
+        for tier in encoding.tiers() {
+            writer.write_tier(tier, TierStatistics::default(), &made_up(&encoding, tier))?;
+        }
+        writer.finish()
+    };
+    write(Existing::Expect).unwrap();
+    write(Existing::Expect).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let mut flipped = whole.clone();
+    *flipped.last_mut().unwrap() ^= 1;
+    for other in [flipped, [&whole[..], &[0]].concat(), whole[..whole.len() - 1].to_vec()] {
+        std::fs::write(&path, &other).unwrap();
+        assert!(matches!(write(Existing::Expect), Err(TableError::Exists { .. })));
+        assert!(std::fs::read(&path).unwrap() == other);
+        assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 1);
+    }
+}
+
+#[test]
+fn what_killed_processes_have_left_goes_and_nothing_else() {
+    let encoding = Encoding::new(&ruleset("finkel", 1)).unwrap();
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("finkel1.zgt");
+    let names =
+        |names: &[&str]| names.iter().map(|it| directory.path().join(it)).collect::<Vec<_>>();
+    let (keep, zstd) = (Existing::Keep, Compression::Zstd);
+    let writer = TableWriter::create(&path, keep, &encoding, ValueType::F64, zstd).unwrap();
+    let left = names(&[".finkel1.zgt.partial-a1B2c3"]);
+    let others = names(&[
+        "finkel1.zgt",
+        "finkel1.zgt.partial-a1B2c3",
+        ".finkel2.zgt.partial-a1B2c3",
+        ".finkel1.zgt.partial-a1B2c",
+        ".finkel1.zgt.partial-a1B2c34",
+        ".finkel1.zgt.partial-a1B2c-",
+    ]);
+    left.iter().chain(&others).for_each(|file| std::fs::write(file, "left").unwrap());
+    assert_eq!(remove_leftovers(&path), left);
+    assert!(!left[0].exists() && others.iter().all(|file| file.exists()));
+    // What is being written is still there.
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), others.len() + 1);
+    drop(writer);
+    assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), others.len());
 }
 
 #[test]

@@ -249,3 +249,124 @@ fn read(
         ValueType::U16 => of(count, |values| shelf.read(found, start, Numbers::U16(values))),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio_util::sync::CancellationToken;
+    use tonic::Code;
+    use ziggurat_encoding::Tier;
+    use ziggurat_kernel::Part;
+    use ziggurat_rpc::{
+        DataClient, PROTOCOL, Security, bind, connect,
+        convert::{Member, identity_text},
+        data, data_client, server,
+    };
+
+    use super::{
+        super::{halo::Halo, pieces::unpacked, tests::idle_worker},
+        *,
+    };
+
+    const STEP: Tier = Tier { just_moved: 2, to_move: 1 };
+
+    /// Serves what a worker has; how to reach it.
+    fn served(worker: &Arc<Worker>) -> impl Fn() -> DataClient + use<> {
+        let bound = bind("127.0.0.1:0".parse().unwrap(), &Security::Open, false).unwrap();
+        let address = bound.address().to_string();
+        let service = data(DataService(worker.clone()));
+        let incoming = bound.incoming().unwrap();
+        tokio::spawn(server(&Security::Open).add_service(service).serve_with_incoming(incoming));
+        move || data_client(connect(&address, &Security::Open, Duration::from_secs(5)).unwrap())
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_is_saved_is_for_those_who_mean_this_worker_and_this_save() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let (column, mut values) = (Column::Values, [0.25, 0.5, -0.125]);
+        let save = SaveName { job: 7, step: STEP, epoch: 3, incarnation: 5 };
+        let data = Numbers::F64(&mut values);
+        worker.shelf.save(save, vec![Part { column, shard: 0, range: 0, data }]).unwrap();
+        let client = served(&worker);
+        let right = FetchRequest {
+            protocol: PROTOCOL,
+            job: 7,
+            step: Some(STEP.into()),
+            epoch: 3,
+            incarnation: 5,
+            column: Some(column.into()),
+            worker: identity_text(worker.shelf.identity()),
+            ..FetchRequest::default()
+        };
+        let mut replies = client().fetch(right.clone()).await.unwrap().into_inner();
+        let reply = replies.message().await.unwrap().unwrap();
+        let numbers = unpacked(&reply, 8).unwrap();
+        assert_eq!(numbers, values.map(f64::to_le_bytes).concat());
+        assert_eq!(reply.checksum, Some(xxh3_64(&numbers)));
+        let another = identity_text(worker.shelf.identity() ^ 1);
+        for (wrong, expected) in [
+            (FetchRequest { worker: another, ..right.clone() }, Code::FailedPrecondition),
+            (FetchRequest { protocol: 0, ..right.clone() }, Code::FailedPrecondition),
+            (FetchRequest { incarnation: 4, ..right.clone() }, Code::NotFound),
+            (FetchRequest { epoch: 4, ..right.clone() }, Code::NotFound),
+            (FetchRequest { shard: 1, ..right.clone() }, Code::NotFound),
+            (FetchRequest { range: 256, ..right.clone() }, Code::InvalidArgument),
+        ] {
+            let refused = client().fetch(wrong.clone()).await.unwrap_err();
+            assert_eq!(refused.code(), expected, "{wrong:?}: {refused}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_halo_that_cannot_be_is_refused() {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let client = served(&worker);
+        let me = worker.shelf.identity();
+        let opened = |attempt| {
+            let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt };
+            let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
+            let (members, stop) = ([member(me), member(me ^ 1)], CancellationToken::new());
+            Halo::open(name, &members, 0, &Security::Open, &worker.doors, &worker.metrics, stop)
+        };
+        let open = |attempt, worker| {
+            Content::Open(HaloOpen {
+                protocol: PROTOCOL,
+                job: 1,
+                step: Some(STEP.into()),
+                attempt,
+                member: 1,
+                worker: identity_text(worker),
+                incarnation: 1,
+            })
+        };
+        let payload = |barrier, bytes: usize, last| {
+            Content::Payload(HaloPayload { barrier, data: vec![7; bytes].into(), last })
+        };
+        let exchange = async |messages: Vec<Content>| {
+            let messages = messages.into_iter().map(|it| HaloMessage { message: Some(it) });
+            let answer = client().exchange(tokio_stream::iter(messages)).await;
+            answer.map(drop).map_err(|status| (status.code(), status.message().to_owned()))
+        };
+        let halo = opened(1);
+        let right = vec![open(1, me), payload(0, 1, false), payload(0, CHUNK_BYTES, true)];
+        assert_eq!(exchange(right).await, Ok(()));
+        drop(halo);
+
+        let wrong = [
+            (vec![open(2, me), payload(0, CHUNK_BYTES + 1, true)], "a payload is too large"),
+            (vec![open(3, me), payload(0, 1, false), payload(1, 1, true)], "is cut short"),
+            (vec![open(4, me), open(4, me)], "a message is no payload"),
+            (vec![payload(0, 1, true)], "the first message is not `open`"),
+        ];
+        for (attempt, (messages, said)) in (2..).zip(wrong) {
+            let _halo = opened(attempt);
+            let (code, message) = exchange(messages).await.unwrap_err();
+            assert_eq!(code, Code::InvalidArgument, "{message}");
+            assert!(message.contains(said), "{message}");
+        }
+        let _halo = opened(9);
+        let (code, message) = exchange(vec![open(9, me ^ 1)]).await.unwrap_err();
+        assert_eq!(code, Code::FailedPrecondition, "{message}");
+    }
+}

@@ -63,7 +63,7 @@ pub async fn receive(
 }
 
 /// The bytes of a piece of numbers of `width` bytes each.
-fn unpacked(piece: &FetchReply, width: usize) -> Result<Vec<u8>, Status> {
+pub(super) fn unpacked(piece: &FetchReply, width: usize) -> Result<Vec<u8>, Status> {
     let len = piece.bytes as usize;
     if len > CHUNK_BYTES || !len.is_multiple_of(width) {
         return Err(Status::data_loss(format!("a piece of {len} bytes came")));

@@ -285,3 +285,123 @@ fn unread(message: String, kind: Option<FailureKind>) -> JournalError {
     let is_damage = matches!(kind, Some(FailureKind::Damage { .. }));
     JournalError { is_damage, source: Box::new(Unread(Failure { message, kind })) }
 }
+
+#[cfg(test)]
+mod tests {
+    use tokio_stream::wrappers::ReceiverStream;
+    use tonic::{Request, Response, Streaming, async_trait};
+    use xxhash_rust::xxh3::xxh3_64;
+    use ziggurat_rpc::{
+        Security, bind, data,
+        proto::{ExchangeReply, FetchReply, HaloMessage, data_server},
+        server,
+    };
+
+    use super::{
+        super::{pieces::packed, tests::idle_worker},
+        *,
+    };
+
+    const STEP: Tier = Tier { just_moved: 2, to_move: 1 };
+
+    /// Sends the same to whoever fetches something.
+    struct Sends(Result<Vec<FetchReply>, Code>);
+
+    #[async_trait]
+    impl data_server::Data for Sends {
+        type FetchStream = ReceiverStream<Result<FetchReply, Status>>;
+
+        async fn exchange(
+            &self,
+            _: Request<Streaming<HaloMessage>>,
+        ) -> Result<Response<ExchangeReply>, Status> {
+            Err(Status::unimplemented(""))
+        }
+
+        async fn fetch(
+            &self,
+            _: Request<FetchRequest>,
+        ) -> Result<Response<Self::FetchStream>, Status> {
+            let all = self.0.clone().map_err(|code| Status::new(code, "it is not to be had"))?;
+            let (replies, stream) = tokio::sync::mpsc::channel(all.len() + 1);
+            for reply in all {
+                replies.send(Ok(reply)).await.unwrap();
+            }
+            Ok(Response::new(ReceiverStream::new(stream)))
+        }
+    }
+
+    /// What comes of three numbers, of which another worker sends this.
+    async fn loaded(sent: Result<Vec<FetchReply>, Code>) -> Result<[f64; 3], Option<FailureKind>> {
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let bound = bind("127.0.0.1:0".parse().unwrap(), &Security::Open, false).unwrap();
+        let address = bound.address().to_string();
+        let (service, incoming) = (data(Sends(sent)), bound.incoming().unwrap());
+        tokio::spawn(server(&Security::Open).add_service(service).serve_with_incoming(incoming));
+        let place = CheckpointAt {
+            save: SaveName { job: 1, step: STEP, epoch: 2, incarnation: 3 },
+            holders: vec![Member { worker: worker.shelf.identity() ^ 1, address }],
+            owners: vec![0],
+            stored: false,
+        };
+        let saved = Saved {
+            worker,
+            runtime: Handle::current(),
+            places: HashMap::from([(STEP, (place, 1e-9))]),
+            connections: Mutex::default(),
+            fetched_bytes: AtomicU64::default(),
+            stop: CancellationToken::new(),
+        };
+        let load = move || {
+            let mut values = [0.0; 3];
+            let data = Data::F64(&mut values);
+            let part = Part { column: Column::Values, shard: 0, range: 0, data };
+            let all = std::iter::once(0..3).collect();
+            saved.load(STEP, vec![(part, all)]).map(|()| values).map_err(|error| {
+                let unread: Unread = *error.source.downcast().unwrap();
+                assert_eq!(
+                    error.is_damage,
+                    matches!(unread.0.kind, Some(FailureKind::Damage { .. }))
+                );
+                unread.0.kind
+            })
+        };
+        tokio::task::spawn_blocking(load).await.unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_comes_is_all_and_undamaged_or_its_sender_has_lost_it() {
+        let values = [0.25, -0.5, 0.125];
+        let bytes = values.map(f64::to_le_bytes).concat();
+        let checksum = Some(xxh3_64(&bytes));
+        let piece = |bytes: &[u8], checksum| packed(bytes, 8, checksum).unwrap();
+        let whole = vec![piece(&bytes[..16], None), piece(&bytes[16..], checksum)];
+        assert_eq!(loaded(Ok(whole)).await, Ok(values));
+
+        let flipped = bytes.iter().map(|byte| byte ^ 1).collect::<Vec<_>>();
+        let more = [&bytes[..], &bytes[..8]].concat();
+        let of = |bytes: &[u8]| Some(xxh3_64(bytes));
+        for (what, sent) in [
+            ("a flipped bit", vec![piece(&flipped, checksum)]),
+            ("less", vec![piece(&bytes[..16], of(&bytes[..16]))]),
+            ("more", vec![piece(&more, of(&more))]),
+            ("no checksum", vec![piece(&bytes, None)]),
+            ("nothing", vec![]),
+        ] {
+            let lost = loaded(Ok(sent)).await.unwrap_err();
+            assert!(matches!(lost, Some(FailureKind::Damage { epoch: 2, .. })), "{what}: {lost:?}");
+        }
+        for (code, is_lost) in [
+            (Code::NotFound, true),
+            (Code::DataLoss, true),
+            (Code::FailedPrecondition, false),
+            (Code::Unavailable, false),
+        ] {
+            let kind = loaded(Err(code)).await.unwrap_err();
+            let lost = matches!(kind, Some(FailureKind::Damage { worker: Some(_), .. }));
+            let unreached = matches!(kind, Some(FailureKind::OutOfReach { .. }));
+            assert_eq!((lost, unreached), (is_lost, !is_lost), "{code:?}: {kind:?}");
+        }
+    }
+}

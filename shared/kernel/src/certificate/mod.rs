@@ -388,6 +388,8 @@ impl Certifier<'_> {
 
 #[cfg(test)]
 mod tests {
+    use ziggurat_game::Ruleset;
+
     use super::*;
 
     /// A step whose largest interval grows by `growth` times its start and `error`, then no more: what a proof says of it,
@@ -417,11 +419,37 @@ mod tests {
     }
 
     #[test]
+    fn memory_is_announced_for_every_step_what_it_reads_and_its_proof() {
+        for game in ["finkel", "masters", "blitz"] {
+            let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
+            let announced = Certifier::peak_memory_bytes(&encoding, 1);
+            for tier in encoding.tiers().into_iter().filter(|&tier| tier.first_of_step() == tier) {
+                let read: u64 = tier.reads().map(|tier| encoding.tier_len(tier)).sum();
+                let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
+                let values = 8 * (encoding.step_len(tier) + read);
+                let needed = values + Distances::bytes(&encoding, &shards);
+                assert!(announced >= needed, "{game} {tier}: {announced}, not {needed}");
+            }
+        }
+    }
+
+    #[test]
     fn what_cannot_be_proven_is_refused_as_soon_as_that_is_known() {
         assert_eq!(prove(0.0, 7e-7, 1e-6, 0.0), (Verdict::Refused, 1));
         assert_eq!(prove(-0.4, 8.5e-7, 1e-6, 0.0), (Verdict::Refused, 3));
         assert_eq!(prove(0.0, 2.5e-7, 1e-6, 7e-7), (Verdict::Refused, 1));
         assert_eq!(prove(0.0, 1.0, 1e-6, 0.0), (Verdict::Refused, 1));
+    }
+
+    #[test]
+    fn where_distances_are_not_equal_at_the_start_nothing_is_proven_while_any_grows() {
+        let after = |turns, grew| {
+            let mut proof = Proof::with_turns(1e-6, 0.0, turns).unwrap();
+            proof.after(Growth { largest: proof.start(), grew })
+        };
+        let proven = Verdict::Proven(Certificate { bound: 1e-6, sweeps: 1 });
+        assert_eq!([after(vec![], true), after(vec![], false)], [proven; 2]);
+        assert_eq!([after(vec![1.0], true), after(vec![1.0], false)], [Verdict::Sweep, proven]);
     }
 
     #[test]

@@ -693,6 +693,22 @@ mod tests {
     }
 
     #[test]
+    fn distances_take_as_much_as_is_said() {
+        for (game, tier) in [("finkel", Tier::new(4, 4)), ("masters", Tier::new(3, 2))] {
+            let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
+            let limit = encoding.default_shard_positions(tier);
+            let cut = Cut::new(&encoding, encoding.shards(tier, limit));
+            let Distances { all, live, may_have_grown } =
+                Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+            let numbers = all.iter().flatten().chain(&live).map(|array| array.values().len());
+            let chunks = may_have_grown.iter().flatten().map(|array| array.values().len());
+            let taken = (2 * numbers.sum::<usize>() + chunks.sum::<usize>()) as u64;
+            let said = Distances::bytes(&encoding, &cut.shards);
+            assert!(said >= taken && said < taken + taken / 16 + 1000, "{said}, not {taken}");
+        }
+    }
+
+    #[test]
     fn what_others_may_change_as_well_is_never_known_not_to_have_grown() {
         let array = |distance| Memory::anonymous().filled(distance, 5 * CHUNK).unwrap();
         for (range, known) in [
