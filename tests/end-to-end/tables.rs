@@ -1,13 +1,17 @@
 //! Tables that a user solves, queries, converts and verifies.
 
-use std::{fs, path::Path};
+use std::{
+    fs,
+    path::{Path, absolute},
+    process::Command,
+};
 
 use serde_json::Value;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
 use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType};
 
-use crate::support::{last_json, run, stderr, succeed, succeed_with_json};
+use crate::support::{last_json, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// A directory with `table.zgt`, solved with some more arguments.
 fn solved(arguments: &[&str]) -> tempfile::TempDir {
@@ -32,6 +36,60 @@ fn the_first_thing_a_user_does_ends_with_the_chance_and_the_next_command() {
     let best = succeed(directory.path(), &words);
     let board = best.lines().find(|line| line.contains('│')).unwrap();
     assert!(text.contains(board), "{text}\n{best}");
+}
+
+#[test]
+fn raw_tables_are_read_by_the_python_of_the_manual() {
+    let python = |arguments: &[&str]| Command::new("python3").args(arguments).output();
+    if !python(&["-c", "import tomllib"]).is_ok_and(|output| output.status.success()) {
+        return eprintln!("skipped: there is no Python 3.11 here");
+    }
+    let reader = absolute("../docs/zgt.py").unwrap();
+    for (arguments, positions) in [
+        (["finkel", "--pieces", "3"], ["start", "4,8+1/3,12", "14/1,2,13"]),
+        (["masters", "--pieces", "2"], ["-/-", "-+1/5", "3,16/4"]),
+        (["skiriuk", "--pieces", "2"], ["1/-", "7,9/-+1", "23/20,21"]),
+    ] {
+        for value_type in ["f64", "f32", "percent16"] {
+            let raw = ["--raw", "--value-type", value_type];
+            let directory = solved(&[&arguments[..], &raw].concat());
+            let file = directory.path().join("table.zgt");
+            let arguments = [&[reader.to_str().unwrap(), file.to_str().unwrap()], &positions[..]];
+            let read = String::from_utf8(python(&arguments.concat()).unwrap().stdout).unwrap();
+            let read: Vec<f64> = read
+                .lines()
+                .map(|line| line.split_whitespace().nth(1).unwrap().parse().unwrap())
+                .collect();
+            let get = [&["table", "get", "table.zgt", "--json"], &positions[..]].concat();
+            let expected = succeed(directory.path(), &get);
+            let expected: Vec<f64> = expected
+                .lines()
+                .map(|line| percent(&serde_json::from_str(line).unwrap()))
+                .collect();
+            assert_eq!(read.len(), positions.len(), "{positions:?}");
+            for (read, expected) in read.iter().zip(&expected) {
+                assert!((read - expected).abs() < 1e-9, "{value_type} {positions:?}: {read}");
+            }
+        }
+    }
+}
+
+#[test]
+fn positions_come_from_standard_input_too() {
+    let directory = solved(&["finkel", "--pieces", "1"]);
+    let path = directory.path();
+    let get = |positions: &str| {
+        fs::write(path.join("positions"), positions).unwrap();
+        let mut get = ziggurat(path, &["table", "get", "table.zgt", "-"]);
+        get.stdin(fs::File::open(path.join("positions")).unwrap()).output().unwrap()
+    };
+    let output = get("start\n\n-/3\r\n4/-\n");
+    let typed = succeed(path, &["table", "get", "table.zgt", "start", "-/3", "4/-"]);
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), typed);
+    assert_eq!(typed.lines().count(), 3);
+    let wrong = get("start\n99/-\n");
+    assert_eq!((wrong.status.code(), &wrong.stdout[..]), (Some(2), &b""[..]));
+    assert!(stderr(&wrong).contains("`99/-`"), "{}", stderr(&wrong));
 }
 
 /// Dice and a board as no built-in ruleset has them.

@@ -1,13 +1,13 @@
 //! `ziggurat table get`: the chance of winning some positions.
 
-use std::path::PathBuf;
+use std::{io, path::PathBuf};
 
 use serde_json::json;
 use ziggurat_table::AnyTable;
 
 use crate::{
     advice::{bound_of, tell_if_unproven},
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
     output::{columns, percent, print, print_json},
 };
 
@@ -17,7 +17,7 @@ pub struct Args {
     /// The table, .zgt or .rgu
     file: PathBuf,
 
-    /// Positions: own/opponent, such as 4,8+1/3,12, or `start` (see docs/CLI.md)
+    /// Positions: own/opponent, such as 4,8+1/3,12, or `start` (see docs/CLI.md); `-` for those on standard input, a line each
     #[arg(required = true, value_name = "POSITION")]
     positions: Vec<String>,
 
@@ -32,7 +32,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let ruleset = table.ruleset();
     // All or nothing: a mistake in the last position prints no chance of the first.
     let mut chances = Vec::new();
-    for text in &args.positions {
+    let positions = match &args.positions[..] {
+        [one] if one == "-" => {
+            io::stdin().lines().collect::<Result<_, _>>().context("cannot read standard input")?
+        }
+        typed => typed.to_vec(),
+    };
+    for text in positions.iter().filter(|text| !text.trim().is_empty()) {
         let position = ruleset.parse_position(text.trim())?;
         chances.push((ruleset.format_position(&position), table.value(&position)?));
     }
