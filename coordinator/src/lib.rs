@@ -6,7 +6,7 @@
 //!
 //! | module | knows |
 //! | --- | --- |
-//! | [`machine`] | jobs, steps, attempts, checkpoints, workers: every decision |
+//! | `machine` | jobs, steps, attempts, checkpoints, workers: every decision |
 //! | `service::actor` | the thread that owns the machine |
 //! | `service::records` | what is written down, and reading it again |
 //! | `service::control`, `service::jobs` | the two gRPC services |

@@ -64,26 +64,26 @@ pub enum TierValues<'a> {
 pub enum Event {
     /// A step begins.
     StepStarted {
-        /// Its place in [`Plan::steps`].
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
     },
     /// A step that another process had begun goes on.
     StepResumed {
-        /// Its place in [`Plan::steps`].
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
         /// Supersteps made in it before.
         supersteps: u32,
     },
     /// A step was solved by another process.
     StepFound {
-        /// Its place in [`Plan::steps`].
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
         /// Supersteps it took.
         supersteps: u32,
     },
     /// A superstep of a step is done.
     Superstep {
-        /// The step's place in [`Plan::steps`].
+        /// The step's place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
         /// Supersteps made in this step so far.
         superstep: u32,
@@ -94,14 +94,14 @@ pub enum Event {
     },
     /// The values of a step are solved, and an interval sweep of their proof is done.
     Certifying {
-        /// Its place in [`Plan::steps`].
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
         /// Interval sweeps made in this proof so far.
         sweep: u32,
     },
     /// A step is solved and frozen.
     StepFinished {
-        /// Its place in [`Plan::steps`].
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
     },
 }
@@ -241,7 +241,7 @@ impl AsTierValues for f64 {
 /// A step to be solved.
 #[derive(Clone, Copy)]
 struct Unsolved {
-    /// Its place in [`Plan::steps`].
+    /// Its place in [`Plan::steps`](crate::Plan::steps).
     step: usize,
     tier: Tier,
 }
