@@ -202,3 +202,154 @@ fn what_was_dropped_for_a_later_checkpoint_is_no_failure() {
     world.report(worker, missing(3));
     assert_eq!((world.failures(), world.members()), (1, vec![]));
 }
+
+/// Why connections were closed, by what the machine says.
+fn closed(commands: Vec<Command>) -> Vec<(u64, Refusal)> {
+    let closes = commands.into_iter().filter_map(|command| match command {
+        Command::Close(session, refusal) => Some((session.0, refusal)),
+        _ => None,
+    });
+    closes.collect()
+}
+
+#[test]
+fn whoever_is_called_or_known_like_another_that_is_here_is_not_let_in() {
+    let mut world = World::new(1, 1);
+    let first = registration(1);
+    for (twin, refusal) in [
+        (Registration { worker: WorkerId(2), address: "b:1".to_owned(), ..first.clone() }, "name"),
+        (Registration { name: "b".to_owned(), address: "b:1".to_owned(), ..first.clone() }, "disk"),
+        (Registration { worker: WorkerId(2), name: "b".to_owned(), ..first }, "address"),
+    ] {
+        let told = closed(world.tell(Event::Register(SessionId(7), twin)));
+        let [(7, told)] = &told[..] else { panic!("{refusal}: {told:?}") };
+        match refusal {
+            "address" => assert_eq!(*told, Refusal::SameAddress("w1".to_owned())),
+            _ => assert!(matches!(told, Refusal::Connected(_)), "{refusal}: {told:?}"),
+        }
+    }
+    // Once it is gone, its name is free.
+    world.tell(Event::Disconnect(SessionId(1)));
+    let again = Registration { worker: WorkerId(2), ..registration(1) };
+    assert_eq!(closed(world.tell(Event::Register(SessionId(7), again))), []);
+}
+
+#[test]
+fn a_worker_that_is_silent_for_a_lease_is_disconnected_and_no_sooner() {
+    let mut world = World::new(1, u64::MAX);
+    let lease = world.machine.limits().lease;
+    world.now += lease;
+    assert_eq!(closed(world.tell(Event::Tick)), []);
+    world.now += Duration::from_secs(1);
+    assert_eq!(closed(world.tell(Event::Tick)), [(1, Refusal::Silent)]);
+    assert_eq!(world.members(), []);
+}
+
+#[test]
+fn what_makes_no_sense_as_an_answer_ends_the_connection() {
+    for answer in [
+        Outcome::Swept(f64::NAN),
+        Outcome::Swept(-0.1),
+        Outcome::Swept(1.1),
+        Outcome::Done,
+        Outcome::Measured(Vec::new()),
+    ] {
+        let mut world = World::new(1, u64::MAX);
+        let [worker] = world.members()[..] else { panic!("{:?}", world.members()) };
+        world.report(worker, Answer::Ready { halo_positions: 0 });
+        let Attempt { number: attempt, order, .. } = world.machine.attempts[&FIRST];
+        let report = |answer| Report {
+            step: FIRST,
+            attempt,
+            order,
+            seconds: 0.0,
+            positions: 0,
+            sent_bytes: 0,
+            answer: Answer::Outcome(answer),
+        };
+        let told = world.tell(Event::Report(SessionId(1), report(answer.clone())));
+        let [(1, Refusal::Misbehaved(_))] = &closed(told)[..] else { panic!("{answer:?}") };
+        assert_eq!(world.members(), [], "{answer:?}");
+    }
+}
+
+#[test]
+fn submissions_without_a_key_are_jobs_of_their_own_and_those_with_one_are_one() {
+    let mut world = World::new(0, 1);
+    let submitted = |world: &mut World, key: &str| {
+        let JobRecord { name, spec, checkpoint_every, .. } =
+            world.machine.records.jobs[&JobId(1)].clone();
+        let plan = world.machine.plans[&JobId(1)].clone();
+        let key = key.to_owned();
+        world.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
+        world.machine.records.jobs.len()
+    };
+    assert_eq!(submitted(&mut world, ""), 2);
+    assert_eq!(submitted(&mut world, ""), 3);
+    assert_eq!(submitted(&mut world, "once"), 4);
+    assert_eq!(submitted(&mut world, "once"), 4);
+    assert_eq!(submitted(&mut world, "twice"), 5);
+}
+
+#[test]
+fn whoever_wants_to_leave_ends_what_it_is_at_first_and_is_given_nothing_new() {
+    let mut world = World::new(1, u64::MAX);
+    let [worker] = world.members()[..] else { panic!("{:?}", world.members()) };
+    world.report(worker, Answer::Ready { halo_positions: 0 });
+    world.tell(Event::Drain(SessionId(1)));
+    assert_eq!(world.members(), [worker]);
+    // The superstep is done, and saved.
+    world.report(worker, Answer::Outcome(Outcome::Swept(0.5)));
+    let doing = world.machine.attempts[&FIRST].doing;
+    assert!(matches!(doing, Doing::Saving { .. }), "{doing:?}");
+    world.report(worker, Answer::Outcome(Outcome::Done));
+    assert_eq!(world.members(), []);
+    assert!(world.machine.records.steps[&FIRST].checkpoint.is_some());
+}
+
+#[test]
+fn a_worker_that_was_stopped_is_no_failure() {
+    let mut world = World::new(1, u64::MAX);
+    let [worker] = world.members()[..] else { panic!("{:?}", world.members()) };
+    let kind = Some(FailureKind::Cancelled);
+    world.report(worker, Answer::Failed(Failure { message: "stopped".to_owned(), kind }));
+    assert_eq!((world.failures(), world.members()), (0, vec![]));
+    world.wait(SHORT_REST.as_secs() + 1);
+    assert_eq!(world.members(), [worker]);
+}
+
+#[test]
+fn whoever_comes_is_told_of_cancelled_jobs() {
+    let mut world = World::new(0, 1);
+    let told = |world: &mut World, worker| {
+        let commands = world.tell(Event::Register(SessionId(worker), registration(worker)));
+        commands.into_iter().find_map(|command| match command {
+            Command::Send(_, Message::Welcome { cancelled, .. }) => Some(cancelled),
+            _ => None,
+        })
+    };
+    assert_eq!(told(&mut world, 1), Some(vec![]));
+    world.tell(Event::Cancel { job: JobId(1), force: false });
+    assert_eq!(told(&mut world, 2), Some(vec![JobId(1)]));
+}
+
+#[test]
+fn the_clock_does_not_go_back() {
+    let mut world = World::new(1, u64::MAX);
+    world.wait(50);
+    let before = world.machine.now;
+    world.now -= Duration::from_secs(40);
+    world.tell(Event::Tick);
+    assert_eq!(world.machine.now, before);
+}
+
+#[test]
+fn an_answer_counts_once() {
+    let mut world = World::new(5, 1);
+    let members = world.members();
+    assert!(members.len() > 1, "{members:?}");
+    for _ in 0..2 {
+        world.report_cost(members[0], Answer::Ready { halo_positions: 3 }, (1.0, 0, 5));
+    }
+    assert_eq!(world.machine.attempts[&FIRST].counters.exchanged_bytes, 5);
+}
