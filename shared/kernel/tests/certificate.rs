@@ -18,15 +18,14 @@ fn certify(solved: &Solved, step: f64) -> Result<BTreeMap<Tier, Certificate>, Ti
     let certifier = Certifier::new(&solved.encoding, 2).unwrap();
     let mut certificates: BTreeMap<Tier, Certificate> = BTreeMap::new();
     for tier in solved.encoding.tiers() {
-        if tier.just_moved < tier.to_move {
+        if tier != tier.first_of_step() {
             continue;
         }
         let finals = |tier: Tier| Certified {
             values: &solved.tiers[&tier][..],
             bound: certificates[&tier].bound,
         };
-        let read = [tier, tier.swap()].map(|tier| Tier::new(tier.just_moved - 1, tier.to_move));
-        let read = read.iter().filter(|tier| tier.just_moved > 0).map(|&tier| finals(tier).bound);
+        let read = tier.reads().map(|tier| finals(tier).bound);
         let bound = read.fold(0.0, f64::max) + step;
         let values = [&solved.tiers[&tier][..], &solved.tiers[&tier.swap()][..]];
         let certificate = certifier.certify(tier, &values, &finals, bound).ok_or(tier)?;

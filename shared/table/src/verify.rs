@@ -181,10 +181,9 @@ impl Tolerance {
     /// reads, which makes no more of these than the largest; and what is rounded here. Where nothing is proven, the type of the values
     /// and how far the tier was solved have to explain what there is.
     fn new(table: &AnyTable, tier: Tier) -> Self {
-        let read = [tier, tier.swap()].into_iter().chain(tier.after_score());
         // A bound of one half says nothing.
         let proven = |tier| table.statistics(tier).certificate.filter(|bound| *bound < HALF);
-        let largest = read.map(proven).reduce(|a, b| Some(a?.max(b?))).flatten();
+        let largest = read_by(tier).map(proven).reduce(|a, b| Some(a?.max(b?))).flatten();
         if let Some((own, read)) = proven(tier).zip(largest) {
             let terms = table.ruleset().dice().rolls().len() as f64 + 2.0;
             return Self { least: own + read + terms * f64::EPSILON, changes: 0.0 };
@@ -261,10 +260,14 @@ impl Sample {
     }
 }
 
-/// The tiers that are best at hand for `count` equations in one: these read the tier, its swap and the tier after the player to
-/// move has scored. None where so few are read that they are looked up.
+/// The tiers that the equations of a tier read: the tier, its swap and the tier after the player to move has scored.
+fn read_by(tier: Tier) -> impl Iterator<Item = Tier> {
+    [tier, tier.swap()].into_iter().chain(tier.after_score())
+}
+
+/// The tiers that are best at hand for `count` equations in one. None where so few are read that they are looked up.
 fn needed(table: &AnyTable, tier: Tier, count: u64) -> Vec<Tier> {
-    let mut needed: Vec<_> = [tier, tier.swap()].into_iter().chain(tier.after_score()).collect();
+    let mut needed: Vec<_> = read_by(tier).collect();
     needed.sort();
     needed.dedup();
     let positions: u64 = needed.iter().map(|&tier| table.encoding().tier_len(tier)).sum();
