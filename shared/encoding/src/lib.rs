@@ -34,7 +34,7 @@ pub mod shared;
 mod tier;
 
 use thiserror::Error;
-use ziggurat_game::{PathPosition, Position, Ruleset, Side};
+use ziggurat_game::{Position, Ruleset, Side};
 
 pub use geometry::{Geometry, Occupant, Place};
 pub use private::PrivateConfigurations;
@@ -80,6 +80,8 @@ pub struct Encoding {
     geometry: Geometry,
     private: PrivateConfigurations,
     shared: SharedRanking,
+    /// What a piece on a path position adds to the shared configuration: an own one, one of the opponent.
+    piece: [Vec<SharedConfiguration>; 2],
 }
 
 impl Encoding {
@@ -96,7 +98,14 @@ impl Encoding {
         let pieces = ruleset.pieces();
         let private = PrivateConfigurations::new(&geometry.private, ruleset.path().len(), pieces)?;
         let shared = SharedRanking::new(&geometry, &private, pieces)?;
-        let this = Self { ruleset: ruleset.clone(), geometry, private, shared };
+        let piece = [&geometry.own_place, &geometry.opponent_place].map(|places| {
+            let added = |place: &Place| match *place {
+                Place::Private => SharedConfiguration::default(),
+                Place::Shared { square, digit } => shared.with_digit(square, digit),
+            };
+            places.iter().map(added).collect()
+        });
+        let this = Self { ruleset: ruleset.clone(), geometry, private, shared, piece };
         let states = this.all_tiers().map(|tier| u128::from(this.tier_len(tier))).sum::<u128>();
         u64::try_from(states).map(|_| this).map_err(|_| EncodingError::TooManyPositions)
     }
@@ -158,26 +167,22 @@ impl Encoding {
     /// If a player has scored all pieces, or the position does not follow the ruleset: see
     /// [`Ruleset::check_position`].
     pub fn rank(&self, position: &Position) -> Index {
+        debug_assert_eq!(self.ruleset.check_position(position), Ok(()));
         let (own, opponent) = (position.opponent, position.own);
         let left = |side: &Side| self.ruleset.pieces() - side.scored;
         let tier = Tier::new(left(&own), left(&opponent));
         assert!(tier.just_moved > 0 && tier.to_move > 0, "decided positions are not stored");
         let mut w = SharedConfiguration::default();
-        for (side, places) in
-            [(&own, &self.geometry.own_place), (&opponent, &self.geometry.opponent_place)]
-        {
+        for (side, pieces) in [&own, &opponent].into_iter().zip(&self.piece) {
             for at in side.positions() {
-                if let Place::Shared { square, digit } = places[at as usize] {
-                    debug_assert_eq!(self.shared.digit(&w, square), 0, "two pieces on a square");
-                    self.shared.change(&mut w, square, 0, digit);
-                }
+                w.add(&pieces[at as usize]);
             }
         }
         let rank = |side: &Side| {
             self.private.rank(side.board).expect("at most one piece stands on a square") as u64
         };
-        let (_, b) = self.shared.pieces(&w);
-        let columns = self.private.count(tier.to_move - b);
+        let shared = opponent.board & !self.private.positions();
+        let columns = self.private.count(tier.to_move - shared.count_ones() as u8);
         let offset = self.shared.offset(tier, &w) + rank(&own) * columns + rank(&opponent);
         Index { tier, offset }
     }
@@ -190,7 +195,7 @@ impl Encoding {
         let Index { tier, offset } = index;
         assert!(offset < self.tier_len(tier), "offset {offset} is beyond tier {tier}");
         let (w, within) = self.shared.locate(tier, offset);
-        let (own, opponent) = self.shared_masks(&w);
+        let (own, opponent) = self.shared.masks(&w);
         let columns = self.private.count(tier.to_move - opponent.count_ones() as u8);
         let side = |mask: u64, rank: u64, left: u8| Side {
             board: mask | self.private.mask(rank as usize),
@@ -200,19 +205,5 @@ impl Encoding {
             own: side(opponent, within % columns, tier.to_move),
             opponent: side(own, within / columns, tier.just_moved),
         }
-    }
-
-    /// The pieces on shared squares as masks of their owners' path positions, (own, opponent).
-    pub fn shared_masks(&self, w: &SharedConfiguration) -> (u64, u64) {
-        let mut masks = (0, 0);
-        for (place, square) in self.geometry.shared.iter().enumerate() {
-            let bit = |at: PathPosition| 1u64 << at;
-            match square.occupant(self.shared.digit(w, place)) {
-                Some(Occupant::Own(at)) => masks.0 |= bit(at),
-                Some(Occupant::Opponent(at)) => masks.1 |= bit(at),
-                None => {}
-            }
-        }
-        masks
     }
 }

@@ -50,6 +50,16 @@ pub type Advance = u128;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
 pub struct SharedConfiguration(pub [u16; MAX_CHUNKS]);
 
+impl SharedConfiguration {
+    /// Puts the pieces of another one on squares that are empty here.
+    #[inline]
+    pub fn add(&mut self, other: &Self) {
+        for (value, more) in self.0.iter_mut().zip(other.0) {
+            *value += more;
+        }
+    }
+}
+
 /// A few consecutive shared squares.
 #[derive(Clone, Debug)]
 struct Chunk {
@@ -59,6 +69,8 @@ struct Chunk {
     configurations: usize,
     /// (own, opponent) pieces of each configuration.
     pieces: Vec<(u8, u8)>,
+    /// The pieces of each configuration as masks of their owners' path positions, (own, opponent).
+    masks: Vec<(u64, u64)>,
     /// What each configuration adds to the swapped shared configuration.
     swapped: Vec<SharedConfiguration>,
     /// What each configuration adds to the advance.
@@ -121,9 +133,10 @@ impl SharedRanking {
             let mut counted = Vec::with_capacity(configurations);
             let mut swapped = Vec::with_capacity(configurations);
             let mut advance = Vec::with_capacity(configurations);
+            let mut masks = Vec::with_capacity(configurations);
             for _ in 0..configurations {
                 let mut own_opponent = (0, 0);
-                let mut advanced = 0;
+                let (mut advanced, mut mask) = (0, (0, 0));
                 let mut swap = SharedConfiguration::default();
                 for (&digit, at) in digits.iter().zip(range.clone()) {
                     let square = &geometry.shared[at];
@@ -131,14 +144,21 @@ impl SharedRanking {
                     own_opponent.1 += u8::from(digit > square.own.len() as u8);
                     let (chunk, weight) = weights[square.mirror];
                     swap.0[chunk] += weight * u16::from(square.swapped(digit));
-                    advanced |= match square.occupant(digit) {
-                        None => 0,
-                        Some(Occupant::Own(at)) => 1 << (2 * at),
-                        Some(Occupant::Opponent(at)) => 2 << (2 * at),
-                    };
+                    match square.occupant(digit) {
+                        None => {}
+                        Some(Occupant::Own(at)) => {
+                            mask.0 |= 1 << at;
+                            advanced |= 1 << (2 * at);
+                        }
+                        Some(Occupant::Opponent(at)) => {
+                            mask.1 |= 1 << at;
+                            advanced |= 2 << (2 * at);
+                        }
+                    }
                 }
                 counted.push(own_opponent);
                 swapped.push(swap);
+                masks.push(mask);
                 advance.push(advanced);
                 increment(&mut digits, &bases[range.clone()]);
             }
@@ -161,6 +181,7 @@ impl SharedRanking {
                 squares: range,
                 configurations,
                 pieces: counted,
+                masks,
                 swapped,
                 advance,
                 offsets,
@@ -206,6 +227,18 @@ impl SharedRanking {
         sum
     }
 
+    /// The pieces on the shared squares as masks of their owners' path positions, (own, opponent).
+    #[inline]
+    pub fn masks(&self, w: &SharedConfiguration) -> (u64, u64) {
+        let mut all = (0, 0);
+        for (chunk, &x) in self.chunks.iter().zip(&w.0) {
+            let (own, opponent) = chunk.masks[x as usize];
+            all.0 |= own;
+            all.1 |= opponent;
+        }
+        all
+    }
+
     /// The digit of a shared square.
     #[inline]
     pub fn digit(&self, w: &SharedConfiguration, square: usize) -> u8 {
@@ -220,15 +253,19 @@ impl SharedRanking {
         w.0[chunk] = w.0[chunk] + weight * u16::from(to) - weight * u16::from(from);
     }
 
+    /// What a digit of a shared square adds to a configuration in which the square is empty.
+    pub fn with_digit(&self, square: usize, digit: u8) -> SharedConfiguration {
+        let mut w = SharedConfiguration::default();
+        self.change(&mut w, square, 0, digit);
+        w
+    }
+
     /// The same squares as the other player sees them.
     #[inline]
     pub fn swap(&self, w: &SharedConfiguration) -> SharedConfiguration {
         let mut sum = SharedConfiguration::default();
         for (chunk, &x) in self.chunks.iter().zip(&w.0) {
-            let part = &chunk.swapped[x as usize];
-            for (total, add) in sum.0.iter_mut().zip(part.0) {
-                *total += add;
-            }
+            sum.add(&chunk.swapped[x as usize]);
         }
         sum
     }

@@ -21,10 +21,17 @@ pub struct Roll {
     pub probability: Ratio<u64>,
 }
 
+/// Whole numbers up to this are exact as `f64`.
+const EXACT_IN_F64: u64 = 1 << f64::MANTISSA_DIGITS;
+
 impl Roll {
     /// The probability as the nearest `f64`.
     pub fn chance(&self) -> f64 {
-        let (numer, denom) = (u128::from(*self.probability.numer()), *self.probability.denom());
+        let (numer, denom) = (*self.probability.numer(), *self.probability.denom());
+        if numer.max(denom) <= EXACT_IN_F64 {
+            return numer as f64 / denom as f64; // rounded once
+        }
+        let numer = u128::from(numer);
         // At least 63 bits of the quotient, the last of them set if there are others: what is rounded is rounded once.
         let shift = numer.leading_zeros();
         let (numer, denom) = (numer << shift, u128::from(denom));

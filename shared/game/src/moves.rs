@@ -1,6 +1,6 @@
 //! Legal moves and what they lead to.
 
-use crate::{Position, Ruleset, Side, path::PathPosition};
+use crate::{Position, Ruleset, Side, path::PathPosition, position::path_positions};
 
 /// One piece moving along its path; `from` is 0 for a piece that enters from hand, `to` is
 /// `len + 1` for one that scores.
@@ -37,12 +37,13 @@ impl Ruleset {
     /// is 0 or every move is blocked: the turn then passes.
     pub fn moves(&self, position: &Position, roll: u8) -> impl Iterator<Item = Move> + use<'_> {
         let Position { own, opponent } = *position;
-        let enters = own.in_hand(self.pieces()) > 0;
-        let last = (self.path().len() + 1).saturating_sub(roll);
-        (0..=last)
-            .filter(move |&from| roll > 0 && if from == 0 { enters } else { own.has(from) })
+        let in_hand = u64::from(own.in_hand(self.pieces()) > 0);
+        let reaches = move |from: &PathPosition| from + roll <= self.path().len() + 1;
+        let pieces = if roll > 0 { own.board | in_hand } else { 0 };
+        path_positions(pieces)
+            .take_while(reaches)
             .map(move |from| Move { from, to: from + roll })
-            .filter(move |&mv| mv.to <= self.path().len() + 1 && self.may_end(&own, &opponent, mv))
+            .filter(move |&mv| self.may_end(&own, &opponent, mv))
     }
 
     /// Whether a piece may end its move on `mv.to`, a path position or scored.

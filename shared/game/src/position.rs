@@ -39,15 +39,20 @@ impl Side {
 
     /// The path positions with a piece, ascending.
     pub fn positions(&self) -> impl Iterator<Item = PathPosition> + use<> {
-        let mut rest = self.board;
-        std::iter::from_fn(move || {
-            let at = rest.trailing_zeros();
-            (rest != 0).then(|| {
-                rest &= rest - 1;
-                at as PathPosition
-            })
-        })
+        path_positions(self.board)
     }
+}
+
+/// The path positions of a mask, ascending.
+pub(crate) fn path_positions(mask: u64) -> impl Iterator<Item = PathPosition> + use<> {
+    let mut rest = mask;
+    std::iter::from_fn(move || {
+        let at = rest.trailing_zeros();
+        (rest != 0).then(|| {
+            rest &= rest - 1;
+            at as PathPosition
+        })
+    })
 }
 
 /// The pieces of both players, seen from the player to move, who waits for a roll.

@@ -36,7 +36,7 @@ impl Occupancies {
     pub fn new(encoding: &Encoding) -> Self {
         let ruleset = encoding.ruleset();
         let of_configuration = |w: &SharedConfiguration| {
-            let (own, opponent) = encoding.shared_masks(w);
+            let (own, opponent) = encoding.shared().masks(w);
             let mut occupancy = Occupancy { own, ..Occupancy::default() };
             for at in 1..=ruleset.path().len() {
                 let met = opponent & ruleset.opponent_on_square_of(at);

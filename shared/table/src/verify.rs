@@ -255,6 +255,9 @@ impl Sample {
 
     /// The offset in the tier of the `i`-th that does.
     fn get(&self, i: u64) -> u64 {
+        if self.sample == self.positions {
+            return i;
+        }
         let number = u128::from(self.first_from(self.before) + i);
         (number * u128::from(self.positions) / u128::from(self.sample)) as u64 - self.before
     }

@@ -232,7 +232,7 @@ impl<'a> Sections<'a> {
         let (mut rest, mut at) = (values, places.start as u64);
         while !rest.is_empty() {
             let (w, within) = shared.locate(tier, at);
-            let (own, opponent) = self.encoding.shared_masks(&w);
+            let (own, opponent) = self.encoding.shared().masks(&w);
             let arrangements = |pieces: u8, mask: u64| {
                 let count = private.count(pieces - mask.count_ones() as u8);
                 &self.row(mask)[..count as usize]
