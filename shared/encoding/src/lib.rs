@@ -33,6 +33,8 @@ pub mod shard;
 pub mod shared;
 mod tier;
 
+use std::ops::Range;
+
 use thiserror::Error;
 use ziggurat_game::{Position, Ruleset, Side};
 
@@ -192,18 +194,56 @@ impl Encoding {
     /// # Panics
     /// If the offset is not below the tier's length.
     pub fn unrank(&self, index: Index) -> Position {
-        let Index { tier, offset } = index;
-        assert!(offset < self.tier_len(tier), "offset {offset} is beyond tier {tier}");
-        let (w, within) = self.shared.locate(tier, offset);
-        let (own, opponent) = self.shared.masks(&w);
-        let columns = self.private.count(tier.to_move - opponent.count_ones() as u8);
+        self.unranking(index.tier).position(index.offset)
+    }
+
+    /// The positions of a tier.
+    pub fn unranking(&self, tier: Tier) -> Unranking<'_> {
+        Unranking { encoding: self, tier, block: 0..0, shared: (0, 0), columns: 0 }
+    }
+}
+
+/// The positions of a tier. The block of the last one is remembered: who asks for them in order is soon told.
+#[derive(Clone, Debug)]
+pub struct Unranking<'a> {
+    encoding: &'a Encoding,
+    tier: Tier,
+    /// The offsets of the block, empty before the first one.
+    block: Range<u64>,
+    /// Its pieces on shared squares as masks of their owners' path positions, (own, opponent).
+    shared: (u64, u64),
+    columns: u64,
+}
+
+impl Unranking<'_> {
+    /// The position (seen from the player to move) that is stored at an offset.
+    ///
+    /// # Panics
+    /// If the offset is not below the tier's length.
+    pub fn position(&mut self, offset: u64) -> Position {
+        if !self.block.contains(&offset) {
+            self.find_block(offset);
+        }
+        let Self { encoding, tier, shared: (own, opponent), columns, .. } = *self;
+        let within = offset - self.block.start;
         let side = |mask: u64, rank: u64, left: u8| Side {
-            board: mask | self.private.mask(rank as usize),
-            scored: self.ruleset.pieces() - left,
+            board: mask | encoding.private.mask(rank as usize),
+            scored: encoding.ruleset.pieces() - left,
         };
         Position {
             own: side(opponent, within % columns, tier.to_move),
             opponent: side(own, within / columns, tier.just_moved),
         }
+    }
+
+    fn find_block(&mut self, offset: u64) {
+        let Self { encoding, tier, .. } = *self;
+        assert!(offset < encoding.tier_len(tier), "offset {offset} is beyond tier {tier}");
+        let (w, within) = encoding.shared.locate(tier, offset);
+        self.shared = encoding.shared.masks(&w);
+        let [own, opponent] = [self.shared.0, self.shared.1].map(|mask| mask.count_ones() as u8);
+        self.columns = encoding.private.count(tier.to_move - opponent);
+        let len = encoding.private.count(tier.just_moved - own) * self.columns;
+        self.block = offset - within..offset - within + len;
     }
 }

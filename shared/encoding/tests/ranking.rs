@@ -54,6 +54,22 @@ fn every_index_unranks_to_itself() {
 }
 
 #[test]
+fn positions_in_any_order_are_those_of_their_offsets() {
+    for track in tracks() {
+        let encoding = Encoding::new(&track.ruleset(2)).unwrap();
+        for tier in encoding.tiers() {
+            let len = encoding.tier_len(tier);
+            let to_and_fro = (0..len).chain((0..len).rev());
+            let leaps = (0..len).map(|i| i * 7919 % len); // a prime
+            let mut positions = encoding.unranking(tier);
+            for offset in to_and_fro.chain(leaps) {
+                assert_eq!(encoding.rank(&positions.position(offset)), Index { tier, offset });
+            }
+        }
+    }
+}
+
+#[test]
 fn different_indices_are_different_positions() {
     for track in tracks() {
         let encoding = Encoding::new(&track.ruleset(2)).unwrap();

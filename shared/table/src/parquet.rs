@@ -23,7 +23,6 @@ use parquet::{
     schema::{parser::parse_message_type, types::ColumnPath},
 };
 use rayon::prelude::*;
-use ziggurat_encoding::Index;
 use ziggurat_game::{Position, Side};
 
 use crate::{
@@ -53,10 +52,10 @@ impl AnyTable {
         let work = Work::new(self.encoding().undecided(), tell);
         for (tier, offsets) in self.batches() {
             let stored = self.read_range(tier, offsets.clone())?;
+            let unranking = || self.encoding().unranking(tier);
             let positions: Vec<Position> = (0..stored.len())
                 .into_par_iter()
-                .map(|i| Index { tier, offset: offsets.start + i as u64 })
-                .map(|index| self.encoding().unrank(index))
+                .map_init(unranking, |tier, i| tier.position(offsets.start + i as u64))
                 .collect();
             let mut rows = file.next_row_group().map_err(failed)?;
             write_rows(&mut rows, &positions, &stored, value_type).map_err(failed)?;

@@ -110,8 +110,10 @@ pub fn verify(
                 let start = chunk as u64 * CHUNK_POSITIONS;
                 let mut part = Verification::default();
                 let end = count.min(start + CHUNK_POSITIONS);
-                for i in start..end {
-                    part.check(&values, Index { tier, offset: offsets.get(i) }, tolerance)?;
+                let mut positions = values.encoding.unranking(tier);
+                for offset in (start..end).map(|i| offsets.get(i)) {
+                    let position = positions.position(offset);
+                    part.check(&values, Index { tier, offset }, position, tolerance)?;
                 }
                 work.did(end - start);
                 Ok(part)
@@ -126,14 +128,14 @@ pub fn verify(
 const CHUNK_POSITIONS: u64 = 1 << 12;
 
 impl Verification {
-    /// Checks the value at an index.
+    /// Checks the value at an index, of a position.
     fn check(
         &mut self,
         values: &Values<'_>,
         index: Index,
+        position: Position,
         tolerance: Tolerance,
     ) -> Result<(), TableError> {
-        let position = values.encoding.unrank(index);
         let chance_at = |index| values.stored(index).map(|stored| HALF - stored);
         let chance = chance_at(index)?;
         let equation = Bellman::new(values.encoding.ruleset(), &position, |next| {
@@ -268,14 +270,23 @@ fn read_by(tier: Tier) -> impl Iterator<Item = Tier> {
     [tier, tier.swap()].into_iter().chain(tier.after_score())
 }
 
+/// How many values of a whole tier are read in the time of one look-up, roughly.
+fn positions_per_look_up(table: &AnyTable) -> u64 {
+    match table {
+        // A look-up reads a frame.
+        AnyTable::Zgt(_) => (crate::FRAME_BYTES / table.value_type().bytes()) as u64,
+        // It asks the system for a key and a value.
+        AnyTable::Rgu(_) => 10,
+    }
+}
+
 /// The tiers that are best at hand for `count` equations in one. None where so few are read that they are looked up.
 fn needed(table: &AnyTable, tier: Tier, count: u64) -> Vec<Tier> {
     let mut needed: Vec<_> = read_by(tier).collect();
     needed.sort();
     needed.dedup();
     let positions: u64 = needed.iter().map(|&tier| table.encoding().tier_len(tier)).sum();
-    let frame = (crate::FRAME_BYTES / table.value_type().bytes()) as u64;
-    if count * POSITIONS_READ < positions / frame {
+    if count * POSITIONS_READ < positions / positions_per_look_up(table) {
         needed.clear();
     }
     needed

@@ -12,7 +12,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_encoding::{Encoding, Index, Tier, Unranking};
 use ziggurat_game::{Position, Ruleset};
 
 use super::{
@@ -199,12 +199,13 @@ impl RguTable {
         if offsets.end - offsets.start > 1 {
             self.load()?;
         }
-        let one = |i: usize| {
-            let offset = offsets.start + i as u64;
-            let position = self.encoding.unrank(Index { tier, offset });
+        let unranking = || self.encoding.unranking(tier);
+        let one = |tier: &mut Unranking<'_>, i: usize| {
+            let position = tier.position(offsets.start + i as u64);
             self.look_up(&position).map(|value| HALF - value)
         };
-        (0..(offsets.end - offsets.start) as usize).into_par_iter().map(one).collect()
+        let count = (offsets.end - offsets.start) as usize;
+        (0..count).into_par_iter().map_init(unranking, one).collect()
     }
 
     /// Verifies that the keys are those of the ruleset, and that every value is a chance.

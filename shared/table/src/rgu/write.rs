@@ -6,7 +6,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Index};
+use ziggurat_encoding::Encoding;
 use ziggurat_game::Position;
 
 use super::{
@@ -138,9 +138,9 @@ fn collect(
     let encoding: &Encoding = table.encoding();
     for (tier, offsets) in table.batches() {
         let stored = table.read_range(tier, offsets.clone())?;
-        stored.par_iter().enumerate().for_each(|(i, stored)| {
-            let offset = offsets.start + i as u64;
-            let position = encoding.unrank(Index { tier, offset });
+        let unranking = || encoding.unranking(tier);
+        stored.par_iter().enumerate().for_each_init(unranking, |tier, (i, stored)| {
+            let position = tier.position(offsets.start + i as u64);
             if let Some(ordinal) = keys.ordinal(&position)
                 && (first..end).contains(&ordinal)
             {
