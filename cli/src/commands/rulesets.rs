@@ -79,7 +79,7 @@ fn list(json: bool) -> Result<(), Failure> {
         return print_json(&rulesets.iter().map(as_json).collect::<Vec<_>>());
     }
     let mut rows = vec![
-        ["name", "pieces", "path", "dice", "safe rosettes", "rosette rolls", "capture rolls"]
+        ["name", "pieces", "squares", "dice", "rosettes", "rolls again on"]
             .map(str::to_owned)
             .to_vec(),
     ];
@@ -87,18 +87,22 @@ fn list(json: bool) -> Result<(), Failure> {
         vec![
             ruleset.name().to_owned(),
             ruleset.pieces().to_string(),
-            format!("{} ({})", ruleset.path().name().unwrap_or("its own"), ruleset.path().len()),
+            ruleset.path().len().to_string(),
             ruleset.dice().name().to_owned(),
-            yes_or_no(ruleset.safe_rosettes()),
-            yes_or_no(ruleset.rosettes_grant_rolls()),
-            yes_or_no(ruleset.captures_grant_rolls()),
+            if ruleset.safe_rosettes() { "safe" } else { "not safe" }.to_owned(),
+            rolls_again_on(ruleset).to_owned(),
         ]
     }));
     print(&columns(&rows))
 }
 
-fn yes_or_no(flag: bool) -> String {
-    if flag { "yes" } else { "no" }.to_owned()
+fn rolls_again_on(ruleset: &Ruleset) -> &'static str {
+    match (ruleset.rosettes_grant_rolls(), ruleset.captures_grant_rolls()) {
+        (true, true) => "rosettes, captures",
+        (true, false) => "rosettes",
+        (false, true) => "captures",
+        (false, false) => "nothing",
+    }
 }
 
 fn as_json(ruleset: &Ruleset) -> serde_json::Value {
