@@ -197,13 +197,13 @@ impl Encoding {
         self.unranking(index.tier).position(index.offset)
     }
 
-    /// The positions of a tier.
+    /// The positions of a tier, for whoever asks for many.
     pub fn unranking(&self, tier: Tier) -> Unranking<'_> {
         Unranking { encoding: self, tier, block: 0..0, shared: (0, 0), columns: 0 }
     }
 }
 
-/// The positions of a tier. The block of the last one is remembered: who asks for them in order is soon told.
+/// The positions of a tier, by offset. The block of the last one is remembered, so those that follow it cost little.
 #[derive(Clone, Debug)]
 pub struct Unranking<'a> {
     encoding: &'a Encoding,

@@ -37,11 +37,12 @@ impl Ruleset {
     /// is 0 or every move is blocked: the turn then passes.
     pub fn moves(&self, position: &Position, roll: u8) -> impl Iterator<Item = Move> + use<'_> {
         let Position { own, opponent } = *position;
+        // Path position 0 is the hand.
         let in_hand = u64::from(own.in_hand(self.pieces()) > 0);
-        let reaches = move |from: &PathPosition| from + roll <= self.path().len() + 1;
         let pieces = if roll > 0 { own.board | in_hand } else { 0 };
+        let does_not_overshoot = move |from: &PathPosition| from + roll <= self.path().len() + 1;
         path_positions(pieces)
-            .take_while(reaches)
+            .take_while(does_not_overshoot)
             .map(move |from| Move { from, to: from + roll })
             .filter(move |&mv| self.may_end(&own, &opponent, mv))
     }

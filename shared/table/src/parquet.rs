@@ -55,7 +55,7 @@ impl AnyTable {
             let unranking = || self.encoding().unranking(tier);
             let positions: Vec<Position> = (0..stored.len())
                 .into_par_iter()
-                .map_init(unranking, |tier, i| tier.position(offsets.start + i as u64))
+                .map_init(unranking, |positions, i| positions.position(offsets.start + i as u64))
                 .collect();
             let mut rows = file.next_row_group().map_err(failed)?;
             write_rows(&mut rows, &positions, &stored, value_type).map_err(failed)?;

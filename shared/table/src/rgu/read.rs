@@ -200,8 +200,8 @@ impl RguTable {
             self.load()?;
         }
         let unranking = || self.encoding.unranking(tier);
-        let one = |tier: &mut Unranking<'_>, i: usize| {
-            let position = tier.position(offsets.start + i as u64);
+        let one = |positions: &mut Unranking<'_>, i: usize| {
+            let position = positions.position(offsets.start + i as u64);
             self.look_up(&position).map(|value| HALF - value)
         };
         let count = (offsets.end - offsets.start) as usize;

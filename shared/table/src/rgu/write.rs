@@ -139,8 +139,8 @@ fn collect(
     for (tier, offsets) in table.batches() {
         let stored = table.read_range(tier, offsets.clone())?;
         let unranking = || encoding.unranking(tier);
-        stored.par_iter().enumerate().for_each_init(unranking, |tier, (i, stored)| {
-            let position = tier.position(offsets.start + i as u64);
+        stored.par_iter().enumerate().for_each_init(unranking, |positions, (i, stored)| {
+            let position = positions.position(offsets.start + i as u64);
             if let Some(ordinal) = keys.ordinal(&position)
                 && (first..end).contains(&ordinal)
             {
