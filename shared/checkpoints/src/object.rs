@@ -13,7 +13,8 @@
 //! All little-endian.
 
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
-use ziggurat_store::{PAGE_BYTES, pack, unpack};
+use ziggurat_packing::{pack, unpack};
+use ziggurat_store::PAGE_BYTES;
 
 const MAGIC: &[u8; 8] = b"zigckpt\x01";
 const CHECKSUM_AT: usize = MAGIC.len();

@@ -104,7 +104,7 @@
 //! | module | knows |
 //! | --- | --- |
 //! | `key` | names of shards, epochs and pages, and their keys |
-//! | `value`, `shuffle`, `packing`, `page` | pages: values shuffled, compressed and under a checksum |
+//! | `value`, `page` | pages: values packed and under a checksum |
 //! | `settings` | RocksDB's settings, and why |
 //! | `values`, `recovery` | the database of values, and opening it when it is damaged |
 //! | `state`, `witness` | the database of the small state, and how it is known to be whole |
@@ -118,12 +118,10 @@ mod directory;
 mod error;
 mod failpoint;
 mod key;
-mod packing;
 mod page;
 mod reader;
 mod recovery;
 mod settings;
-mod shuffle;
 mod space;
 mod state;
 mod statistics;
@@ -136,7 +134,6 @@ mod writer;
 pub use directory::{make_dir, sync_dir};
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
-pub use packing::{pack, unpack};
 pub use recovery::Recovery;
 pub use settings::LEAST_MEMORY_BUDGET_BYTES;
 pub use space::{free_bytes, largest_bytes};

@@ -15,12 +15,9 @@
 use std::cell::RefCell;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64_with_seed};
+use ziggurat_packing::{pack, unpack};
 
-use crate::{
-    Value, ValueType,
-    key::PAGE_KEY_BYTES,
-    packing::{pack, unpack},
-};
+use crate::{Value, ValueType, key::PAGE_KEY_BYTES};
 
 /// Version of the layout of a page.
 const VERSION: u8 = 1;

@@ -16,7 +16,6 @@ use crate::{ValueType, from_percent16, to_percent16, value::HALF};
 pub const FRAME_BYTES: usize = 1 << 20;
 /// Where values may start in a file that is not compressed, so that it can be mapped.
 pub(crate) const ALIGNMENT_BYTES: usize = 64;
-const ZSTD_LEVEL: i32 = 1;
 
 /// How the values of a table are packed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -73,7 +72,9 @@ pub(crate) fn pack<V: Copy + Into<f64>>(
             if value_type == ValueType::Percent16 {
                 differ(&mut raw);
             }
-            zstd::bulk::compress(&shuffle(&raw, value_type.bytes()), ZSTD_LEVEL)?
+            let mut packed = Vec::new();
+            ziggurat_packing::pack(&raw, value_type.bytes(), &mut packed)?;
+            packed
         }
     };
     let checksum = xxh3_64(&bytes);
@@ -93,26 +94,24 @@ pub(crate) fn unpack(
         return Err("the checksum does not match".to_owned());
     }
     let length = count * value_type.bytes();
-    let mut raw = match compression {
-        Compression::Raw => bytes,
+    match compression {
+        Compression::Raw if bytes.len() < length => {
+            Err(format!("it holds {} bytes, not {length}", bytes.len()))
+        }
+        Compression::Raw => {
+            let mut raw = bytes;
+            raw.truncate(length);
+            Ok(raw)
+        }
         Compression::Zstd => {
-            let shuffled =
-                zstd::bulk::decompress(&bytes, length).map_err(|error| error.to_string())?;
-            if shuffled.len() != length {
-                return Err(format!("it holds {} bytes, not {length}", shuffled.len()));
-            }
-            let mut raw = unshuffle(&shuffled, value_type.bytes());
+            let mut raw = vec![0; length];
+            ziggurat_packing::unpack(&bytes, value_type.bytes(), &mut raw)?;
             if value_type == ValueType::Percent16 {
                 add_up(&mut raw);
             }
-            raw
+            Ok(raw)
         }
-    };
-    if raw.len() < length {
-        return Err(format!("it holds {} bytes, not {length}", raw.len()));
     }
-    raw.truncate(length);
-    Ok(raw)
 }
 
 fn to_little_endian<V: Copy + Into<f64>>(values: &[V], value_type: ValueType) -> Vec<u8> {
@@ -173,29 +172,6 @@ fn add_up(bytes: &mut [u8]) {
     }
 }
 
-/// Groups the bytes of words by their place in the word.
-fn shuffle(bytes: &[u8], word: usize) -> Vec<u8> {
-    let mut shuffled = Vec::with_capacity(bytes.len());
-    for place in 0..word {
-        shuffled.extend(bytes.iter().skip(place).step_by(word));
-    }
-    shuffled
-}
-
-/// Undoes [`shuffle`].
-fn unshuffle(shuffled: &[u8], word: usize) -> Vec<u8> {
-    let mut bytes = vec![0; shuffled.len()];
-    if bytes.is_empty() {
-        return bytes;
-    }
-    for (place, plane) in shuffled.chunks_exact(shuffled.len() / word).enumerate() {
-        for (byte, &value) in bytes.iter_mut().skip(place).step_by(word).zip(plane) {
-            *byte = value;
-        }
-    }
-    bytes
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -203,13 +179,6 @@ mod tests {
     use super::*;
 
     proptest! {
-        #[test]
-        fn shuffling_is_undone(bytes in proptest::collection::vec(any::<u64>(), 0..50), log in 1_usize..4) {
-            let bytes: Vec<u8> = bytes.iter().flat_map(|word| word.to_le_bytes()).collect();
-            let word = 1_usize << log;
-            prop_assert_eq!(unshuffle(&shuffle(&bytes, word), word), bytes);
-        }
-
         #[test]
         fn a_frame_gives_back_its_values_to_half_a_quantum(
             values in proptest::collection::vec(-0.5..=0.5_f64, 1..500),

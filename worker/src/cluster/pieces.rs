@@ -5,11 +5,11 @@ use std::{iter, ops::Range, time::Duration};
 use tokio::time::timeout;
 use tonic::{Status, Streaming};
 use xxhash_rust::xxh3::Xxh3;
+use ziggurat_packing::{pack, unpack};
 use ziggurat_rpc::{
     limits::CHUNK_BYTES,
     proto::{FetchReply, Span},
 };
-use ziggurat_store::{pack, unpack};
 
 /// A piece of numbers of `width` bytes each: at most [`CHUNK_BYTES`]. The last has a checksum of all.
 ///

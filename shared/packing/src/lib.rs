@@ -1,12 +1,14 @@
-//! Packing: numbers shuffled and compressed. For pages here, and for whoever keeps the same numbers
-//! elsewhere.
+//! Packing: numbers shuffled and compressed. So they are in the pages of the store, the frames of tables, in checkpoints, and
+//! between workers.
+
+mod shuffle;
 
 use std::{
     cell::RefCell,
     io::{self, Seek},
 };
 
-use crate::shuffle::{shuffle, unshuffle};
+use shuffle::{shuffle, unshuffle};
 
 /// The fastest level: what is left after shuffling is noise that no level shrinks.
 const ZSTD_LEVEL: i32 = 1;
@@ -19,7 +21,7 @@ thread_local! {
 }
 
 /// Appends numbers of `width` bytes each (1, 2, 4 or 8), packed. Every thread keeps as much memory as the most
-/// numbers it packed at a time take, so pack them by [`PAGE_BYTES`](crate::PAGE_BYTES).
+/// numbers it packed at a time take, so pack them by the mebibyte.
 ///
 /// # Errors
 ///
@@ -58,4 +60,32 @@ pub fn unpack(packed: &[u8], width: usize, numbers: &mut [u8]) -> Result<(), Str
         unshuffle(shuffled, width, numbers);
         Ok(())
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn packed_numbers_come_back_in_their_length_only(
+            numbers in proptest::collection::vec(any::<u64>(), 1..500),
+            width in prop_oneof![Just(1_usize), Just(2), Just(4), Just(8)],
+            before in proptest::collection::vec(any::<u8>(), 0..9),
+        ) {
+            let bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
+            let mut packed = before.clone();
+            pack(&bytes, width, &mut packed).unwrap();
+            prop_assert_eq!(&packed[..before.len()], &before[..]);
+            let packed = &packed[before.len()..];
+            let mut back = vec![0; bytes.len()];
+            unpack(packed, width, &mut back).unwrap();
+            prop_assert_eq!(&back, &bytes);
+            for length in [bytes.len() - 8, bytes.len() + 8] {
+                prop_assert!(unpack(packed, width, &mut vec![0; length]).is_err());
+            }
+        }
+    }
 }
