@@ -135,13 +135,10 @@ impl SharedRanking {
             let mut advance = Vec::with_capacity(configurations);
             let mut masks = Vec::with_capacity(configurations);
             for _ in 0..configurations {
-                let mut own_opponent = (0, 0);
-                let (mut advanced, mut mask) = (0, (0, 0));
+                let (mut advanced, mut mask) = (0, (0_u64, 0_u64));
                 let mut swap = SharedConfiguration::default();
                 for (&digit, at) in digits.iter().zip(range.clone()) {
                     let square = &geometry.shared[at];
-                    own_opponent.0 += u8::from((1..=square.own.len() as u8).contains(&digit));
-                    own_opponent.1 += u8::from(digit > square.own.len() as u8);
                     let (chunk, weight) = weights[square.mirror];
                     swap.0[chunk] += weight * u16::from(square.swapped(digit));
                     match square.occupant(digit) {
@@ -156,7 +153,7 @@ impl SharedRanking {
                         }
                     }
                 }
-                counted.push(own_opponent);
+                counted.push((mask.0.count_ones() as u8, mask.1.count_ones() as u8));
                 swapped.push(swap);
                 masks.push(mask);
                 advance.push(advanced);
@@ -213,18 +210,6 @@ impl SharedRanking {
     /// The number of shared squares.
     pub fn squares(&self) -> usize {
         self.weights.len()
-    }
-
-    /// The pieces on the shared squares, (own, opponent).
-    #[inline]
-    pub fn pieces(&self, w: &SharedConfiguration) -> (u8, u8) {
-        let mut sum = (0, 0);
-        for (chunk, &x) in self.chunks.iter().zip(&w.0) {
-            let (own, opponent) = chunk.pieces[x as usize];
-            sum.0 += own;
-            sum.1 += opponent;
-        }
-        sum
     }
 
     /// The pieces on the shared squares as masks of their owners' path positions, (own, opponent).

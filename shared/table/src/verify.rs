@@ -8,7 +8,10 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Roll, Ruleset};
 
-use crate::{AnyTable, TableError, Tell, ValueType, bellman::Bellman, progress::Work, value::HALF};
+use crate::{
+    AnyTable, TableError, Tell, ValueType, bellman::Bellman, frame::frame_values, progress::Work,
+    value::HALF,
+};
 
 /// Positions whose values one equation reads, roughly.
 const POSITIONS_READ: u64 = 10;
@@ -274,7 +277,7 @@ fn read_by(tier: Tier) -> impl Iterator<Item = Tier> {
 fn positions_per_look_up(table: &AnyTable) -> u64 {
     match table {
         // A look-up reads a frame.
-        AnyTable::Zgt(_) => (crate::FRAME_BYTES / table.value_type().bytes()) as u64,
+        AnyTable::Zgt(_) => frame_values(table.value_type()) as u64,
         // It asks the system for a key and a value.
         AnyTable::Rgu(_) => 10,
     }
