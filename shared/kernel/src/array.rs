@@ -5,6 +5,7 @@ use std::ops::{Deref, DerefMut};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
+use rayon::prelude::*;
 
 use crate::{
     memory::{self, FileMap, Memory, MemoryError},
@@ -27,7 +28,7 @@ enum Storage<T> {
     File(FileMap, usize),
 }
 
-impl<T: Pod + PartialEq> Array<T> {
+impl<T: Pod + PartialEq + Send + Sync> Array<T> {
     /// Arrays of at least this many bytes are worth huge pages, or a file.
     pub const LARGE_BYTES: usize = 4 << 20;
 
@@ -69,12 +70,12 @@ impl<T: Pod + PartialEq> Array<T> {
         T: Value,
     {
         let mut array = memory.filled(U::default(), self.values().len())?;
-        for (to, from) in array.chunks_mut(UNUSED).zip(self.chunks(UNUSED)) {
+        array.par_chunks_mut(UNUSED).zip(self.par_chunks(UNUSED)).for_each(|(to, from)| {
             if from.iter().any(|&value| value != T::default()) {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
             }
             memory::look();
-        }
+        });
         Ok(array)
     }
 

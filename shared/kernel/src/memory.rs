@@ -24,6 +24,7 @@ use std::{
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
+use rayon::prelude::*;
 use rustix::fs::FallocateFlags;
 use thiserror::Error;
 
@@ -112,7 +113,7 @@ impl Memory {
     ///
     /// # Errors
     /// If the disk is full, or the system refuses to map the file.
-    pub fn filled<T: Pod + PartialEq>(
+    pub fn filled<T: Pod + PartialEq + Send + Sync>(
         &self,
         value: T,
         len: usize,
@@ -242,12 +243,21 @@ pub fn copy<T: Copy>(to: &mut [T], from: &[T]) {
     }
 }
 
-/// Sets values, and [looks](look) meanwhile.
-pub fn fill<T: Copy>(values: &mut [T], value: T) {
-    for values in values.chunks_mut(BETWEEN_LOOKS) {
+/// Does the same on all threads.
+pub fn copy_together<T: Copy + Send + Sync>(to: &mut [T], from: &[T]) {
+    let from = from.par_chunks(BETWEEN_LOOKS);
+    to.par_chunks_mut(BETWEEN_LOOKS).zip(from).for_each(|(to, from)| {
+        to.copy_from_slice(from);
+        look();
+    });
+}
+
+/// Sets values on all threads, and [looks](look) meanwhile.
+pub fn fill<T: Copy + Send + Sync>(values: &mut [T], value: T) {
+    values.par_chunks_mut(BETWEEN_LOOKS).for_each(|values| {
         values.fill(value);
         look();
-    }
+    });
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {

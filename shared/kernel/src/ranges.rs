@@ -74,7 +74,7 @@ pub fn parts_of<'a, V: Pod>(
 }
 
 /// Fills arrays, one for each orientation; of those of a team's member what it needs.
-pub fn fill<V: Pod + PartialEq>(
+pub fn fill<V: Pod + PartialEq + Send + Sync>(
     arrays: &mut [Array<V>],
     value: V,
     shards: &[Shard],

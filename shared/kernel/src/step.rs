@@ -12,7 +12,7 @@
 
 use std::{
     ops::Range,
-    sync::{Mutex, PoisonError},
+    sync::{PoisonError, RwLock},
 };
 
 use rayon::prelude::*;
@@ -69,7 +69,7 @@ struct Unswept<'a> {
     place: usize,
     shard: &'a Shard,
     is_tail: bool,
-    shortlist: Option<&'a Mutex<Shortlist>>,
+    shortlist: Option<&'a RwLock<Shortlist>>,
     /// Where its changes are to be told, range by range.
     changes: [&'a mut [i8]; 2],
 }
@@ -512,7 +512,7 @@ impl Unswept<'_> {
         let [first, second] = padded_lengths(shard);
         let (first, rest) = live.split_at_mut(first);
         let mut live = [first, &mut rest[..second]];
-        let guard = shortlist.map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
+        let guard = shortlist.map(|list| list.write().unwrap_or_else(PoisonError::into_inner));
         let mut lists = Visit::begin(guard.as_deref(), lists, shard);
         let of_range = |(orientation, range): (usize, Range<usize>)| &published[orientation][range];
         let published_of =

@@ -344,9 +344,10 @@ impl<'a> Certifier<'a> {
         let mut proof = Proof::with_turns(bound, read, turns)?;
         let mut step =
             Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
-        let mut distances = Distances::new(&Memory::anonymous(), self.encoding, tier, &cut, None)
-            .expect("memory that is not in files is there or ends the process");
         self.pool.install(|| {
+            let memory = Memory::anonymous();
+            let mut distances = Distances::new(&memory, self.encoding, tier, &cut, None)
+                .expect("memory that is not in files is there or ends the process");
             loop {
                 if proof.sweeps() == 0 {
                     distances.reset(&proof, self.encoding, tier, &cut.shards, None);

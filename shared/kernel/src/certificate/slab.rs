@@ -56,7 +56,7 @@ pub struct Ends<'a, T> {
     pub step: &'a Unproven<'a, T>,
     /// The shard.
     pub shard: &'a Shard,
-    /// The distances of the shard.
+    /// The distances of the shard, or those of one of its chains; others are empty.
     pub live: ShardDistances<'a>,
     /// All distances, as they were before this wave.
     pub others: &'a [Vec<Array<u16>>; 2],
@@ -64,6 +64,8 @@ pub struct Ends<'a, T> {
     pub may_have_grown: &'a MayHaveGrown,
     /// The same for the distances of the shard, by end and range.
     pub grown: [[Vec<u8>; 2]; 2],
+    /// The end of the shard's first range that the chain computes; of the second one it computes the other.
+    pub first: End,
     /// The instructions to use.
     pub simd: Simd,
 }
@@ -93,18 +95,34 @@ impl<T: Value> Ends<'_, T> {
         EndOf::new(values, Apart::Each(distances, end.sign() * step.unit))
     }
 
+    /// Whether the chain computes an end of a range of the shard. Where it reads what the other chain computes, it reads that as it
+    /// was before the wave, as it does with other shards: so nobody can tell whether both are computed at the same time. (That is only where both
+    /// ranges are of one orientation, and the one piece on the squares of the prefix is captured.) A shard of one range is
+    /// its own swap, and computed as a whole.
+    fn is_of_chain(&self, end: End, slot: usize) -> bool {
+        self.shard.ranges.1.is_none() || (end == self.first) == (slot == 0)
+    }
+
     /// The distances of `len` values of the step from a place on, and their orientation.
     #[inline(always)]
     fn distances(&self, end: End, Place { array, start }: Place, len: usize) -> (usize, &[u16]) {
+        let (orientation, live) = self.place(end, array);
+        let distances = match live {
+            Some((slot, first)) => &self.live[end.index()][slot][start - first..][..len],
+            None => &self.others[end.index()][orientation][start..][..len],
+        };
+        (orientation, distances)
+    }
+
+    /// The orientation of an array, and if it is one of those that the chain computes, the range, and where that begins.
+    #[inline(always)]
+    fn place(&self, end: End, array: usize) -> (usize, Option<(usize, usize)>) {
         match array.checked_sub(arrays::LIVE) {
             Some(slot) => {
                 let (orientation, first) = self.own_range(slot);
-                (orientation, &self.live[end.index()][slot][start - first..][..len])
+                (orientation, self.is_of_chain(end, slot).then_some((slot, first)))
             }
-            None => {
-                let orientation = array - arrays::PUBLISHED;
-                (orientation, &self.others[end.index()][orientation][start..][..len])
-            }
+            None => (array - arrays::PUBLISHED, None),
         }
     }
 
@@ -115,9 +133,9 @@ impl<T: Value> Ends<'_, T> {
         }
         let len = len.min(self.available(place));
         let Place { array, start } = place;
-        let (grown, first) = match array.checked_sub(arrays::LIVE) {
-            Some(slot) => (&self.grown[end.index()][slot][..], self.own_range(slot).1 / CHUNK),
-            None => (&self.may_have_grown[end.index()][array - arrays::PUBLISHED][..], 0),
+        let (grown, first) = match self.place(end, array) {
+            (_, Some((slot, first))) => (&self.grown[end.index()][slot][..], first / CHUNK),
+            (orientation, None) => (&self.may_have_grown[end.index()][orientation][..], 0),
         };
         let (_, distances) = self.distances(end, place, len);
         let any_of = |some: &[u16]| {
@@ -167,7 +185,8 @@ impl<T: Value> Ends<'_, T> {
             arrays::PUBLISHED..arrays::LIVE => self.step.values[array - arrays::PUBLISHED].len(),
             arrays::LIVE..arrays::FINAL => {
                 let slot = array - arrays::LIVE;
-                self.own_range(slot).1 + self.live[0][slot].len()
+                self.own_range(slot).1
+                    + self.live.iter().map(|end| end[slot].len()).max().unwrap_or(0)
             }
             _ => self.step.finals[array - arrays::FINAL].map_or(0, |read| read.values.len()),
         };
@@ -247,8 +266,8 @@ pub struct SweepSlab<'a, 'e, 't, T> {
     pub ends: &'a mut Ends<'e, T>,
     /// The slab and its swap.
     pub slabs: &'a [Slab<'t>; 2],
-    /// Whether the two are one.
-    pub is_own_swap: bool,
+    /// The end of the first slab that each chain computes.
+    pub chains: &'a [End],
     /// Their shortlist, if there is one that holds.
     pub shortlist: Option<&'a [u16]>,
     /// The working memory.
@@ -260,7 +279,7 @@ pub struct SweepSlab<'a, 'e, 't, T> {
 impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { ends, slabs, is_own_swap, shortlist, scratch, growth } = self;
+        let Self { ends, slabs, chains, shortlist, scratch, growth } = self;
         let step = ends.step;
         let context = &step.context;
         let routes = &context.tables.routes;
@@ -268,8 +287,8 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         let Scratch { slabs: scratch, turned } = scratch;
         // What x computes from upper ends is a lower end of what y reads, and the other way round.
         // Both chains are the same for a slab that is its own swap.
-        let chains = [End::Upper, End::Lower].into_iter().take(if is_own_swap { 1 } else { 2 });
-        for first in chains {
+        for &first in chains {
+            ends.first = first;
             let plain = [first, first.other()];
             if step.skips && slabs.iter().zip(plain).all(|(slab, end)| ends.is_settled(slab, end)) {
                 for (slab, end) in slabs.iter().zip(plain) {

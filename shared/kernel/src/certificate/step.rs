@@ -3,7 +3,7 @@
 use std::{
     collections::HashMap,
     ops::Range,
-    sync::{Mutex, PoisonError},
+    sync::{PoisonError, RwLock},
 };
 
 use rayon::prelude::*;
@@ -12,6 +12,7 @@ use ziggurat_game::{Dice, Roll};
 
 use super::{
     Certified, FAR, GROWN, Growth, Proof,
+    end::End,
     slab::{Ends, Own, SweepSlab},
 };
 use crate::{
@@ -38,6 +39,8 @@ pub struct Distances {
     /// Room for those of a wave, by end.
     live: [Array<u16>; 2],
     may_have_grown: MayHaveGrown,
+    /// The working memory of threads.
+    working: Pool<Scratch<f64>>,
 }
 
 /// By end and orientation, for every [`CHUNK`] of distances, 1 if any may have grown, else 0.
@@ -73,7 +76,8 @@ impl Distances {
             tier.both().map(|tier| memory.filled(1, chunks(tier))).collect::<Result<Vec<_>, _>>()
         };
         let may_have_grown = [chunks()?, chunks()?];
-        Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown })
+        let working = Pool::default();
+        Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown, working })
     }
 
     /// Sets all to what they are before the first interval sweep of a proof of the step of a tier.
@@ -112,7 +116,7 @@ impl Distances {
         take(&mut self.all, &barrier)
     }
 
-    /// The most bytes they take.
+    /// The most bytes they take, without the working memory of threads.
     pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
         let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
@@ -221,11 +225,11 @@ impl<'s, T: Value> Unproven<'s, T> {
             true => Use::Take,
             false => Use::None,
         };
-        let working = Pool::default();
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
         let Cut { shards, waves } = self.cut;
-        let Distances { all, live, may_have_grown } = distances;
+        let Distances { all, live, may_have_grown, working } = distances;
+        let working = &*working;
         let mut growth = Growth::default();
         for wave in waves {
             let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
@@ -233,12 +237,13 @@ impl<'s, T: Value> Unproven<'s, T> {
             let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
             let others = (&*all, &*may_have_grown);
             let lists = own_of_wave.iter().map(|&i| (shortlists.of(i), lists));
-            let parts = own.iter().copied().zip(lists).zip(own_distances(live, &own)).collect();
-            growth = largest_first(parts, |((shard, _), _): &((&Shard, _), _)| shard.len())
-                .map(|((shard, lists), live)| {
+            let parts = own.iter().copied().zip(lists).zip(own_distances(live, &own));
+            let tasks = self.tasks(parts.map(|((shard, lists), live)| (shard, lists, live)));
+            growth = largest_first(tasks, Task::work)
+                .map(|task| {
                     working.with(
                         || Scratch::new(encoding),
-                        |scratch| self.sweep_shard(shard, live, others, lists, scratch, simd),
+                        |scratch| self.sweep_task(task, others, scratch, simd),
                     )
                 })
                 .reduce(Growth::default, Growth::and)
@@ -267,7 +272,7 @@ impl<'s, T: Value> Unproven<'s, T> {
                         ranges(shard, last).into_iter().flatten().zip(swept)
                     {
                         let distances = &mut distances[orientation];
-                        memory::copy(&mut distances[range.clone()], swept);
+                        memory::copy_together(&mut distances[range.clone()], swept);
                         look_for_growth(distances, &mut grown[orientation], range);
                     }
                 }
@@ -279,24 +284,48 @@ impl<'s, T: Value> Unproven<'s, T> {
         Ok(growth)
     }
 
-    /// Computes both ends of the intervals of a shard.
-    fn sweep_shard(
+    /// The tasks of a wave: to sweep its shards, or where others would have to wait for one, its two chains.
+    fn tasks<'a>(
         &self,
-        shard: &Shard,
-        mut live: ShardDistances<'_>,
+        shards: impl Iterator<Item = (&'a Shard, OfShard<'a>, ShardDistances<'a>)>,
+    ) -> Vec<Task<'a>> {
+        let shards: Vec<_> = shards.collect();
+        let positions: u64 = shards.iter().map(|(shard, ..)| shard.len()).sum();
+        let threads = rayon::current_num_threads() as u64;
+        let mut tasks = Vec::with_capacity(2 * shards.len());
+        for (shard, lists, live) in shards {
+            let is_long = threads > 1 && 2 * threads * shard.len() > positions;
+            if !is_long || shard.ranges.1.is_none() {
+                tasks.push(Task { shard, chains: &[End::Upper, End::Lower], lists, live });
+                continue;
+            }
+            let [[lower, other_lower], [upper, other_upper]] = live;
+            let first = [[&mut [], other_lower], [upper, &mut []]];
+            let second = [[lower, &mut []], [&mut [], other_upper]];
+            tasks.push(Task { shard, chains: &[End::Upper], lists, live: first });
+            tasks.push(Task { shard, chains: &[End::Lower], lists, live: second });
+        }
+        tasks
+    }
+
+    /// Computes ends of the intervals of a shard.
+    fn sweep_task(
+        &self,
+        Task { shard, chains, lists: (shortlist, lists), mut live }: Task<'_>,
         (others, may_have_grown): (&[Vec<Array<u16>>; 2], &MayHaveGrown),
-        (shortlist, lists): (Option<&Mutex<Shortlist>>, Use),
         scratch: &mut Scratch<f64>,
         simd: Simd,
     ) -> Growth {
-        let shortlist = shortlist.map(|list| list.lock().unwrap_or_else(PoisonError::into_inner));
+        let shortlist = shortlist.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
         let mut lists = Visit::begin(shortlist.as_deref(), lists, shard);
         let last = self.values.len() - 1;
         for (live, others) in live.iter_mut().zip(others) {
             for (live, (orientation, range)) in
                 live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
             {
-                memory::copy(live, &others[orientation][range]);
+                if !live.is_empty() {
+                    memory::copy(live, &others[orientation][range]);
+                }
             }
         }
         let mut growth = Growth::default();
@@ -308,12 +337,34 @@ impl<'s, T: Value> Unproven<'s, T> {
             let mut own = own.map(|range| range.map_or_else(Vec::new, of_range));
             [own.next(), own.next()].map(Option::unwrap_or_default)
         });
-        let mut ends = Ends { step: self, shard, live, others, may_have_grown, grown, simd };
+        let first = chains[0];
+        let mut ends = Ends { step: self, shard, live, others, may_have_grown, grown, first, simd };
         for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
             let (ends, growth, shortlist) = (&mut ends, &mut growth, lists.take());
-            simd.run(SweepSlab { ends, slabs, is_own_swap, shortlist, scratch, growth });
+            let chains = if is_own_swap { &chains[..1] } else { chains };
+            simd.run(SweepSlab { ends, slabs, chains, shortlist, scratch, growth });
         });
         growth
+    }
+}
+
+/// The shortlist of a shard, and what is done with it.
+type OfShard<'a> = (Option<&'a RwLock<Shortlist>>, Use);
+
+/// What one thread sweeps of a wave.
+struct Task<'a> {
+    shard: &'a Shard,
+    /// The end of the first range that each chain computes.
+    chains: &'static [End],
+    lists: OfShard<'a>,
+    /// The distances that are computed; others are empty.
+    live: ShardDistances<'a>,
+}
+
+impl Task<'_> {
+    /// How long it takes, as a number of positions of both chains.
+    fn work(&self) -> u64 {
+        self.shard.len() * self.chains.len() as u64
     }
 }
 
@@ -437,7 +488,7 @@ mod tests {
     use crate::{
         coarse::Asked,
         settings::{Precision, Settings},
-        solve::{Cancelled, Surroundings, TierValues, solve},
+        solve::{Cancelled, Surroundings, TierValues, solve, thread_pool},
         step::{StepState, sums},
     };
 
@@ -698,7 +749,7 @@ mod tests {
             let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
             let limit = encoding.default_shard_positions(tier);
             let cut = Cut::new(&encoding, encoding.shards(tier, limit));
-            let Distances { all, live, may_have_grown } =
+            let Distances { all, live, may_have_grown, .. } =
                 Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
             let numbers = all.iter().flatten().chain(&live).map(|array| array.values().len());
             let chunks = may_have_grown.iter().flatten().map(|array| array.values().len());
@@ -739,6 +790,55 @@ mod tests {
         ] {
             compare_with_shortlists::<f64>(game, tier, 1e-12, 1e-9);
             compare_with_shortlists::<f32>(game, tier, 1e-6, 2e-5);
+        }
+    }
+
+    /// Proves a step of a game on one thread and on so many that chains are swept apart, and compares all distances
+    /// after each interval sweep. Shards have at most so many positions.
+    fn compare_threads(game: &str, tier: Tier, limit: u64) {
+        let pieces = Some(tier.just_moved.max(tier.to_move));
+        let overrides = Overrides { pieces, ..Overrides::default() };
+        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let tables = Tables::new(&encoding);
+        let tiers = solved(&encoding);
+        let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+        let read = if tier.reads().next().is_none() { 0.0 } else { 1e-13 };
+        let mut proof = Proof::new(2e-13, read).unwrap();
+        let cut = Cut::new(&encoding, encoding.shards(tier, limit));
+        assert!(cut.shards.len() > 2, "{game} {tier}");
+        let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
+        let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+        let memory = Memory::anonymous();
+        let mut on_threads = [1, 64].map(|threads| {
+            let mut distances = Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
+            distances.reset(&proof, &encoding, tier, &cut.shards, None);
+            (thread_pool(threads).unwrap(), distances)
+        });
+        loop {
+            step.look_at(&proof);
+            let none = Shortlists::default();
+            let [alone, together] = on_threads.each_mut().map(|(pool, distances)| {
+                pool.install(|| step.sweep(distances, &none, Simd::best(), None)).unwrap()
+            });
+            let [(_, alone_distances), (_, distances)] = &on_threads;
+            assert!(alone == together && all(alone_distances) == all(distances), "{game} {tier}");
+            proof.after(alone);
+            if !alone.grew {
+                break;
+            }
+        }
+    }
+
+    #[test]
+    fn chains_that_are_swept_apart_give_the_same_distances() {
+        for game in Ruleset::builtin_names() {
+            compare_threads(game, Tier::new(1, 1), 1 << 4);
+        }
+        for (game, pieces) in [("finkel", 3), ("blitz", 2), ("skiriuk", 2), ("double-short", 2)] {
+            for other in [pieces, pieces - 1] {
+                compare_threads(game, Tier::new(pieces, other), 1 << 9);
+            }
         }
     }
 

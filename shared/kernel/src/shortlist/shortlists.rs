@@ -1,6 +1,6 @@
 //! The shortlists of a step, and how long they hold.
 
-use std::sync::Mutex;
+use std::sync::RwLock;
 
 use ziggurat_encoding::Shard;
 
@@ -26,7 +26,7 @@ const ROUNDING: f64 = f32::EPSILON as f64;
 /// The shortlists of a step's shards.
 #[derive(Debug, Default)]
 pub struct Shortlists {
-    of_shards: Vec<Mutex<Shortlist>>,
+    of_shards: Vec<RwLock<Shortlist>>,
     /// They are written down once a superstep has changed nothing by more than this.
     recorded_below: f64,
     /// What was written down may be worse than the best by so much.
@@ -60,7 +60,7 @@ pub enum Use {
 impl Shortlists {
     /// Room for those of so many shards.
     pub fn new(shards: usize) -> Self {
-        let of_shards = (0..shards).map(|_| Mutex::default()).collect();
+        let of_shards = (0..shards).map(|_| RwLock::default()).collect();
         Self { of_shards, recorded_below: RECORDED_BELOW, ..Self::default() }
     }
 
@@ -110,7 +110,7 @@ impl Shortlists {
     }
 
     /// That of a shard, if there are any.
-    pub fn of(&self, shard: usize) -> Option<&Mutex<Shortlist>> {
+    pub fn of(&self, shard: usize) -> Option<&RwLock<Shortlist>> {
         self.of_shards.get(shard)
     }
 
@@ -118,7 +118,7 @@ impl Shortlists {
     #[cfg(test)]
     pub fn words(&self) -> usize {
         let count = |words: &[u16]| words.iter().filter(|&&word| word != 0).count();
-        self.of_shards.iter().map(|shortlist| count(&shortlist.lock().unwrap().words)).sum()
+        self.of_shards.iter().map(|shortlist| count(&shortlist.read().unwrap().words)).sum()
     }
 
     /// A superstep has changed values by at most so much.
