@@ -22,13 +22,14 @@ pub struct InnerMoves {
     padded: Vec<u32>,
     /// The stream with the number of moves before those of each row and roll.
     counted: Vec<u32>,
-    /// The stream for columns, padded if there is a width, or counted.
+    /// How many moves every row and roll has in the stream for columns, and the stream.
+    column_width: usize,
     column: Vec<u32>,
 }
 
 /// In blocks of up to so many rows every row and roll has the same number of moves, with the row
 /// below every value for those it does not have: a loop that is always as long costs less than the
-/// moves.
+/// moves. (In columns, whose rows are single values, that is so however many there are.)
 const FEW_ROWS: usize = 32;
 
 impl InnerMoves {
@@ -42,8 +43,8 @@ impl InnerMoves {
         };
         let moves: Vec<Vec<InnerMove>> = (0..rows).rev().flat_map(of_row).collect();
         let most = moves.iter().map(Vec::len).max().unwrap_or(0);
-        let width = if most == 1 { 2 } else { most };
-        let width = (rows <= FEW_ROWS && width <= 3).then_some(width);
+        let column_width = if most == 1 { 2 } else { most };
+        let width = (rows <= FEW_ROWS && column_width <= 3).then_some(column_width);
         // As `Layout` has it: one row, then the values of the mover, the best for each roll and padding, then
         // the block itself.
         let row = |InnerMove { after, again }| {
@@ -68,7 +69,8 @@ impl InnerMoves {
             width,
             padded: width.map_or_else(Vec::new, |width| stream(Some(width), &row)),
             counted: stream(None, &row),
-            column: stream(width, &value),
+            column_width,
+            column: stream(Some(column_width), &value),
         }
     }
 
@@ -100,15 +102,15 @@ impl InnerMoves {
         &self.counted
     }
 
-    /// The moves for a block of one column: they lead to single values, counted in its scratch memory. With a width, so many
-    /// for each row and roll; else their number comes before them.
+    /// The moves for a block of one column, and how many every row and roll has: they lead to single values, counted in its scratch
+    /// memory, or to one below every value.
     ///
     /// # Panics
     /// If these are the moves of other blocks.
     #[inline(always)]
-    pub fn column(&self, rows: usize, rolls: usize) -> &[u32] {
+    pub fn column(&self, rows: usize, rolls: usize) -> (&[u32], usize) {
         assert!(self.rows == rows && self.rolls == rolls);
-        &self.column
+        (&self.column, self.column_width)
     }
 }
 

@@ -30,9 +30,12 @@ impl<T: Value> Pass<'_, T> {
     pub fn run<I: Instructions, const SHIFTED: bool>(&self, slab: &mut [T::Group]) {
         let block = &mut slab[self.block.at..self.block.end()];
         if self.block.is_column {
-            return match (self.inner.width(), self.chances.len()) {
-                (Some(2), 4) => self.column::<SHIFTED, 4>(Some(2), block),
-                (width, _) => self.column::<SHIFTED, 0>(width, block),
+            let (moves, width) = self.inner.column(self.block.rows, self.chances.len());
+            return match (width, self.chances.len()) {
+                (2, 4) => self.column::<SHIFTED, 4>(moves, 2, block),
+                (3, 4) => self.column::<SHIFTED, 4>(moves, 3, block),
+                (4, 4) => self.column::<SHIFTED, 4>(moves, 4, block),
+                _ => self.column::<SHIFTED, 0>(moves, width, block),
             };
         }
         match (self.inner.width(), self.block.stride, self.chances.len()) {
@@ -62,11 +65,12 @@ impl<T: Value> Pass<'_, T> {
         }
     }
 
-    /// Computes a column, value by value. There are `ROLLS` rolls, or if that is 0, any number.
+    /// Computes a column, value by value, with so many moves for each row and roll. There are `ROLLS` rolls, or if that is 0, any number.
     #[inline(always)]
     fn column<const SHIFTED: bool, const ROLLS: usize>(
         &self,
-        width: Option<usize>,
+        mut moves: &[u32],
+        width: usize,
         block: &mut [T::Group],
     ) {
         let (rows, line) = (self.block.rows, self.block.stride * LANES);
@@ -78,22 +82,13 @@ impl<T: Value> Pass<'_, T> {
         // SAFETY: `at` is a value of the block's scratch memory: one of a matrix, or one that a move within
         // the block leads to.
         let read = |block: &[T], at: usize| unsafe { *block.get_unchecked(at) };
-        let mut moves = self.inner.column(rows, rolls);
         for p in (0..rows).rev() {
             let own = read(block, own_start + p);
             let mut sum = own.times(self.zero);
-            let of_row =
-                moves.split_off(..width.unwrap_or(0) * rolls).expect("moves for every row");
+            let of_row = moves.split_off(..width * rolls).expect("moves for every row");
             for (roll, &chance) in chances.iter().enumerate() {
                 let mut top = read(block, (2 + roll) * line + p);
-                let of_roll = match width {
-                    Some(width) => &of_row[roll * width..][..width],
-                    None => {
-                        let &count = moves.split_off_first().expect("a number for every roll");
-                        moves.split_off(..count as usize).expect("as many moves")
-                    }
-                };
-                for &at in of_roll {
+                for &at in &of_row[roll * width..][..width] {
                     top = top.larger(read(block, at as usize));
                 }
                 // Where there is no legal move the turn passes.

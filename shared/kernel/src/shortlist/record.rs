@@ -76,9 +76,11 @@ fn lower<T: Value, I: Instructions>(
     let slab = &mut scratch[*slab..];
     let (rolls, stride) = (context.chances.len(), block.stride);
     let inner = &context.tables.inner[view.left(context).0 as usize];
-    let (mut rest, width) = match block.is_column {
-        true => (inner.column(block.rows, rolls), inner.width()),
-        false => (inner.counted(block.rows, rolls), None),
+    let (mut rest, width) = if block.is_column {
+        let (moves, width) = inner.column(block.rows, rolls);
+        (moves, Some(width))
+    } else {
+        (inner.counted(block.rows, rolls), None)
     };
     for (p, roll) in (0..block.rows).rev().flat_map(|p| (0..rolls).map(move |roll| (p, roll))) {
         let width = match width {
