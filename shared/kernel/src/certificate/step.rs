@@ -555,6 +555,13 @@ mod tests {
         }
     }
 
+    /// A game with as many pieces as a tier has of one player.
+    fn encoding_of(game: &str, tier: Tier) -> Encoding {
+        let pieces = Some(tier.just_moved.max(tier.to_move));
+        let overrides = Overrides { pieces, ..Overrides::default() };
+        Encoding::new(&Ruleset::builtin(game).unwrap().with(&overrides).unwrap()).unwrap()
+    }
+
     /// All tiers of a game, as near to their limits as supersteps get.
     fn solved(encoding: &Encoding) -> HashMap<Tier, Vec<f64>> {
         let settings =
@@ -577,10 +584,7 @@ mod tests {
 
     /// Sweeps the intervals of a step until none grows, passing over what is settled; returns after how many sweeps.
     fn sweep_until_settled(game: &str, tier: Tier) -> u32 {
-        let pieces = Some(tier.just_moved.max(tier.to_move));
-        let overrides = Overrides { pieces, ..Overrides::default() };
-        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding_of(game, tier);
         let tables = Tables::new(&encoding);
         let tiers = solved(&encoding);
         let bound = 2e-13;
@@ -632,10 +636,7 @@ mod tests {
     /// Proves a step of a game, which reads the true values, with the shortlists of its supersteps and without, and
     /// compares all distances after each interval sweep.
     fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
-        let pieces = Some(tier.just_moved.max(tier.to_move));
-        let overrides = Overrides { pieces, ..Overrides::default() };
-        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding_of(game, tier);
         let tables = Tables::new(&encoding);
         let memory = Memory::anonymous();
         let array = |values: &[f64]| {
@@ -684,9 +685,7 @@ mod tests {
     /// how many distances it starts with; it may start by the turns that are still to come.
     fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
         let (tier, bound) = (Tier::new(2, 2), 2e-13);
-        let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
-        let ruleset = Ruleset::builtin("double-short").unwrap().with(&overrides).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding_of("double-short", tier);
         let tables = Tables::new(&encoding);
         let mut tiers = solved(&encoding);
         let middle = encoding.tier_len(tier) as usize / 2;
@@ -796,10 +795,7 @@ mod tests {
     /// Proves a step of a game on one thread and on so many that chains are swept apart, and compares all distances
     /// after each interval sweep. Shards have at most so many positions.
     fn compare_threads(game: &str, tier: Tier, limit: u64) {
-        let pieces = Some(tier.just_moved.max(tier.to_move));
-        let overrides = Overrides { pieces, ..Overrides::default() };
-        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding_of(game, tier);
         let tables = Tables::new(&encoding);
         let tiers = solved(&encoding);
         let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
