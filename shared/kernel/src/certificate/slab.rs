@@ -1,6 +1,8 @@
 //! The interval sweep of a pair of slabs: ends are made of values and distances as they are read, swept as values are, and
 //! written as distances.
 
+use std::ops::Range;
+
 use ziggurat_encoding::Shard;
 
 use super::{
@@ -13,6 +15,7 @@ use crate::{
     block::{self, SweepBlocks},
     gather::Gather,
     layout::Block,
+    ranges::ranges,
     rows,
     scratch::Scratch,
     shortlist::{Reader, Take},
@@ -71,13 +74,11 @@ pub struct Ends<'a, T> {
 }
 
 impl<T: Value> Ends<'_, T> {
-    /// The orientation, and where a range of the shard begins.
-    fn own_range(&self, slot: usize) -> (usize, usize) {
-        let (first, second) = &self.shard.ranges;
-        match (slot, second) {
-            (1, Some(second)) => (self.step.values.len() - 1, second.start as usize),
-            _ => (0, first.start as usize),
-        }
+    /// The orientation of a range of the shard, and the range.
+    fn own_range(&self, slot: usize) -> (usize, Range<usize>) {
+        let [first, second] = ranges(self.shard, self.step.values.len() - 1);
+        let range = if slot == 0 { first } else { second };
+        range.expect("the shard has the range")
     }
 
     /// An end of all values from a place on.
@@ -119,8 +120,8 @@ impl<T: Value> Ends<'_, T> {
     fn place(&self, end: End, array: usize) -> (usize, Option<(usize, usize)>) {
         match array.checked_sub(arrays::LIVE) {
             Some(slot) => {
-                let (orientation, first) = self.own_range(slot);
-                (orientation, self.is_of_chain(end, slot).then_some((slot, first)))
+                let (orientation, range) = self.own_range(slot);
+                (orientation, self.is_of_chain(end, slot).then_some((slot, range.start)))
             }
             None => (array - arrays::PUBLISHED, None),
         }
@@ -183,11 +184,7 @@ impl<T: Value> Ends<'_, T> {
         let Place { array, start } = place;
         let end = match array {
             arrays::PUBLISHED..arrays::LIVE => self.step.values[array - arrays::PUBLISHED].len(),
-            arrays::LIVE..arrays::FINAL => {
-                let slot = array - arrays::LIVE;
-                self.own_range(slot).1
-                    + self.live.iter().map(|end| end[slot].len()).max().unwrap_or(0)
-            }
+            arrays::LIVE..arrays::FINAL => self.own_range(array - arrays::LIVE).1.end,
             _ => self.step.finals[array - arrays::FINAL].map_or(0, |read| read.values.len()),
         };
         end - start
@@ -205,7 +202,7 @@ impl<T: Value> Ends<'_, T> {
         let multiple = self.step.multiple;
         let multiples = 1.0 / (self.step.unit * multiple);
         let slot = slab.array - arrays::LIVE;
-        let (orientation, first) = self.own_range(slot);
+        let (orientation, Range { start: first, .. }) = self.own_range(slot);
         let start = slab.start + block.start;
         let values = &self.step.values[orientation][start..];
         let distances = &mut self.live[end.index()][slot][start - first..];
@@ -286,7 +283,6 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
         let starts = [0, groups_of(context, &slabs[0])];
         let Scratch { slabs: scratch, turned } = scratch;
         // What x computes from upper ends is a lower end of what y reads, and the other way round.
-        // Both chains are the same for a slab that is its own swap.
         for &first in chains {
             ends.first = first;
             let plain = [first, first.other()];

@@ -341,6 +341,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         let mut ends = Ends { step: self, shard, live, others, may_have_grown, grown, first, simd };
         for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
             let (ends, growth, shortlist) = (&mut ends, &mut growth, lists.take());
+            // Both chains are the same for a slab that is its own swap.
             let chains = if is_own_swap { &chains[..1] } else { chains };
             simd.run(SweepSlab { ends, slabs, chains, shortlist, scratch, growth });
         });
