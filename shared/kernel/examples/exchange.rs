@@ -41,7 +41,8 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
         }
         (members, owners)
     };
-    let rules = Rules { most_members: members, owners: &owners, orders_of_attempt: u32::MAX };
+    let rules =
+        Rules { most_members: members, owners: &owners, orders_of_attempt: u32::MAX, files: None };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
     let Exchanged { bytes, for_proofs, halo, halo_of_proofs } = &exchanged;

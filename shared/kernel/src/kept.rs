@@ -35,8 +35,35 @@ impl Kept {
     /// Gives up what the step of a tier does not read, and everything if arrays are in files, since these
     /// end with the memory they were made in.
     pub(crate) fn retain_for(&mut self, tier: Tier, memory: &Memory) {
-        let is_read = |other: &Tier| other.level() + 1 >= tier.level();
+        // A step under way may have been kept where its solution was expected.
+        let is_own = |other: Tier| tier.both().any(|own| own == other);
+        let is_read = |other: &Tier| other.level() + 1 >= tier.level() && !is_own(*other);
         self.f32.retain(|tier, _| !memory.is_limited() && is_read(tier));
         self.f64.retain(|tier, _| !memory.is_limited() && is_read(tier));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_step_reads_is_kept_and_the_step_itself_is_not() {
+        let tiers = [(3, 3), (3, 2), (2, 3), (2, 2), (3, 1), (1, 2)].map(|(n, m)| Tier::new(n, m));
+        let retained = |memory: &Memory| {
+            let none =
+                || KeptTier { solution: 1, values: Array::filled(0.0, 0), known: Places::new() };
+            let mut kept = Kept::default();
+            kept.f64.extend(tiers.map(|tier| (tier, none())));
+            kept.retain_for(Tier::new(3, 2), memory);
+            let mut left: Vec<Tier> = kept.f64.into_keys().collect();
+            left.sort();
+            left
+        };
+        let mut read = [Tier::new(3, 3), Tier::new(2, 2), Tier::new(3, 1)];
+        read.sort();
+        assert_eq!(retained(&Memory::anonymous()), read);
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(retained(&Memory::in_files(dir.path(), 1 << 30, 1).unwrap()), []);
     }
 }

@@ -72,6 +72,7 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     assert!(to.len() >= square_rows * LANES * stride);
     let needed = reach(source_stride, (rows, columns));
     if sources.iter().any(|source| source.len() < needed) {
+        debug_assert!(RAISE || SOURCES == 1, "each would be set over the one before");
         for source in sources {
             turn_one_by_one::<T, RAISE>(source, source_stride, to, (rows, columns));
         }

@@ -75,7 +75,8 @@ fn any_team_gives_the_same_bits_on_every_track() {
         };
         let most_members = 2 + i % 4;
         let owners = any_owners(most_members, i as u64);
-        let rules = Rules { most_members, owners: &owners, orders_of_attempt: u32::MAX };
+        let rules =
+            Rules { most_members, owners: &owners, orders_of_attempt: u32::MAX, files: None };
         assert_same_bits(ruleset, &settings, &rules);
     }
 }
@@ -96,7 +97,23 @@ fn a_team_gives_the_same_bits_of_corrected_steps() {
         for orders_of_attempt in [5, u32::MAX] {
             let most_members = 3;
             let owners = any_owners(most_members, u64::from(orders_of_attempt));
-            let rules = Rules { most_members, owners: &owners, orders_of_attempt };
+            let rules = Rules { most_members, owners: &owners, orders_of_attempt, files: None };
+            assert_same_bits(&builtin(name, 2), &settings, &rules);
+        }
+    }
+}
+
+#[test]
+fn a_team_whose_arrays_are_in_files_gives_the_same_bits() {
+    let dir = tempfile::tempdir().unwrap();
+    for (name, precision) in [("finkel", Precision::F64), ("double-short", Precision::F32)] {
+        let settings =
+            Settings { shard_positions: Some(3000), threads: 1, ..Settings::new(precision) };
+        for orders_of_attempt in [5, u32::MAX] {
+            let most_members = 3;
+            let owners = any_owners(most_members, u64::from(orders_of_attempt));
+            let files = Some((dir.path(), 1));
+            let rules = Rules { most_members, owners: &owners, orders_of_attempt, files };
             assert_same_bits(&builtin(name, 2), &settings, &rules);
         }
     }
@@ -110,7 +127,7 @@ fn a_team_that_changes_all_the_time_gives_the_same_bits() {
         for orders_of_attempt in [3, 7] {
             let most_members = 3;
             let owners = any_owners(most_members, u64::from(orders_of_attempt));
-            let rules = Rules { most_members, owners: &owners, orders_of_attempt };
+            let rules = Rules { most_members, owners: &owners, orders_of_attempt, files: None };
             assert_same_bits(&builtin(name, 3), &settings, &rules);
         }
     }

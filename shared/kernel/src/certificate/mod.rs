@@ -278,6 +278,7 @@ impl Proof {
     fn start_lower(&mut self, largest: u16) -> bool {
         let Some(start) = self.lower_start(largest) else { return false };
         (self.start, self.largest) = (start, 0);
+        self.least = self.least.min(start);
         self.sweeps_before += std::mem::take(&mut self.sweeps);
         true
     }
@@ -451,6 +452,15 @@ mod tests {
         let proven = Verdict::Proven(Certificate { bound: 1e-6, sweeps: 1 });
         assert_eq!([after(vec![], true), after(vec![], false)], [proven; 2]);
         assert_eq!([after(vec![1.0], true), after(vec![1.0], false)], [Verdict::Sweep, proven]);
+    }
+
+    #[test]
+    fn no_start_is_below_that_of_what_is_read_even_if_that_is_near_the_bound() {
+        let unit = 0.5_f64.powi(40);
+        let mut proof = Proof::with_turns(2051.5 * unit, 2041.5 * unit, vec![1.0]).unwrap();
+        assert_eq!((proof.unit(), proof.least(), proof.start()), (unit, 2042, 2044));
+        assert_eq!(proof.after(Growth { largest: 2053, grew: false }), Verdict::Sweep);
+        assert_eq!((proof.least(), proof.start()), (2040, 2040));
     }
 
     #[test]

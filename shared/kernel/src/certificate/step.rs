@@ -634,6 +634,34 @@ mod tests {
         proof.sweeps()
     }
 
+    #[test]
+    fn what_rounding_may_take_away_widens_every_interval() {
+        let tier = Tier::new(2, 1);
+        let encoding = encoding_of("finkel", tier);
+        let tables = Tables::new(&encoding);
+        let tiers = solved(&encoding);
+        let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+        let proof = Proof::new(2e-13, 1e-13).unwrap();
+        let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+        let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
+        let swept = |units_more: f64| {
+            let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+            step.margin += units_more * proof.unit;
+            let mut distances =
+                Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+            distances.reset(&proof, &encoding, tier, &cut.shards, None);
+            step.look_at(&proof);
+            step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None).unwrap();
+            distances
+        };
+        let (narrow, wide) = (swept(0.0), swept(64.0));
+        for (narrow, wide) in narrow.all.iter().flatten().zip(wide.all.iter().flatten()) {
+            let both = narrow.values().iter().zip(wide.values());
+            let mut both = both.map(|(narrow, wide)| (narrow & !GROWN, wide & !GROWN));
+            assert!(both.all(|(narrow, wide)| narrow + 60 <= wide));
+        }
+    }
+
     /// Proves a step of a game, which reads the true values, with the shortlists of its supersteps and without, and
     /// compares all distances after each interval sweep.
     fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {

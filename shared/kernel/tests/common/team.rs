@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    path::Path,
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -36,6 +37,8 @@ pub struct Rules<'a> {
     pub owners: &'a dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>),
     /// After how many orders an attempt is ended and begun anew from what it saved last.
     pub orders_of_attempt: u32,
+    /// Where the arrays of members are, and how many bytes of memory each of them may take; else they are in memory.
+    pub files: Option<(&'a Path, u64)>,
 }
 
 /// What a solve exchanged.
@@ -174,6 +177,7 @@ fn solve_step(
         }
         let place = saved.as_ref().map(|(_, course)| ResumeFrom::of(course));
         let before = saved.as_ref().map(|(saved, _)| saved);
+        let files = rules.files;
         let (ended, parts) = thread::scope(|scope| {
             let (to, owners) = (&to, &owners);
             let mut orders = Vec::new();
@@ -186,7 +190,10 @@ fn solve_step(
                     let from = from.into_iter().map(Mutex::new).collect();
                     let proves = AtomicBool::new(false);
                     let channels = Channels { me, to, from, exchanged, proves };
-                    let memory = Memory::anonymous();
+                    let in_files = |(place, budget)| {
+                        Memory::in_files(place, budget, settings.threads).unwrap()
+                    };
+                    let memory = files.map_or_else(Memory::anonymous, in_files);
                     let assignment = Assignment {
                         encoding,
                         settings,
