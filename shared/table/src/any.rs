@@ -130,6 +130,14 @@ impl AnyTable {
         }
     }
 
+    /// The bytes that stay in memory of a table of which more than one value is read at a time.
+    pub fn held_bytes(&self) -> u64 {
+        match self {
+            Self::Zgt(_) => 0,
+            Self::Rgu(table) => table.held_bytes(),
+        }
+    }
+
     /// All undecided positions in the encoder's order, as ranges of at most [`BATCH_POSITIONS`]
     /// offsets.
     pub fn batches(&self) -> impl Iterator<Item = (Tier, Range<u64>)> + '_ {

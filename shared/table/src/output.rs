@@ -86,6 +86,30 @@ fn temporary_prefix(path: &Path) -> OsString {
     prefix
 }
 
+/// A file that is there for a while only: it goes when this is dropped, and when the process ends at once after
+/// [`abandon_outputs`].
+#[derive(Debug)]
+pub struct Interim(Listed);
+
+impl Interim {
+    /// A file that need not be there yet.
+    pub fn new(path: PathBuf) -> Self {
+        unfinished().push(path.clone());
+        Self(Listed(path))
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        &self.0.0
+    }
+}
+
+impl Drop for Interim {
+    fn drop(&mut self) {
+        drop(fs::remove_file(self.path())); // whoever needs the name next replaces it
+    }
+}
+
 /// A file being written. Dropped before [`Output::finish`], it leaves nothing behind.
 #[derive(Debug)]
 pub(crate) struct Output {
@@ -250,5 +274,21 @@ fn directory(path: &Path) -> &Path {
     match path.parent() {
         Some(parent) if parent != Path::new("") => parent,
         _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_there_for_a_while_goes() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("interim");
+        let interim = Interim::new(path.clone());
+        assert!(unfinished().contains(&path));
+        fs::write(interim.path(), "something").unwrap();
+        drop(interim);
+        assert!(!path.exists() && !unfinished().contains(&path));
     }
 }

@@ -60,11 +60,14 @@ impl Table {
         let opening = Opening { path, file: &file, bytes };
         let (version, header, mut entries) = opening.read()?;
         if version < CERTIFIED_AS_STORED_SINCE {
-            let rounding = header.value_type.rounding();
+            let value_type = header.value_type;
+            // To write chances and to read them less one half rounds, too; numbers less one half are read as they are.
+            let is_exact = version >= 2 && value_type != ValueType::Percent16;
+            let rounding = value_type.rounding() + if is_exact { 0.0 } else { f64::EPSILON };
             for certificate in
                 entries.iter_mut().filter_map(|it| it.statistics.certificate.as_mut())
             {
-                *certificate += rounding;
+                *certificate = (*certificate + rounding).next_up();
             }
         }
         let ruleset =

@@ -307,7 +307,8 @@ pub fn verify_bytes(table: &AnyTable, sample: Option<u64>) -> u64 {
         let at_hand = needed(table, tier, count).into_iter().map(|tier| encoding.tier_len(tier));
         most = most.max(at_hand.sum());
     }
-    size_of::<f64>() as u64 * most
+    let held_bytes = if most > 0 { table.held_bytes() } else { 0 };
+    size_of::<f64>() as u64 * most + held_bytes
 }
 
 /// The values of a table: of the tiers at hand in memory where many are needed, else looked up.

@@ -336,7 +336,7 @@ fn what_version_2_claims_of_rounded_values_is_widened_by_how_far_they_may_be_off
     let encoding = Encoding::new(&ruleset("finkel", 2)).unwrap();
     let directory = tempfile::tempdir().unwrap();
     for (value_type, rounding) in [
-        (ValueType::Percent16, 0.5 / 65535.0),
+        (ValueType::Percent16, 0.5 / 65535.0 + f64::EPSILON),
         (ValueType::F32, 0.5f64.powi(25)),
         (ValueType::F64, 0.0),
     ] {

@@ -22,4 +22,4 @@ pub use keys::{Keys, Run};
 pub use metadata::Metadata;
 pub use read::RguTable;
 pub use settings::{GameSettings, NotExpressible, UnknownSetting};
-pub use write::{export, write};
+pub use write::{export, export_bytes, write};

@@ -30,6 +30,9 @@ use crate::{
 /// Metadata longer than this is taken for damage.
 const MAX_METADATA_BYTES: u64 = 1 << 20;
 
+/// So many entries are read at a time to be verified.
+const ENTRIES: u64 = 1 << 16;
+
 /// An `.rgu` file, open for reading.
 pub struct RguTable {
     path: PathBuf,
@@ -216,23 +219,49 @@ impl RguTable {
         let runs: Vec<Run> = self.keys.runs().collect();
         let work = Work::new(self.keys.count(), tell);
         runs.par_iter().try_for_each(|run| {
-            let found = self.read(self.keys_offset + KEY_BYTES * run.first, KEY_BYTES * run.len)?;
-            let mut at = 0;
-            let mut wrong = None;
-            self.keys.for_each(run, |key, _| {
-                if number(&found[at..at + 4]) != key & u64::from(u32::MAX) {
-                    wrong.get_or_insert(run.first + at as u64 / KEY_BYTES);
-                }
-                at += KEY_BYTES as usize;
-            });
-            let width = self.value_type.bytes() as u64;
-            let values = self.read(self.values_offset + width * run.first, width * run.len)?;
-            for (i, value) in values.chunks_exact(width as usize).enumerate() {
-                self.chance(run.first + i as u64, value)?;
+            let entries = run.first..run.first + run.len;
+            self.verify_keys_of(run)?;
+            for first in entries.clone().step_by(ENTRIES as usize) {
+                self.verify_values_of(first..entries.end.min(first + ENTRIES))?;
             }
             work.did(run.len);
-            wrong.map_or(Ok(()), |ordinal| Err(self.wrong_key(ordinal)))
+            Ok(())
         })
+    }
+
+    fn verify_keys_of(&self, run: &Run) -> Result<(), TableError> {
+        let end = run.first + run.len;
+        let mut found = Ok(Vec::new());
+        let mut ordinal = run.first;
+        self.keys.for_each(run, |key, _| {
+            let at = (ordinal - run.first) % ENTRIES;
+            if at == 0 && found.is_ok() {
+                let len = ENTRIES.min(end - ordinal);
+                found = self.read(self.keys_offset + KEY_BYTES * ordinal, KEY_BYTES * len);
+            }
+            if let Ok(keys) = &found
+                && number(&keys[(KEY_BYTES * at) as usize..]) != key & u64::from(u32::MAX)
+            {
+                found = Err(self.wrong_key(ordinal));
+            }
+            ordinal += 1;
+        });
+        found.map(drop)
+    }
+
+    fn verify_values_of(&self, entries: Range<u64>) -> Result<(), TableError> {
+        let width = self.value_type.bytes() as u64;
+        let length = width * (entries.end - entries.start);
+        let values = self.read(self.values_offset + width * entries.start, length)?;
+        for (ordinal, value) in entries.zip(values.chunks_exact(width as usize)) {
+            self.chance(ordinal, value)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of its values, which stay in memory once more than one of them was asked for.
+    pub fn held_bytes(&self) -> u64 {
+        self.keys.count() * self.value_type.bytes() as u64
     }
 
     /// Reads all values into memory and verifies the keys, once. The largest game there are keys
@@ -240,8 +269,7 @@ impl RguTable {
     fn load(&self) -> Result<(), TableError> {
         if self.values.get().is_none() {
             self.verify_keys(&unheard)?;
-            let length = self.keys.count() * self.value_type.bytes() as u64;
-            let values = self.read(self.values_offset, length)?;
+            let values = self.read(self.values_offset, self.held_bytes())?;
             self.values.get_or_init(|| values);
         }
         Ok(())

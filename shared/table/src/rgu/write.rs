@@ -7,14 +7,14 @@ use std::{
 
 use rayon::prelude::*;
 use ziggurat_encoding::Encoding;
-use ziggurat_game::Position;
+use ziggurat_game::{Position, Ruleset};
 
 use super::{
     Keys, Metadata, Run,
     format::{MAGIC, VERSION, push_value},
 };
 use crate::{
-    AnyTable, Existing, TableError, Tell, ValueType,
+    AnyTable, BATCH_POSITIONS, Existing, TableError, Tell, ValueType,
     output::Output,
     progress::{Work, unheard},
     value::HALF,
@@ -67,6 +67,18 @@ pub fn export(
     tell: &Tell<'_>,
 ) -> Result<(), TableError> {
     export_in_windows(table, path, existing, value_type, WINDOW_VALUES, tell)
+}
+
+/// The most bytes of values that [`export`] has in memory.
+///
+/// # Errors
+/// If the format cannot express the ruleset.
+pub fn export_bytes(ruleset: &Ruleset) -> Result<u64, TableError> {
+    let keys = Keys::new(ruleset)?;
+    let windows = windows(&keys, WINDOW_VALUES);
+    let values = |window: &Vec<Run>| window.iter().map(|run| run.len).sum::<u64>();
+    let most = windows.iter().map(values).max().unwrap_or(0);
+    Ok(size_of::<f64>() as u64 * (most + BATCH_POSITIONS))
 }
 
 /// [`export`], collecting at most `window_values` values at a time, or those of one run.
