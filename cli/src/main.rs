@@ -114,7 +114,8 @@ fn shielded(argument: OsString) -> OsString {
 
 /// How the user called this program, for hints that can be typed back.
 fn program_name() -> String {
-    std::env::args().next().unwrap_or_else(|| "ziggurat".to_owned())
+    let name = std::env::args_os().next();
+    name.map_or_else(|| "ziggurat".to_owned(), |name| name.to_string_lossy().into_owned())
 }
 
 #[cfg(test)]

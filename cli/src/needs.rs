@@ -6,7 +6,7 @@ use std::path::Path;
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{Memory, Plan, Settings, VECTORS, plan, thread_count};
 use ziggurat_table::{Compression, ValueType};
-use ziggurat_worker::STORE_MEMORY_BYTES;
+use ziggurat_worker::base_memory_bytes;
 
 use crate::{
     failure::{Explain, Failure},
@@ -14,12 +14,6 @@ use crate::{
     output::{bytes, game},
     resources,
 };
-
-/// The program itself, and what packing values for a file takes.
-pub const BASE_BYTES: u64 = 96 << 20;
-
-/// What a thread takes to pack or unpack pages of the store.
-const PAGES_BYTES: u64 = 3 << 20;
 
 /// What is mapped at a time at the least, if arrays are in files.
 const LEAST_MAPPED_BYTES: u64 = 64 << 20;
@@ -76,7 +70,7 @@ impl Needs {
     ) -> Self {
         let plan = plan(encoding, settings);
         let threads = settings.thread_count();
-        let base = base_bytes(threads);
+        let base = base_memory_bytes(threads);
         let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
         let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);
         let hundredths = compressed_hundredths(value_type_of(settings.precision));
@@ -102,33 +96,40 @@ impl Needs {
         self.table_bytes + self.store_bytes + self.scratch_bytes
     }
 
-    /// Where the arrays go if the process may take `budget` bytes of memory (what the system has
-    /// available unless it is given) and the job has a directory or not.
+    /// Where the arrays go if the process may take `budget` bytes of memory (all there is, unless it is given), of which
+    /// so many are `available` (as many as it may take, where nothing says), and the job has a directory or not.
     ///
     /// # Errors
     /// If it does not fit.
-    pub fn arrange(&self, budget: Option<u64>, has_directory: bool) -> Result<Arrays, Failure> {
-        let available = resources::available_memory_bytes();
-        let Some(allowed) = budget.or(available) else { return Ok(Arrays::InMemory) };
+    pub fn arrange(
+        &self,
+        budget: Option<u64>,
+        available: Option<u64>,
+        has_directory: bool,
+    ) -> Result<Arrays, Failure> {
+        let Some(allowed) = [budget, available].into_iter().flatten().min() else {
+            return Ok(Arrays::InMemory);
+        };
         if self.memory_bytes <= allowed {
             return Ok(Arrays::InMemory);
         }
+        let is_allowed = budget == Some(allowed);
         let refuse = |needed: u64| {
-            Failure::refused(format!(
-                "{} takes {} of memory; {}",
-                self.what,
-                bytes(needed),
-                match budget {
-                    Some(budget) => format!("--memory allows {}", bytes(budget)),
-                    None => format!("{} is available", bytes(allowed)),
-                }
-            ))
+            let limit = if is_allowed {
+                format!("--memory allows {}", bytes(allowed))
+            } else {
+                format!("{} is available", bytes(allowed))
+            };
+            Failure::refused(format!("{} takes {} of memory; {limit}", self.what, bytes(needed)))
         };
         let least = self.least_memory_bytes;
-        let enough = format!("{} (--memory {}MiB)", bytes(least), least.div_ceil(1 << 20));
+        let enough = if is_allowed {
+            format!("allow {} (--memory {}MiB)", bytes(least), least.div_ceil(1 << 20))
+        } else {
+            format!("run it where {} is available", bytes(least))
+        };
         if !has_directory && least < self.memory_bytes {
-            let and_more =
-                if allowed < least { format!(", and allow {enough}") } else { String::new() };
+            let and_more = if allowed < least { format!(", and {enough}") } else { String::new() };
             return Err(refuse(self.memory_bytes).help(format!(
                 "give the solve a directory (--dir DIR): what does not fit will be there, about {}{and_more}; \
                  or try fewer pieces (--pieces N) or half the digits (--precision f32)",
@@ -137,12 +138,12 @@ impl Needs {
         }
         if allowed < least || !has_directory {
             return Err(refuse(least).help(format!(
-                "allow {enough}, fewer threads (--threads N), or try fewer pieces (--pieces N)"
+                "{enough}, take fewer threads (--threads N), or try fewer pieces (--pieces N)"
             )));
         }
-        // The page cache needs room, too.
-        let share = |available: u64| (available / 4 * 3).max(least);
-        Ok(Arrays::InFiles { budget: budget.unwrap_or(share(allowed)) })
+        // The page cache needs room, too, of what is available.
+        let budget = if is_allowed { allowed } else { (allowed / 4 * 3).max(least) };
+        Ok(Arrays::InFiles { budget })
     }
 
     /// Refuses what the disks have no room for.
@@ -181,17 +182,12 @@ impl Needs {
     }
 }
 
-/// What a process takes beside what it solves.
-fn base_bytes(threads: usize) -> u64 {
-    BASE_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES
-}
-
 /// The least memory of a worker on so many threads (0: one per core), whatever the job.
 ///
 /// # Errors
 /// If it is allowed less.
 pub fn check_worker_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
-    let least = base_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
+    let least = base_memory_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
     match allowed {
         Some(allowed) if allowed < least => Err(Failure::refused(format!(
             "a worker takes {} of memory; {} is allowed",
@@ -269,11 +265,12 @@ mod tests {
     #[test]
     fn arrays_go_where_there_is_room_for_them() {
         let needs = needing(900 * MIB, 300 * MIB);
+        let refused = |failure: Failure| {
+            assert_eq!(failure.exit, Exit::Refused);
+            failure.report()
+        };
         let arranged = |budget: u64, has_directory| {
-            needs.arrange(Some(budget), has_directory).map_err(|failure| {
-                assert_eq!(failure.exit, Exit::Refused);
-                failure.report()
-            })
+            needs.arrange(Some(budget), Some(2000 * MIB), has_directory).map_err(refused)
         };
         for has_directory in [false, true] {
             assert_eq!(arranged(900 * MIB, has_directory), Ok(Arrays::InMemory));
@@ -285,8 +282,21 @@ mod tests {
             let said = arranged(budget, false).unwrap_err();
             assert!(said.contains("--dir DIR") && !said.contains("--memory 300MiB"), "{said}");
         }
+        // To be allowed more than there is does not make it more.
+        for budget in [None, Some(900 * MIB)] {
+            let here = |available, has_directory| {
+                needs.arrange(budget, Some(available), has_directory).map_err(refused)
+            };
+            assert_eq!(here(900 * MIB, false), Ok(Arrays::InMemory));
+            let said = here(899 * MIB, false).unwrap_err();
+            assert!(said.contains("943 MB is available") && !said.contains("allows"), "{said}");
+            assert_eq!(here(800 * MIB, true), Ok(Arrays::InFiles { budget: 600 * MIB }));
+            assert_eq!(here(300 * MIB, true), Ok(Arrays::InFiles { budget: 300 * MIB }));
+            assert!(here(300 * MIB - 1, true).is_err());
+            assert_eq!(needs.arrange(budget, None, false).unwrap(), Arrays::InMemory);
+        }
         let none_smaller = needing(300 * MIB, 300 * MIB);
-        let said = none_smaller.arrange(Some(MIB), false).unwrap_err().report();
+        let said = none_smaller.arrange(Some(MIB), None, false).unwrap_err().report();
         assert!(said.contains("--memory 300MiB") && !said.contains("--dir"), "{said}");
     }
 

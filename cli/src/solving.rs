@@ -67,13 +67,12 @@ pub fn holds_a_solve(dir: &Path) -> Failure {
     ))
 }
 
-/// Solves, writes the table, and says what came of it.
+/// Solves what has been [announced](announce), writes the table, and says what came of it.
 ///
 /// # Errors
 /// If anything goes wrong, or the values cannot be proven to be as good as asked for.
 pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
     let Solving { settings, out, json, .. } = *solving;
-    announce(solving)?;
     let started = Instant::now();
     let (summary, swept) = solve_into(solving)?;
     let seconds = started.elapsed().as_secs_f64();
@@ -162,9 +161,12 @@ fn estimate(summary: &Summary, settings: &Settings) -> f64 {
     estimates.fold(ROUNDING * epsilon, f64::max)
 }
 
-/// Says what is going to happen and what it takes, before it begins.
-fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
-    let Solving { encoding, needs, arrays, job, out, json, .. } = *solving;
+/// Says what is going to happen and what it takes, before it begins, and before there is a job in the directory it is to be in.
+///
+/// # Errors
+/// If that cannot be written.
+pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure> {
+    let Solving { encoding, needs, arrays, out, json, .. } = *solving;
     let ruleset = encoding.ruleset();
     let available = resources::available_memory_bytes();
     let memory_bytes = match arrays {
@@ -172,7 +174,7 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
         Arrays::InFiles { budget } => budget,
     };
     let scratch = if arrays == Arrays::InMemory { 0 } else { needs.scratch_bytes };
-    let disk_bytes = needs.table_bytes + job.map_or(0, |_| needs.store_bytes) + scratch;
+    let disk_bytes = needs.table_bytes + dir.map_or(0, |_| needs.store_bytes) + scratch;
     if json {
         return print_json(&json!({
             "event": "planned",
@@ -185,8 +187,8 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
             "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
             "disk_bytes": disk_bytes,
             "disk_free_bytes": resources::free_bytes(resources::directory_of(out)).ok(),
-            "file": out,
-            "dir": job.map(Job::dir),
+            "file": out.to_string_lossy(),
+            "dir": dir.map(Path::to_string_lossy),
         }));
     }
     let memory = match (solving.allowed, available) {
@@ -203,13 +205,13 @@ fn announce(solving: &Solving<'_>) -> Result<(), Failure> {
         bytes(memory_bytes),
         bytes(disk_bytes),
         out.display(),
-        job.map_or(String::new(), |job| format!(" and {}", job.dir().display())),
+        dir.map_or(String::new(), |dir| format!(" and {}", dir.display())),
     );
     if arrays != Arrays::InMemory {
         note!(
             "In memory alone it would take {}: what does not fit is in {} while it is swept.",
             bytes(needs.memory_bytes),
-            job.map_or_else(String::new, |job| job.scratch().display().to_string()),
+            dir.map_or_else(String::new, |dir| dir.display().to_string()),
         );
     }
     Ok(())
@@ -381,7 +383,7 @@ fn result_json(
         "swept_positions": summary.swept_positions,
         "seconds": seconds,
         "peak_memory_bytes": resources::peak_memory_bytes(),
-        "file": table.path(),
+        "file": table.path().to_string_lossy(),
         "bytes": fs::metadata(table.path())?.len(),
         "tiers": summary.tiers.iter().map(|(tier, made)| json!({
             "tier": tier.to_string(), "supersteps": made.supersteps, "residual": made.residual,

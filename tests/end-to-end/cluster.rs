@@ -13,7 +13,7 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Random, files, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{Random, files, last_json, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// What is solved: steps of which the larger are split over all workers.
 const GAME: [&str; 3] = ["finkel", "--pieces", "3"];
@@ -365,6 +365,37 @@ fn lose_a_worker_for_good(store: &str) {
     kill(&mut cluster.workers[0]);
     fs::remove_dir_all(cluster.path().join("worker-0")).unwrap();
     cluster.ends_well(&job, &expected);
+    let said = cluster.log("coordinator");
+    assert!(!said.contains("are lost: it is solved again"), "{said}");
+}
+
+#[test]
+fn a_job_of_other_settings_is_waited_for_and_gives_the_bytes_of_its_solve() {
+    const OTHER: [&str; 9] = [
+        "finkel",
+        "--pieces",
+        "3",
+        "--precision",
+        "f32",
+        "--tolerance",
+        "1e-4",
+        "--shard-positions",
+        "9000",
+    ];
+    let cluster = Cluster::new(2);
+    succeed(cluster.path(), &[&["solve"], &OTHER[..], &["--out", "expected.zgt"]].concat());
+    let expected = fs::read(cluster.path().join("expected.zgt")).unwrap();
+    cluster.wait_for("the coordinator", || TcpStream::connect(cluster.address()).is_ok());
+    let told = cluster.ask(&[&["submit"], &OTHER[..], &["--wait", "--json"]].concat());
+    let told: Vec<Value> = told.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert_eq!([&told[0]["event"], &told[1]["event"]], ["planned", "submitted"]);
+    let job = told[1]["job"].to_string();
+    assert_eq!(told.last().unwrap()["job"]["state"], "solved");
+    assert_eq!(last_json(&cluster.ask(&["watch", &job, "--json"]))["job"]["state"], "solved");
+    cluster.ends_well(&job, &expected);
+    cluster.ask(&["cancel", &job, "--force"]);
+    let watch = ["watch", &job, "--json", "--coordinator", &cluster.address()];
+    assert_eq!(run(cluster.path(), &watch).status.code(), Some(1));
 }
 
 /// Files in a checkpoint store, but for those that it is known by.

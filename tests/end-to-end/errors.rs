@@ -1,8 +1,8 @@
 //! Bad input gives one clear error that names the input and the remedy, and changes nothing.
 
-use std::{fs, path::Path, process::Stdio};
+use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path, process::Stdio};
 
-use crate::support::{data, files, run, stderr, succeed, ziggurat};
+use crate::support::{data, files, last_json, run, stderr, succeed, ziggurat};
 
 const FAILED: i32 = 1;
 const BAD_INPUT: i32 = 2;
@@ -155,7 +155,13 @@ fn a_solve_that_does_not_fit_is_refused() {
     fails(path, &worker, REFUSED, &["a worker takes", "1.00 MB", "--memory "]);
     let solve = ["solve", "double-long"];
     fails(path, &solve, REFUSED, &["double-long with 7 pieces takes", "of memory", "--pieces N"]);
-    let solve = ["solve", "double-long", "--memory", "1000000TB", "--raw"];
+    let plan = ["plan", "finkel", "--memory", "1MB"];
+    fails(path, &plan, REFUSED, &["finkel with 7 pieces takes", "1.00 MB", "--memory "]);
+    // What is planned for another machine need not fit this one; what is to be solved has to, however much is allowed.
+    succeed(path, &["plan", "double-long", "--memory", "1000000TB"]);
+    let solve = ["solve", "double-long", "--memory", "1000000TB"];
+    fails(path, &solve, REFUSED, &["of memory", "is available", "--dir DIR"]);
+    let solve = ["solve", "double-long", "--dir", "job", "--raw"];
     fails(path, &solve, REFUSED, &["TB of disk", "is free in .", "--value-type percent16"]);
 }
 
@@ -254,6 +260,42 @@ fn a_solve_that_cannot_begin_its_table_leaves_no_job_behind() {
     let name = "a".repeat(300) + ".zgt"; // longer than file names may be
     let solve = ["solve", "finkel", "--pieces", "1", "--dir", "job", "--out", &name];
     fails(directory.path(), &solve, BAD_INPUT, &["cannot create", "name too long"]);
+}
+
+#[test]
+fn a_solve_that_cannot_announce_itself_leaves_no_job_behind() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve =
+        ["solve", "finkel", "--pieces", "1", "--dir", "job", "--out", "table.zgt", "--json"];
+    let full = fs::File::options().write(true).open("/dev/full").unwrap();
+    let output = ziggurat(path, &solve).stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(FAILED), "{}", stderr(&output));
+    assert!(files(path).is_empty());
+    succeed(path, &solve);
+}
+
+#[test]
+fn names_that_are_not_utf_8_are_names() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join(OsStr::from_bytes(b"caf\xe9"));
+    fs::create_dir(&path).unwrap();
+    let solve = ["solve", "finkel", "--pieces", "1", "--json"];
+    let job = [&solve[..], &["--dir", "job"]].concat();
+    fails(&path, &job, BAD_INPUT, &["is not UTF-8", "--out FILE"]);
+    assert!(files(&path).is_empty());
+
+    let name = OsStr::from_bytes(b"\xff.zgt");
+    let with_name = |arguments: &[&str]| {
+        let output = ziggurat(&path, arguments).arg(name).output().unwrap();
+        assert!(output.status.success(), "{arguments:?}: {}", stderr(&output));
+        last_json(&String::from_utf8(output.stdout).unwrap())
+    };
+    let solved = with_name(&[&solve[..], &["--out"]].concat());
+    assert_eq!(solved["file"], "\u{fffd}.zgt");
+    assert_eq!(with_name(&["table", "info", "--json"])["file"], "\u{fffd}.zgt");
+    let copied = with_name(&["export", "--json", "--force", "--format", "zgt"]);
+    assert_eq!(copied["file"], "\u{fffd}.zgt");
 }
 
 #[test]

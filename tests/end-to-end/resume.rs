@@ -40,7 +40,11 @@ fn arguments(directory: &Path) -> Vec<&'static str> {
 }
 
 fn start(directory: &Path) -> Child {
-    ziggurat(directory, &[&arguments(directory), &AT_ONCE[..]].concat())
+    start_with(directory, &arguments(directory))
+}
+
+fn start_with(directory: &Path, arguments: &[&str]) -> Child {
+    ziggurat(directory, &[arguments, &AT_ONCE].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
@@ -49,7 +53,10 @@ fn start(directory: &Path) -> Child {
 
 /// Starts the job, and kills it after so many supersteps.
 fn begin(directory: &Path, supersteps: usize) {
-    let mut solve = start(directory);
+    kill_after(start(directory), supersteps);
+}
+
+fn kill_after(mut solve: Child, supersteps: usize) {
     let lines = BufReader::new(solve.stdout.take().unwrap()).lines();
     let swept =
         lines.filter(|line| line.as_ref().unwrap().contains("\"superstep\"")).take(supersteps);
@@ -135,7 +142,9 @@ fn fifty_kills_at_random_moments_change_nothing() {
             kills += 1;
         }
         solve.kill().unwrap();
-        if ended_well(path, &solve.wait_with_output().unwrap()) {
+        let output = solve.wait_with_output().unwrap();
+        assert!(!stderr(&output).contains("Damaged"), "{}", stderr(&output));
+        if ended_well(path, &output) {
             assert!(fs::read(path.join("table.zgt")).unwrap() == expected, "after {kills} kills");
             most_solved = 6;
             fs::remove_dir_all(path.join("job")).unwrap();
@@ -148,7 +157,34 @@ fn fifty_kills_at_random_moments_change_nothing() {
     }
     println!("at most {most_solved} steps were solved between kills");
     assert!(most_solved > 2, "a killed solve gets on");
-    ends_well(path, &expected);
+    let said = ends_well(path, &expected);
+    assert!(!said.contains("Damaged"), "{said}");
+}
+
+#[test]
+fn a_killed_solve_goes_on_where_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let supersteps = |printed: &str| -> Vec<(Value, Value)> {
+        let events = printed.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        let swept = events.filter(|event| event["event"] == "superstep");
+        swept.map(|event| (event["tier"].clone(), event["superstep"].clone())).collect()
+    };
+    let solve = [&["solve"], &GAME[..], &["--out", "expected.zgt"]].concat();
+    let all = supersteps(&succeed(path, &solve));
+    let expected = fs::read(path.join("expected.zgt")).unwrap();
+    // The steps of the first levels are solved by then, and the only one of its level is begun.
+    let before = all.iter().position(|(tier, _)| *tier == "3-2").unwrap();
+    begin(path, before + 8);
+    let printed = succeed(path, &arguments(path));
+    assert!(fs::read(path.join("table.zgt")).unwrap() == expected, "other bytes");
+    for event in ["step-found", "step-resumed"] {
+        assert!(printed.contains(&format!("\"{event}\"")), "no {event}: {printed}");
+    }
+    // The last ones that were printed need not have been written down.
+    let again = supersteps(&printed);
+    assert!(again.len() + before + 4 <= all.len(), "{again:?} of {all:?}");
+    assert!(again.iter().all(|superstep| all.contains(superstep)));
 }
 
 #[test]
@@ -172,6 +208,30 @@ fn whoever_is_killed_when_the_table_is_written_finds_it_written() {
     }
     let left = fs::read_dir(path).unwrap().count();
     assert_eq!(left, 3, "the job, its table, and the one that was expected");
+}
+
+#[test]
+fn whoever_goes_on_replaces_what_may_be_replaced_and_nothing_else() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let expected = expected(path);
+    let table = path.join("table.zgt");
+    fs::write(&table, "precious").unwrap();
+    let is_precious = || fs::read(&table).unwrap() == b"precious";
+    let solve = [&arguments(path), &["--force"][..]].concat();
+    kill_after(start_with(path, &solve), 20);
+    assert!(is_precious());
+    ends_well(path, &expected);
+
+    fs::remove_dir_all(path.join("job")).unwrap();
+    fs::remove_file(&table).unwrap();
+    begin(path, 20);
+    fs::write(&table, "precious").unwrap();
+    let output = run(path, &arguments(path));
+    assert_eq!(output.status.code(), Some(2), "{}", stderr(&output));
+    assert!(stderr(&output).contains("table.zgt exists already") && is_precious());
+    succeed(path, &[&arguments(path), &["--force"][..]].concat());
+    assert!(fs::read(&table).unwrap() == expected, "other bytes");
 }
 
 #[test]

@@ -87,6 +87,8 @@ fn positions_come_from_standard_input_too() {
     let typed = succeed(path, &["table", "get", "table.zgt", "start", "-/3", "4/-"]);
     assert_eq!(String::from_utf8(output.stdout).unwrap(), typed);
     assert_eq!(typed.lines().count(), 3);
+    let output = run(path, &["table", "get", "table.zgt", "start", ""]);
+    assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b""[..]));
     let wrong = get("start\n99/-\n");
     assert_eq!((wrong.status.code(), &wrong.stdout[..]), (Some(2), &b""[..]));
     assert!(stderr(&wrong).contains("`99/-`"), "{}", stderr(&wrong));
@@ -204,6 +206,9 @@ fn tables_of_all_formats_and_types_agree_and_hold() {
     succeed(path, &["export", "f64.rgu", "back.zgt", "--raw"]);
     let diff = ["table", "diff", "table.zgt", "back.zgt", "--json"];
     assert!(succeed_with_json(path, &diff)["largest_points"].as_f64().unwrap() < 1e-13);
+    let packing =
+        |file| succeed_with_json(path, &["table", "info", file, "--json"])["compression"].clone();
+    assert_eq!([packing("table.zgt"), packing("back.zgt")], ["zstd", "raw"]);
 }
 
 #[test]
@@ -221,6 +226,10 @@ fn one_wrong_value_is_found_by_comparing_and_by_verifying() {
     assert!((number("largest_points") - 10.0).abs() < 1e-9, "{found}");
     // All others agree: the one difference is the sum of all.
     assert!((number("mean_points") * number("compared") - 10.0).abs() < 1e-9, "{found}");
+    for (points, code) in [("9.9", 1), ("10.1", 0)] {
+        let diff = run(path, &["table", "diff", "table.zgt", "table.rgu", "--tolerance", points]);
+        assert_eq!(diff.status.code(), Some(code), "{points}");
+    }
 
     let verify = run(path, &["table", "verify", "table.rgu", "--json"]);
     assert_eq!(verify.status.code(), Some(1));

@@ -25,7 +25,18 @@ use crate::journal::StepRecord;
 pub const MANIFEST_FORMAT: u32 = 20;
 
 /// What the store of a job may hold in memory, beside three mebibytes per thread.
-pub const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;
+const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;
+
+/// The program itself, and what packing values for a file takes.
+pub const PROGRAM_MEMORY_BYTES: u64 = 96 << 20;
+
+/// What a thread takes to pack or unpack pages of the store.
+const PAGES_BYTES: u64 = 3 << 20;
+
+/// What a process on so many threads, with a store, takes beside what it solves.
+pub fn base_memory_bytes(threads: usize) -> u64 {
+    PROGRAM_MEMORY_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES
+}
 
 /// Whose stores they are: those of jobs in one process.
 const OWNER: u64 = 0x5a49_4747_5552_4154;

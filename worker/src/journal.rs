@@ -220,6 +220,42 @@ mod tests {
         assert_eq!(left, [Epoch(1)]);
         job.load(step, part(&mut values)).unwrap();
     }
+
+    #[test]
+    fn a_checkpoint_takes_the_place_of_the_one_before_but_for_what_is_kept() {
+        let dir = tempfile::tempdir().unwrap();
+        let job = Job::create(dir.path(), manifest(), OPTIONS).unwrap();
+        let step = Tier::new(1, 1);
+        let (mut values, mut changes) = ([0.25; 3], [1_i8; 3]);
+        let column = Column::Vector(0);
+        let vector = Part { column, shard: 0, range: 0, data: Data::I8(&mut changes) };
+        let both = part(&mut values).into_iter().chain([vector]).collect();
+        job.save(step, &Found::Nothing, both, &[]).unwrap();
+        let left = || -> Vec<Epoch> {
+            let epochs = job.store.epochs().unwrap();
+            epochs.iter().map(|epoch| epoch.key.epoch).collect()
+        };
+        assert_eq!(left(), [Epoch(1), Epoch(1)]);
+        job.save(step, &Found::Nothing, part(&mut [0.5; 3]), &[column]).unwrap();
+        let mut both = left();
+        both.sort();
+        assert_eq!(both, [Epoch(1), Epoch(2)]);
+        job.load(step, part(&mut values)).unwrap();
+        assert_eq!(values, [0.5; 3]);
+        job.save(step, &Found::Nothing, part(&mut values), &[]).unwrap();
+        assert_eq!(left(), [Epoch(3)]);
+    }
+
+    #[test]
+    fn a_checkpoint_is_due_before_more_than_is_allowed_can_be_lost() {
+        let dir = tempfile::tempdir().unwrap();
+        let checkpoint_every = Duration::from_secs(60);
+        let job = Job::create(dir.path(), manifest(), JobOptions { checkpoint_every }).unwrap();
+        let due =
+            |unwritten, last| job.is_due(Duration::from_secs(unwritten), Duration::from_secs(last));
+        assert_eq!([due(0, 60), due(50, 10), due(50, 11), due(0, 61)], [false, false, true, true]);
+    }
+
     #[test]
     fn progress_is_for_everybody_and_leaves_nothing_behind() {
         let dir = tempfile::tempdir().unwrap();

@@ -54,11 +54,12 @@ async fn tell(
     loop {
         let broken = match client.watch(JobRequest { job }).await {
             Ok(answer) => {
+                // It says nothing where nothing changes.
+                heard = Instant::now();
                 let mut stream = answer.into_inner();
                 loop {
                     match stream.message().await {
                         Ok(Some(status)) => {
-                            heard = Instant::now();
                             let ended = status.job.as_ref().is_some_and(words::has_ended);
                             let told = sender.send(Ok(News::Status(Box::new(status))));
                             if ended || told.is_err() {

@@ -24,7 +24,7 @@ const NOTICE: Duration = Duration::from_millis(100);
 /// How what happens is told.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Told {
-    /// As lines of JSON on standard output.
+    /// As lines of JSON on standard output; that the coordinator is silent on standard error.
     Json,
     /// As lines of text on standard output.
     Text,
@@ -51,7 +51,7 @@ pub fn print_until_end(
                     print_json(&words::status_json(&status))?;
                 }
                 following.hear(*status);
-                if reader_is_gone() {
+                if told != Told::Aside && reader_is_gone() {
                     return Ok(true);
                 }
             }
@@ -64,10 +64,13 @@ pub fn print_until_end(
         let due = printed
             .as_ref()
             .is_none_or(|(last, before)| *before != happens || last.elapsed() >= INTERVAL);
-        if told != Told::Json && due && !happens.is_empty() {
+        if due && !happens.is_empty() {
             match told {
+                Told::Text => print(&(line(following) + "\n"))?,
                 Told::Aside => note!("{}", line(following)),
-                _ => print(&(line(following) + "\n"))?,
+                // Silence is no status.
+                Told::Json if following.silence.is_some() => note!("{}", line(following)),
+                Told::Json => {}
             }
             printed = Some((Instant::now(), happens));
         }

@@ -14,8 +14,8 @@ use serde_json::json;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Position, Ruleset};
 use ziggurat_kernel::{
-    Cancelled, Plan, Precision, Settings, SolveError, Step, Summary, Surroundings, TierValues,
-    plan, solve, thread_count, time_supersteps,
+    Cancelled, Plan, Precision, Settings, Step, Summary, Surroundings, TierValues, plan, solve,
+    thread_count, time_supersteps,
 };
 use ziggurat_reference::baseline::{Baseline, Design};
 
@@ -79,9 +79,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     // A name that is wrong is told before the first solve.
     let games = games(args)?;
     let threads = thread_count(args.threads);
-    let interrupted = interrupt::flag_on_interrupt()?;
+    interrupt::end_on_interrupt()?;
     for (i, encoding) in games.iter().enumerate() {
-        let report = measure(encoding, threads, args, &interrupted)?;
+        let report = measure(encoding, threads, args)?;
         if args.json {
             print_json(&report.json(encoding))?;
         } else {
@@ -128,12 +128,7 @@ struct Rival {
 }
 
 /// Solves a game, and sweeps the rivals on its largest step.
-fn measure(
-    encoding: &Encoding,
-    threads: usize,
-    args: &Args,
-    interrupted: &Cancelled,
-) -> Result<Report, Failure> {
+fn measure(encoding: &Encoding, threads: usize, args: &Args) -> Result<Report, Failure> {
     let with_rivals = args.baseline;
     let settings = Settings { threads, ..Settings::new(Precision::F64) };
     let plan = plan(encoding, &settings);
@@ -148,10 +143,10 @@ fn measure(
     let mut progress = (!args.json).then(new_progress);
     reset_peak_memory();
     let begin = Instant::now();
-    let solved = solve(
+    let summary = solve(
         encoding,
         &settings,
-        Surroundings::in_memory(interrupted),
+        Surroundings::in_memory(&Cancelled::new(false)),
         &mut |event| {
             if let Some(progress) = &mut progress {
                 progress.tell(event);
@@ -163,13 +158,7 @@ fn measure(
             }
             Ok(())
         },
-    );
-    let summary = match solved {
-        Err(SolveError::Cancelled) => {
-            return Err(Failure::of(Exit::Interrupted, "interrupted"));
-        }
-        other => other?,
-    };
+    )?;
     let wall = begin.elapsed();
     drop(progress);
     let peak_memory_bytes = resources::peak_memory_bytes();

@@ -103,6 +103,7 @@ fn export_table(
     let out = target.file(|| file.with_extension(format.ending()))?;
     let value_type = args.value_type.unwrap_or(table.value_type());
     let existing = target.existing();
+    format.check_memory(table.encoding(), size_of::<f64>(), table.held_bytes(), &out)?;
     interrupt::end_on_interrupt()?;
     let title = format!("Writing {}", out.display());
     watched(&title, args.json, |tell| match format {
@@ -140,7 +141,7 @@ fn report(args: &Args, format: Format, out: &Path, value_type: ValueType) -> Res
     let (size, ending) = (std::fs::metadata(out)?.len(), format.ending());
     let told = if args.json {
         print_json(&json!({
-            "file": out, "format": ending, "value_type": value_type, "bytes": size,
+            "file": out.to_string_lossy(), "format": ending, "value_type": value_type, "bytes": size,
         }))
     } else {
         print(&format!("Wrote {} ({}, {value_type})\n", out.display(), bytes(size)))

@@ -45,7 +45,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let needs = args.job.needs(&encoding);
-    let arrays = args.memory.map_or(Ok(Arrays::InMemory), |_| needs.arrange(args.memory, true))?;
+    let arrays = needs.arrange(args.memory, None, true)?;
     let traffic = Traffic { settings: &settings, arrays };
     let seconds = traffic.seconds(&encoding, &needs);
     if args.json {

@@ -14,7 +14,7 @@ use crate::{
     job::threads,
     needs::Needs,
     resources,
-    solving::{Solving, check_name, holds_no_solve, solve_and_report},
+    solving::{Solving, announce, check_name, holds_no_solve, solve_and_report},
     target::{JobOrPath, TargetArgs},
 };
 
@@ -93,8 +93,8 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     check_name(&out)?;
     let encoding = job.encoding();
     let needs = Needs::of(encoding, &settings, value_type, compression);
-    let arrays = needs.arrange(args.memory, true)?;
-    solve_and_report(&Solving {
+    let arrays = needs.arrange(args.memory, resources::available_memory_bytes(), true)?;
+    let solving = Solving {
         encoding,
         settings: &settings,
         needs: &needs,
@@ -106,7 +106,9 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         value_type,
         compression,
         json: args.json,
-    })
+    };
+    announce(&solving, Some(dir))?;
+    solve_and_report(&solving)
 }
 
 fn open(args: &Args, dir: &Path) -> Result<Job, Failure> {

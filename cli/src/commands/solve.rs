@@ -17,7 +17,7 @@ use crate::{
     job::JobArgs,
     output::table_name,
     resources,
-    solving::{Solving, check_name, holds_a_solve, solve_and_report},
+    solving::{Solving, announce, check_name, holds_a_solve, solve_and_report},
     target::TargetArgs,
 };
 
@@ -90,25 +90,30 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let out = args.target.file(default)?;
     check_name(&out)?;
     let needs = args.job.needs(&encoding);
-    let arrays = needs.arrange(args.memory, args.dir.is_some())?;
+    let available = resources::available_memory_bytes();
+    let arrays = needs.arrange(args.memory, available, args.dir.is_some())?;
     needs.check_disk(arrays, args.dir.as_deref(), &out)?;
     // Where no table can be begun no job is begun either.
     let (existing, values) = (args.target.existing(), args.job.value_type());
     drop(TableWriter::create(&out, existing, &encoding, values, args.job.compression())?);
-    let job = args.dir.as_deref().map(|dir| create_job(args, &encoding, dir, &out)).transpose()?;
-    solve_and_report(&Solving {
+    let solving = Solving {
         encoding: &encoding,
         settings: &settings,
         needs: &needs,
         arrays,
         allowed: args.memory,
-        job: job.as_ref(),
+        job: None,
         out: &out,
         existing,
         value_type: values,
         compression: args.job.compression(),
         json: args.json,
-    })
+    };
+    let manifest = args.dir.as_ref().map(|_| manifest(args, &encoding, &out)).transpose()?;
+    announce(&solving, args.dir.as_deref())?;
+    let job = args.dir.as_deref().zip(manifest).map(|(dir, what)| create_job(args, dir, what));
+    let job = job.transpose()?;
+    solve_and_report(&Solving { job: job.as_ref(), ..solving })
 }
 
 /// Refuses a directory that holds something else.
@@ -134,9 +139,16 @@ fn check_free(dir: &Path) -> Result<(), Failure> {
     }
 }
 
-fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Result<Job, Failure> {
+/// What is written down of the job.
+fn manifest(args: &Args, encoding: &Encoding, out: &Path) -> Result<Manifest, Failure> {
     let settings = args.job.settings();
-    let manifest = Manifest {
+    let path = std::path::absolute(out)?;
+    if path.to_str().is_none() {
+        let what =
+            format!("the path {} is not UTF-8, in which a solve is written down", path.display());
+        return Err(Failure::bad_input(what).help("let the table go elsewhere: --out FILE"));
+    }
+    Ok(Manifest {
         format: MANIFEST_FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
         encoder: Encoding::VERSION,
@@ -145,11 +157,14 @@ fn create_job(args: &Args, encoding: &Encoding, dir: &Path, out: &Path) -> Resul
         tolerance: settings.tolerance,
         certified: settings.certified,
         shard_positions: settings.shard_positions,
-        out: std::path::absolute(out)?,
+        out: path,
         replace: args.target.existing() == Existing::Replace,
         value_type: args.job.value_type().to_string(),
         raw: args.job.compression() == Compression::Raw,
-    };
+    })
+}
+
+fn create_job(args: &Args, dir: &Path, manifest: Manifest) -> Result<Job, Failure> {
     Job::create(dir, manifest, args.checkpoints.options()).map_err(|error| match error {
         JobError::Exists { .. } => holds_a_solve(dir),
         error => error.into(),

@@ -31,7 +31,10 @@ use super::{
     shelf::SaveName,
     sources::{CheckpointAt, Saved, Unread},
 };
-use crate::{job::lock, parts::key};
+use crate::{
+    job::{base_memory_bytes, lock},
+    parts::key,
+};
 
 /// What a job is to a worker.
 pub struct KnownJob {
@@ -163,14 +166,13 @@ impl TakesPart {
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
         let Team { members, me, halo } = team;
         let Assigned { owners, place, saved } = self.understand(assign, &known, members)?;
-        let budget = worker.options.memory_bytes.filter(|&budget| budget < *peak_memory_bytes);
+        let threads = worker.pool.current_num_threads();
+        let whole_bytes = *peak_memory_bytes + base_memory_bytes(threads);
+        let budget = worker.options.memory_bytes.filter(|&budget| budget < whole_bytes);
         let memory = match budget {
             None => Memory::anonymous(),
-            Some(budget) => {
-                let threads = worker.pool.current_num_threads();
-                Memory::in_files(&worker.scratch, budget, threads)
-                    .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?
-            }
+            Some(budget) => Memory::in_files(&worker.scratch, budget, threads)
+                .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?,
         };
         let assignment = Assignment {
             encoding,
@@ -231,6 +233,7 @@ impl TakesPart {
             runtime: self.runtime.clone(),
             places,
             connections: Mutex::default(),
+            out_of_reach: Mutex::default(),
             fetched_bytes: Default::default(),
             stop: self.stop.clone(),
         };

@@ -263,7 +263,11 @@ mod tests {
     };
 
     use super::{
-        super::{halo::Halo, pieces::unpacked, tests::idle_worker},
+        super::{
+            halo::Halo,
+            pieces::{receive, spans_of, unpacked},
+            tests::idle_worker,
+        },
         *,
     };
 
@@ -314,6 +318,58 @@ mod tests {
         ] {
             let refused = client().fetch(wrong.clone()).await.unwrap_err();
             assert_eq!(refused.code(), expected, "{wrong:?}: {refused}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn what_takes_more_than_one_piece_comes_in_order() {
+        const LEN: usize = 300_000;
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let save = SaveName { job: 7, step: STEP, epoch: 3, incarnation: 5 };
+        let column = Column::Values;
+        let mut wide: Vec<f64> = (0..LEN).map(|i| i as f64).collect();
+        let mut narrow: Vec<f32> = (0..LEN).map(|i| i as f32).collect();
+        worker
+            .shelf
+            .save(
+                save,
+                vec![
+                    Part { column, shard: 0, range: 0, data: Numbers::F64(&mut wide) },
+                    Part { column, shard: 1, range: 0, data: Numbers::F32(&mut narrow) },
+                ],
+            )
+            .unwrap();
+        let client = served(&worker);
+        for (shard, width) in [(0, size_of::<f64>()), (1, size_of::<f32>())] {
+            assert!(LEN * width > CHUNK_BYTES);
+            let number = |i: usize| match width {
+                4 => (i as f32).to_le_bytes().to_vec(),
+                _ => (i as f64).to_le_bytes().to_vec(),
+            };
+            let some = [131_000..131_080, 200_000..270_000, LEN - 1..LEN];
+            for places in [std::iter::once(0..LEN).collect(), some.to_vec()] {
+                let request = FetchRequest {
+                    protocol: PROTOCOL,
+                    job: 7,
+                    step: Some(STEP.into()),
+                    epoch: 3,
+                    incarnation: 5,
+                    column: Some(column.into()),
+                    shard,
+                    spans: spans_of(&places, LEN),
+                    worker: identity_text(worker.shelf.identity()),
+                    ..FetchRequest::default()
+                };
+                let pieces = client().fetch(request).await.unwrap().into_inner();
+                let expected: Vec<u8> = places.iter().cloned().flatten().flat_map(number).collect();
+                let mut got = Vec::new();
+                let take = |_: &_, numbers: &[u8]| got.extend_from_slice(numbers);
+                receive(pieces, (expected.len(), width), Duration::from_secs(10), take)
+                    .await
+                    .unwrap();
+                assert!(got == expected, "{places:?} of {width} bytes");
+            }
         }
     }
 

@@ -407,6 +407,23 @@ mod tests {
     }
 
     #[test]
+    fn what_came_before_a_checkpoint_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let shelf = Shelf::open(dir.path()).unwrap();
+        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 1)] {
+            save(&shelf, name(job, epoch));
+        }
+        shelf.drop_before(1, STEP, 2).unwrap();
+        shelf.drop_before(1, STEP.swap(), 9).unwrap();
+        let there = |shelf: &Shelf| {
+            [(1, 1), (1, 2), (1, 3), (2, 1)].map(|(job, epoch)| has(shelf, name(job, epoch)))
+        };
+        assert_eq!(there(&shelf), [false, true, true, true]);
+        drop(shelf);
+        assert_eq!(there(&Shelf::open(dir.path()).unwrap()), [false, true, true, true]);
+    }
+
+    #[test]
     fn an_epoch_is_not_taken_for_that_of_another_incarnation() {
         let dir = tempfile::tempdir().unwrap();
         let shelf = Shelf::open(dir.path()).unwrap();

@@ -1,7 +1,7 @@
 //! Where an attempt gets saved values from: this worker's shelf, other workers, the checkpoint store.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
     fmt,
     ops::Range,
     sync::{
@@ -74,6 +74,8 @@ pub struct Saved {
     /// Where checkpoints are, and what is proven of them, by step.
     pub places: HashMap<Tier, (CheckpointAt, f64)>,
     pub connections: Mutex<HashMap<String, Connection>>,
+    /// Workers that could not be reached.
+    pub out_of_reach: Mutex<HashSet<u64>>,
     pub fetched_bytes: AtomicU64,
     /// When the attempt is over.
     pub stop: CancellationToken,
@@ -128,13 +130,19 @@ impl Saved {
                 _ => wanted.damaged(format!("nobody has shard {shard} of step {step}"), None),
             },
         };
-        if let Some(holder) = holder.filter(|holder| holder.worker != me) {
+        let store = self.worker.checkpoints().filter(|_| place.stored);
+        // To wait for every part for a machine that does not answer would take all the time there is.
+        let is_asked = |holder: &&Member| {
+            let is_out_of_reach = lock(&self.out_of_reach).contains(&holder.worker);
+            holder.worker != me && !(store.is_some() && is_out_of_reach)
+        };
+        if let Some(holder) = holder.filter(is_asked) {
             match self.load_from_holder(holder, wanted, &mut data, places) {
                 Ok(()) => return Ok(()),
                 Err(error) => problem = error,
             }
         }
-        match self.worker.checkpoints().filter(|_| place.stored) {
+        match store {
             Some(store) => self.load_from_store(&store, wanted, &mut data),
             None => Err(problem),
         }
@@ -187,7 +195,10 @@ impl Saved {
             let message = format!("{}: {}", holder.address, status.message());
             match status.code() {
                 Code::NotFound | Code::DataLoss => wanted.damaged(message, Some(holder.worker)),
-                _ => unread(message, Some(FailureKind::OutOfReach { worker: holder.worker })),
+                _ => {
+                    lock(&self.out_of_reach).insert(holder.worker);
+                    unread(message, Some(FailureKind::OutOfReach { worker: holder.worker }))
+                }
             }
         })
     }
@@ -288,6 +299,8 @@ fn unread(message: String, kind: Option<FailureKind>) -> JournalError {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use tokio_stream::wrappers::ReceiverStream;
     use tonic::{Request, Response, Streaming, async_trait};
     use xxhash_rust::xxh3::xxh3_64;
@@ -304,8 +317,8 @@ mod tests {
 
     const STEP: Tier = Tier { just_moved: 2, to_move: 1 };
 
-    /// Sends the same to whoever fetches something.
-    struct Sends(Result<Vec<FetchReply>, Code>);
+    /// Sends the same to whoever fetches something, and counts them.
+    struct Sends(Result<Vec<FetchReply>, Code>, Arc<AtomicU64>);
 
     #[async_trait]
     impl data_server::Data for Sends {
@@ -322,6 +335,7 @@ mod tests {
             &self,
             _: Request<FetchRequest>,
         ) -> Result<Response<Self::FetchStream>, Status> {
+            self.1.fetch_add(1, Ordering::Relaxed);
             let all = self.0.clone().map_err(|code| Status::new(code, "it is not to be had"))?;
             let (replies, stream) = tokio::sync::mpsc::channel(all.len() + 1);
             for reply in all {
@@ -331,28 +345,41 @@ mod tests {
         }
     }
 
-    /// What comes of three numbers, of which another worker sends this.
-    async fn loaded(sent: Result<Vec<FetchReply>, Code>) -> Result<[f64; 3], Option<FailureKind>> {
-        let dir = tempfile::tempdir().unwrap();
-        let worker = idle_worker(dir.path());
+    /// What a worker has saved who reads what another one has, who sends this; and how often that one was asked.
+    async fn saved(
+        dir: &Path,
+        sent: Result<Vec<FetchReply>, Code>,
+        stored: bool,
+    ) -> (Saved, Arc<AtomicU64>) {
+        let worker = idle_worker(dir);
+        let asked = Arc::default();
         let bound = bind("127.0.0.1:0".parse().unwrap(), &Security::Open, false).unwrap();
         let address = bound.address().to_string();
-        let (service, incoming) = (data(Sends(sent)), bound.incoming().unwrap());
+        let (service, incoming) =
+            (data(Sends(sent, Arc::clone(&asked))), bound.incoming().unwrap());
         tokio::spawn(server(&Security::Open).add_service(service).serve_with_incoming(incoming));
         let place = CheckpointAt {
             save: SaveName { job: 1, step: STEP, epoch: 2, incarnation: 3 },
             holders: vec![Member { worker: worker.shelf.identity() ^ 1, address }],
             owners: vec![0],
-            stored: false,
+            stored,
         };
         let saved = Saved {
             worker,
             runtime: Handle::current(),
             places: HashMap::from([(STEP, (place, 1e-9))]),
             connections: Mutex::default(),
+            out_of_reach: Mutex::default(),
             fetched_bytes: AtomicU64::default(),
             stop: CancellationToken::new(),
         };
+        (saved, asked)
+    }
+
+    /// What comes of three numbers, of which another worker sends this.
+    async fn loaded(sent: Result<Vec<FetchReply>, Code>) -> Result<[f64; 3], Option<FailureKind>> {
+        let dir = tempfile::tempdir().unwrap();
+        let (saved, _) = saved(dir.path(), sent, false).await;
         let load = move || {
             let mut values = [0.0; 3];
             let data = Data::F64(&mut values);
@@ -402,6 +429,34 @@ mod tests {
             let lost = matches!(kind, Some(FailureKind::Damage { worker: Some(_), .. }));
             let unreached = matches!(kind, Some(FailureKind::OutOfReach { .. }));
             assert_eq!((lost, unreached), (is_lost, !is_lost), "{code:?}: {kind:?}");
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn who_is_out_of_reach_is_asked_once_where_a_store_has_it_too() {
+        let (dir, numbers) = (tempfile::tempdir().unwrap(), [0.25, -0.5, 0.125]);
+        let url = format!("file://{}", dir.path().join("store").display());
+        let store = CheckpointStore::open(&url, "ur").await.unwrap();
+        let key = key(1, STEP, Column::Values, 0, 0).at(Epoch(2));
+        let bytes = numbers.map(f64::to_le_bytes).concat();
+        store.put(key, 3, size_of::<f64>(), bytes.into()).await.unwrap();
+
+        for stored in [true, false] {
+            let dir = tempfile::tempdir().unwrap();
+            let (saved, asked) = saved(dir.path(), Err(Code::Unavailable), stored).await;
+            lock(&saved.worker.joined).checkpoints = Some((store.clone(), 0));
+            let load = move || {
+                [(); 3].map(|()| {
+                    let mut values = [0.0; 3];
+                    let data = Data::F64(&mut values);
+                    let part = Part { column: Column::Values, shard: 0, range: 0, data };
+                    let all = std::iter::once(0..3).collect();
+                    saved.load(STEP, vec![(part, all)]).ok().map(|()| values)
+                })
+            };
+            let loaded = tokio::task::spawn_blocking(load).await.unwrap();
+            assert_eq!(loaded, [stored.then_some(numbers); 3]);
+            assert_eq!(asked.load(Ordering::Relaxed), if stored { 1 } else { 3 });
         }
     }
 }

@@ -4,7 +4,10 @@
 //! pause, the coordinator is asked again who they are: a worker that was started again may be
 //! elsewhere.
 
-use std::{collections::HashMap, time::Duration};
+use std::{
+    collections::{HashMap, HashSet},
+    time::Duration,
+};
 
 use tokio::{
     sync::Mutex,
@@ -52,6 +55,8 @@ pub struct Fetcher<'a> {
     /// Who has what, and in which round of asking that was told.
     holders: Mutex<(u32, Option<Holders>)>,
     connections: Mutex<HashMap<String, DataClient>>,
+    /// Addresses that did not answer when they were asked last.
+    silent: Mutex<HashSet<String>>,
 }
 
 impl<'a> Fetcher<'a> {
@@ -71,6 +76,7 @@ impl<'a> Fetcher<'a> {
             patience,
             holders: Mutex::default(),
             connections: Mutex::default(),
+            silent: Mutex::default(),
         }
     }
 
@@ -86,7 +92,11 @@ impl<'a> Fetcher<'a> {
             }
             let holders = self.holders(round).await?;
             troubles.clear();
-            for peer in holders.of(range.step, range.shard) {
+            let mut peers = holders.of(range.step, range.shard);
+            // To wait for a machine that is gone takes long, for every range.
+            let silent = self.silent.lock().await.clone();
+            peers.sort_by_key(|peer| silent.contains(&peer.address));
+            for peer in peers {
                 match self.fetch_from(peer, range, holders.checkpoint(range.step)).await {
                     Ok(bytes) => return Ok(bytes),
                     Err(trouble) => troubles.push(trouble),
@@ -100,7 +110,8 @@ impl<'a> Fetcher<'a> {
         };
         let failure = format!("shard {shard} of step {step} cannot be had: {troubles}");
         Err(Failure::of(Exit::Failed, failure).help(
-            "start the workers that have it again; the same command then goes on where it was",
+            "start the workers that have it again, and one that has lost it on an empty directory, with the same \
+             --name: what it had is then computed again; the same command goes on where it was",
         ))
     }
 
@@ -131,10 +142,17 @@ impl<'a> Fetcher<'a> {
         checkpoint: (u32, u64),
     ) -> Result<Vec<u8>, String> {
         let address = &peer.address;
-        let trouble = match self.read(peer, range, checkpoint).await {
-            Ok(bytes) => return Ok(bytes),
+        let read = self.read(peer, range, checkpoint).await;
+        let trouble = match read {
+            Ok(bytes) => {
+                self.silent.lock().await.remove(address);
+                return Ok(bytes);
+            }
             Err(trouble) => trouble,
         };
+        if matches!(trouble.code(), Code::Unavailable | Code::DeadlineExceeded) {
+            self.silent.lock().await.insert(address.clone());
+        }
         // It may be another process by now.
         if trouble.code() != Code::NotFound {
             self.connections.lock().await.remove(address);

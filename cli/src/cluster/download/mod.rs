@@ -27,9 +27,11 @@ use std::{
 
 use clap::ValueEnum;
 use futures::{StreamExt, TryStreamExt, stream};
+use ziggurat_encoding::Encoding;
 use ziggurat_kernel::Precision;
 use ziggurat_rpc::proto::{JobRequest, LocateReply};
-use ziggurat_table::{Compression, Existing, TableError, ValueType, rgu::GameSettings};
+use ziggurat_table::{Compression, Existing, ValueType, rgu};
+use ziggurat_worker::PROGRAM_MEMORY_BYTES;
 
 use self::{
     fetch::{Fetcher, Patience},
@@ -38,8 +40,9 @@ use self::{
 };
 use super::client::Coordinator;
 use crate::{
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
     job::value_type_of,
+    needs::check_available,
     output::table_name,
     progress::watched,
 };
@@ -100,7 +103,34 @@ impl Format {
             Self::Parquet => "parquet",
         }
     }
+
+    /// Refuses to write a table, from tiers of numbers of so many bytes beside so many others, that would not fit memory.
+    ///
+    /// # Errors
+    /// If so, or the format has no words for the rules.
+    pub fn check_memory(
+        self,
+        encoding: &Encoding,
+        number_bytes: usize,
+        held_bytes: u64,
+        out: &Path,
+    ) -> Result<(), Failure> {
+        let tiers = encoding.tiers().into_iter().map(|tier| encoding.tier_len(tier));
+        let values_bytes = match self {
+            Self::Zgt => tiers.max().unwrap_or(0) * number_bytes as u64,
+            Self::Rgu => rgu::export_bytes(encoding.ruleset())?,
+            Self::Parquet => PARQUET_BYTES,
+        };
+        check_available(
+            &format!("writing {}", out.display()),
+            PROGRAM_MEMORY_BYTES + held_bytes + values_bytes,
+        )
+        .or_help("write it on a machine with more memory")
+    }
 }
+
+/// What a batch of rows takes that is packed for a Parquet file.
+const PARQUET_BYTES: u64 = 64 << 20;
 
 impl<'a> Download<'a> {
     /// Asks where the values of a job are.
@@ -143,8 +173,9 @@ impl<'a> Download<'a> {
         stops: &AtomicBool,
         patience: Patience,
     ) -> Result<(), Failure> {
-        if wanted.format == Format::Rgu {
-            GameSettings::of(self.ranges.encoding().ruleset()).map_err(TableError::from)?;
+        let encoding = self.ranges.encoding();
+        for format in [Format::Zgt, wanted.format] {
+            format.check_memory(encoding, self.precision().bytes(), 0, wanted.out)?;
         }
         let file = part_file(wanted.out);
         let title = format!("Fetching job {} into {}", self.job, file.display());

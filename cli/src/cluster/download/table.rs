@@ -1,13 +1,9 @@
 //! Writing a table from a part file: the same bytes as `solve` and `export FILE` write.
 
-use std::{
-    fs,
-    path::PathBuf,
-    sync::atomic::{AtomicBool, Ordering},
-};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use ziggurat_kernel::Precision;
-use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, remove_leftovers};
+use ziggurat_table::{AnyTable, Compression, Existing, Interim, TableWriter, remove_leftovers};
 
 use super::{Format, Wanted, interrupted, part::Part, ranges::Ranges};
 use crate::{failure::Failure, job::value_type_of};
@@ -29,10 +25,10 @@ pub fn write(
     }
     let mut own_format = part.path().to_owned().into_os_string();
     own_format.push(".zgt");
-    let between = Between(own_format.into());
-    remove_leftovers(&between.0);
+    let between = Interim::new(own_format.into());
+    remove_leftovers(between.path());
     let own = Wanted {
-        out: &between.0,
+        out: between.path(),
         // What is there was left by a process that was killed.
         existing: Existing::Replace,
         value_type: value_type_of(ranges.settings().precision),
@@ -40,22 +36,17 @@ pub fn write(
         ..wanted
     };
     write_zgt(ranges, part, own, &|share| tell(share / 2.0), stops)?;
-    let table = AnyTable::open(&between.0)?;
+    // Nobody looks at the flag from here on: once it is up, a signal ends the process.
+    if stops.swap(true, Ordering::Relaxed) {
+        return Err(interrupted(part.path()));
+    }
+    let table = AnyTable::open(between.path())?;
     let tell = |share: f64| tell(0.5 + share / 2.0);
     match wanted.format {
         Format::Rgu => table.export_rgu(out, existing, value_type, &tell)?,
         Format::Zgt | Format::Parquet => table.export_parquet(out, existing, value_type, &tell)?,
     }
     Ok(())
-}
-
-/// A file that goes when it is no longer needed.
-struct Between(PathBuf);
-
-impl Drop for Between {
-    fn drop(&mut self) {
-        drop(fs::remove_file(&self.0)); // the next export replaces it
-    }
 }
 
 fn write_zgt(

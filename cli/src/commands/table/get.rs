@@ -34,11 +34,14 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let mut chances = Vec::new();
     let positions = match &args.positions[..] {
         [one] if one == "-" => {
-            io::stdin().lines().collect::<Result<_, _>>().context("cannot read standard input")?
+            let lines = io::stdin()
+                .lines()
+                .filter(|line| !matches!(line, Ok(line) if line.trim().is_empty()));
+            lines.collect::<Result<_, _>>().context("cannot read standard input")?
         }
         typed => typed.to_vec(),
     };
-    for text in positions.iter().filter(|text| !text.trim().is_empty()) {
+    for text in &positions {
         let position = ruleset.parse_position(text.trim())?;
         chances.push((ruleset.format_position(&position), table.value(&position)?));
     }

@@ -116,7 +116,7 @@ fn as_json(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64) -> serde
     let ruleset = table.ruleset();
     let (format, packing) = format(table);
     json!({
-        "file": table.path(),
+        "file": table.path().to_string_lossy(),
         "format": format,
         "compression": packing,
         "value_type": table.value_type(),

@@ -5,11 +5,12 @@ use std::path::PathBuf;
 use serde_json::json;
 use ziggurat_kernel::Certifier;
 use ziggurat_table::{AnyTable, Identities, Verification, verify, verify_bytes};
+use ziggurat_worker::PROGRAM_MEMORY_BYTES;
 
 use super::proof::{Proof, prove};
 use crate::{
     failure::{Exit, Explain, Failure},
-    needs::{BASE_BYTES, check_available},
+    needs::check_available,
     output::{count, grouped, pieces, points, print, print_json},
     progress::watched,
 };
@@ -79,12 +80,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 /// Refuses what does not fit memory.
 fn check_memory(table: &AnyTable, args: &Args) -> Result<(), Failure> {
     let file = args.file.display();
-    let bytes = BASE_BYTES + verify_bytes(table, args.sample);
+    let bytes = PROGRAM_MEMORY_BYTES + verify_bytes(table, args.sample);
     check_available(&format!("verifying {file}"), bytes).or_help(
         "verify a part of it, such as --sample 1000000, or on a machine with more memory",
     )?;
     if args.certificate {
-        let bytes = BASE_BYTES + Certifier::peak_memory_bytes(table.encoding(), 0);
+        let peak_bytes = Certifier::peak_memory_bytes(table.encoding(), 0);
+        let bytes = PROGRAM_MEMORY_BYTES + peak_bytes + table.held_bytes();
         check_available(&format!("proving what is in {file}"), bytes)
             .or_help("leave --certificate out, or prove it on a machine with more memory")?;
     }
