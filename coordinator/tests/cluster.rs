@@ -321,7 +321,7 @@ async fn watches_that_are_closed_make_room_for_others_although_nothing_changes()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_interval_sweep_is_counted() {
+async fn every_superstep_and_interval_sweep_is_counted() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;
     let mut jobs = coordinator.jobs().await;
@@ -344,7 +344,13 @@ async fn every_interval_sweep_is_counted() {
         let metric = "ziggurat_coordinator_interval_sweeps_total";
         let line = format!("{metric}{{job=\"{job}\",step=\"{name}\"}} {sweeps}\n");
         assert!(page.contains(&line), "{line} in {page}");
+        let (metric, supersteps) = ("ziggurat_coordinator_supersteps_total", step.supersteps);
+        let line = format!("{metric}{{job=\"{job}\",step=\"{name}\"}} {supersteps}\n");
+        assert!(page.contains(&line), "{line} in {page}");
     }
+    let metric = "ziggurat_coordinator_checkpoint_seconds_count ";
+    let count = page.lines().find_map(|line| line.strip_prefix(metric)).unwrap();
+    assert!(count.parse::<u64>().unwrap() >= 2, "{count}");
     coordinator.stop().await;
 }
 

@@ -74,8 +74,8 @@ const REST: Duration = Duration::from_secs(60);
 const SHORT_REST: Duration = Duration::from_secs(5);
 /// A member that has not reported for so long is spoken of.
 const SLOW_AFTER: Duration = Duration::from_secs(60);
-/// A draining worker hands over what others need for so long.
-const HANDING_OVER: Duration = Duration::from_secs(300);
+/// A draining worker hands over what others need for so long: half a minute less than it waits for.
+const HANDING_OVER: Duration = Duration::from_secs(570);
 /// As many failures without progress, and the job fails. Those within a [`REST`] count as one: workers meet the same
 /// trouble one after the other.
 const MOST_FAILURES: u32 = 5;

@@ -18,7 +18,12 @@ struct World {
 
 impl World {
     /// Steps with fewer positions are one worker's.
-    fn new(workers: u64, whole_step_positions: u64) -> Self {
+    fn new(workers: usize, whole_step_positions: u64) -> Self {
+        Self::with_stores(&vec![None; workers], whole_step_positions)
+    }
+
+    /// The same, with workers that have these checkpoint stores.
+    fn with_stores(stores: &[Option<u64>], whole_step_positions: u64) -> Self {
         let pieces = Overrides { pieces: Some(2), ..Overrides::default() };
         let encoding = Encoding::new(&Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap());
         let settings = Settings { shard_positions: Some(20), ..Settings::new(Precision::F64) };
@@ -36,8 +41,9 @@ impl World {
             shard_positions: None,
         };
         let (name, key, checkpoint_every) = ("a job".to_owned(), String::new(), day);
-        for worker in 1..=workers {
-            world.tell(Event::Register(SessionId(worker), registration(worker)));
+        for (worker, &checkpoint_store) in (1..).zip(stores) {
+            let registration = Registration { checkpoint_store, ..registration(worker) };
+            world.tell(Event::Register(SessionId(worker), registration));
         }
         world.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
         world
@@ -243,6 +249,48 @@ fn a_worker_that_is_silent_for_a_lease_is_disconnected_and_no_sooner() {
     world.now += Duration::from_secs(1);
     assert_eq!(closed(world.tell(Event::Tick)), [(1, Refusal::Silent)]);
     assert_eq!(world.members(), []);
+}
+
+#[test]
+fn what_a_worker_has_is_given_up_once_it_was_lost_for_long_and_no_sooner() {
+    let mut world = World::new(2, u64::MAX);
+    let [gone] = world.members()[..] else { panic!("{:?}", world.members()) };
+    let other = SessionId(3 - gone.0);
+    world.commit(1);
+    world.tell(Event::Disconnect(SessionId(gone.0)));
+    let lost_after = world.machine.limits().lost_after;
+    let mut is_there_after = |gone: Duration| {
+        world.now += gone;
+        let resources = Resources { resident_bytes: 0, free_disk_bytes: 1 << 30 };
+        world.tell(Event::Heartbeat(other, resources));
+        world.tell(Event::Tick);
+        let checkpoint = &world.machine.records.steps[&FIRST].checkpoint;
+        checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.epoch.number == 1)
+    };
+    assert!(is_there_after(lost_after / 2) && is_there_after(lost_after / 2));
+    assert!(!is_there_after(Duration::from_secs(1)));
+}
+
+#[test]
+fn a_checkpoint_is_stored_if_all_who_wrote_it_have_the_store() {
+    for (stores, is_stored) in [([Some(7); 2], true), ([Some(7), None], false), ([None; 2], false)]
+    {
+        let mut world = World::with_stores(&stores, 1);
+        let members = world.members();
+        assert_eq!(members.len(), 2);
+        for &worker in &members {
+            world.report(worker, Answer::Ready { halo_positions: 0 });
+        }
+        world.tell(Event::Drain(SessionId(1)));
+        for &worker in &members {
+            world.report(worker, Answer::Outcome(Outcome::Swept(0.5)));
+        }
+        for &worker in &members {
+            world.report(worker, Answer::Outcome(Outcome::Done));
+        }
+        let checkpoint = world.machine.records.steps[&FIRST].checkpoint.as_ref().unwrap();
+        assert_eq!(checkpoint.stored, is_stored, "{stores:?}");
+    }
 }
 
 #[test]

@@ -1,5 +1,7 @@
 //! Workers come, live, leave and are lost.
 
+use std::collections::BTreeSet;
+
 use super::{
     APART, HANDING_OVER, Key, Machine, Note, WorkerRecord, line,
     message::{Command, Message, Refusal, Registration, Resources},
@@ -192,7 +194,21 @@ impl Machine {
         };
         let ready = self.sessions.iter().filter(|(_, connected)| ready(connected));
         for session in ready.map(|(&session, _)| session).collect::<Vec<_>>() {
-            self.sessions.get_mut(&session).expect("it was just there").released = true;
+            let connected = self.sessions.get_mut(&session).expect("it was just there");
+            connected.released = true;
+            let (worker, name) =
+                (connected.registration.worker, connected.registration.name.clone());
+            let has = |&step: &StepId| {
+                self.checkpoint(step).is_some_and(|checkpoint| {
+                    !checkpoint.stored && checkpoint.shards_of(worker) > 0
+                })
+            };
+            let steps = self.records.steps.keys().copied().filter(has);
+            let left: BTreeSet<JobId> = steps.map(|step| step.job).collect();
+            for job in left.into_iter().filter(|&job| self.is_active(job)).collect::<Vec<_>>() {
+                let text = format!("worker {name} leaves with values that nobody else has");
+                self.note(Note { job: Some(job), worker: Some(worker), ..line(text) });
+            }
             self.send(session, Message::Released);
         }
     }
