@@ -32,7 +32,8 @@ install --mode=755 "$program" "$root/usr/local/bin/ziggurat"
 install -D --mode=644 "$here/sysusers.conf" "$root/etc/sysusers.d/ziggurat.conf"
 chroot "$root" systemd-sysusers /etc/sysusers.d/ziggurat.conf
 install -D --mode=600 "$scratch/token" "$root/etc/ziggurat/token"
-install --mode=644 "$here/coordinator.env" "$here/worker.env" "$root/etc/ziggurat/"
+install --mode=644 "$here/coordinator.env" "$root/etc/ziggurat/"
+install --mode=600 "$here/worker.env" "$root/etc/ziggurat/"
 sed -i -e 's/^COORDINATOR=.*/COORDINATOR=127.0.0.1:7400/' -e 's/^ADVERTISE=.*/ADVERTISE=127.0.0.1:7410/' \
     -e 's/^#\(OPTIONS=.*--checkpoints\)/\1/' \
     "$root/etc/ziggurat/worker.env"

@@ -186,9 +186,9 @@ impl From<JobState> for StateLabels {
 /// What state a job is in.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum JobState {
-    /// It waits for its turn.
+    /// It waits for its turn, or for the first worker.
     Queued,
-    /// It is worked on, or waits for workers.
+    /// It is worked on, or waits for workers to go on.
     Running,
     /// Somebody paused it.
     Paused,
