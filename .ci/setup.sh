@@ -13,7 +13,9 @@ for tool in cargo cc c++; do
     fi
 done
 
-export CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/target}"
+CARGO_TARGET_DIR="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/target}"
+[[ "$CARGO_TARGET_DIR" == /* ]] || CARGO_TARGET_DIR="$PWD/$CARGO_TARGET_DIR" # wherever cargo is called
+export CARGO_TARGET_DIR
 RUSTC_WORKSPACE_WRAPPER="${RUSTC_WORKSPACE_WRAPPER:-$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)/rustc}"
 export RUSTC_WORKSPACE_WRAPPER
 
