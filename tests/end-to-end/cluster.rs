@@ -398,14 +398,14 @@ fn a_job_of_other_settings_is_waited_for_and_gives_the_bytes_of_its_solve() {
     assert_eq!(run(cluster.path(), &watch).status.code(), Some(1));
 }
 
-/// Files in a checkpoint store, but for those that it is known by.
+/// Files in a checkpoint store, but for those that it is known by, and what there is of one while it is written.
 fn saved_below(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().map(Result::unwrap);
-    let of = |path: PathBuf| match path.is_dir() {
-        true => saved_below(&path),
-        false => usize::from(!path.ends_with("store")),
+    let of = |entry: fs::DirEntry| match entry.path().is_dir() {
+        true => saved_below(&entry.path()),
+        false => usize::from(!entry.file_name().to_string_lossy().starts_with("store")),
     };
-    entries.map(|entry| of(entry.path())).sum()
+    entries.map(of).sum()
 }
 
 #[test]
