@@ -283,6 +283,20 @@ mod tests {
         move || data_client(connect(&address, &Security::Open, Duration::from_secs(5)).unwrap())
     }
 
+    /// A request for all of the first shard of what a worker has saved.
+    fn request(worker: &Worker, save: SaveName, column: Column) -> FetchRequest {
+        FetchRequest {
+            protocol: PROTOCOL,
+            job: save.job,
+            step: Some(save.step.into()),
+            epoch: save.epoch,
+            incarnation: save.incarnation,
+            column: Some(column.into()),
+            worker: identity_text(worker.shelf.identity()),
+            ..FetchRequest::default()
+        }
+    }
+
     #[tokio::test(flavor = "multi_thread")]
     async fn what_is_saved_is_for_those_who_mean_this_worker_and_this_save() {
         let dir = tempfile::tempdir().unwrap();
@@ -292,16 +306,7 @@ mod tests {
         let data = Numbers::F64(&mut values);
         worker.shelf.save(save, vec![Part { column, shard: 0, range: 0, data }]).unwrap();
         let client = served(&worker);
-        let right = FetchRequest {
-            protocol: PROTOCOL,
-            job: 7,
-            step: Some(STEP.into()),
-            epoch: 3,
-            incarnation: 5,
-            column: Some(column.into()),
-            worker: identity_text(worker.shelf.identity()),
-            ..FetchRequest::default()
-        };
+        let right = request(&worker, save, column);
         let mut replies = client().fetch(right.clone()).await.unwrap().into_inner();
         let reply = replies.message().await.unwrap().unwrap();
         let numbers = unpacked(&reply, 8).unwrap();
@@ -349,18 +354,8 @@ mod tests {
             };
             let some = [131_000..131_080, 200_000..270_000, LEN - 1..LEN];
             for places in [std::iter::once(0..LEN).collect(), some.to_vec()] {
-                let request = FetchRequest {
-                    protocol: PROTOCOL,
-                    job: 7,
-                    step: Some(STEP.into()),
-                    epoch: 3,
-                    incarnation: 5,
-                    column: Some(column.into()),
-                    shard,
-                    spans: spans_of(&places, LEN),
-                    worker: identity_text(worker.shelf.identity()),
-                    ..FetchRequest::default()
-                };
+                let spans = spans_of(&places, LEN);
+                let request = FetchRequest { shard, spans, ..request(&worker, save, column) };
                 let pieces = client().fetch(request).await.unwrap().into_inner();
                 let expected: Vec<u8> = places.iter().cloned().flatten().flat_map(number).collect();
                 let mut got = Vec::new();
