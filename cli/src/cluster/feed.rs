@@ -54,10 +54,8 @@ async fn tell(
     loop {
         let broken = match client.watch(JobRequest { job }).await {
             Ok(answer) => {
-                // It says nothing where nothing changes.
-                heard = Instant::now();
                 let mut stream = answer.into_inner();
-                loop {
+                let broken = loop {
                     match stream.message().await {
                         Ok(Some(status)) => {
                             let ended = status.job.as_ref().is_some_and(words::has_ended);
@@ -69,7 +67,10 @@ async fn tell(
                         Ok(None) => break Status::unavailable("it ended the connection"),
                         Err(status) => break status,
                     }
-                }
+                };
+                // Until then it was there: it says nothing where nothing changes.
+                heard = Instant::now();
+                broken
             }
             Err(status) => status,
         };

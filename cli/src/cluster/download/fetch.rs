@@ -142,8 +142,7 @@ impl<'a> Fetcher<'a> {
         checkpoint: (u32, u64),
     ) -> Result<Vec<u8>, String> {
         let address = &peer.address;
-        let read = self.read(peer, range, checkpoint).await;
-        let trouble = match read {
+        let trouble = match self.read(peer, range, checkpoint).await {
             Ok(bytes) => {
                 self.silent.lock().await.remove(address);
                 return Ok(bytes);
