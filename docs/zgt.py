@@ -25,7 +25,7 @@ class Table:
         header = json.loads(self.bytes[16 : 16 + length])
         if header["compression"] != "raw" or header["encoder_version"] != 1:
             raise ValueError(f"{file} is not raw, or ordered in another way: ziggurat export --raw")
-        self.value_type = header["value_type"]
+        self.value_type, self.positions = header["value_type"], header["positions"]
         offset, length = struct.unpack_from("<QQ", self.bytes, len(self.bytes) - 40)
         index = json.loads(self.bytes[offset : offset + length])
         # Where the values of a tier begin, by the pieces left of who just moved and who is to move.

@@ -2,17 +2,21 @@
 //!
 //! | column | type | content |
 //! | --- | --- | --- |
-//! | `own`, `opponent` | unsigned 64-bit | where the pieces of the player to move and of the opponent are: bit `i` is path position `i` of the owner's path |
-//! | `own_scored`, `opponent_scored` | unsigned 8-bit | pieces scored |
+//! | `own`, `opponent` | 64-bit integer | where the pieces of the player to move and of the opponent are: bit `i` is path position `i` of the owner's path |
+//! | `own_scored`, `opponent_scored` | 32-bit integer | pieces scored |
 //! | `value` | double; float for `f32` and `percent16` | the chance that the player to move wins |
 //!
 //! The rest of the pieces is in hand. The rows are in the encoder's order, the ruleset is in the
 //! file's metadata under `ruleset`, as TOML.
+//!
+//! The file is the plainest that Parquet has, so that readers of all ages and languages take it: signed integers, which
+//! Spark and Athena know, where unsigned ones would do; values plain, not split by bytes, and compressed with Snappy;
+//! columns in the order of their type. `tests/parquet.rs` holds it to that, `tests/parquet/run.sh` tries real readers.
 
 use std::{io, path::Path, sync::Arc};
 
 use parquet::{
-    basic::{Compression, Encoding as ColumnEncoding, ZstdLevel},
+    basic::Compression,
     data_type::{DoubleType, FloatType, Int32Type, Int64Type},
     errors::ParquetError,
     file::{
@@ -23,12 +27,15 @@ use parquet::{
     schema::{parser::parse_message_type, types::ColumnPath},
 };
 use rayon::prelude::*;
-use ziggurat_game::{Position, Side};
+use ziggurat_game::{Path as Track, Position, Side};
 
 use crate::{
     AnyTable, Existing, TableError, Tell, ValueType, from_percent16, output::Output,
     progress::Work, to_percent16, value::HALF,
 };
+
+/// Masks of path positions are no negative numbers.
+const _: () = assert!(Track::MAX_LEN < i64::BITS as usize - 1);
 
 impl AnyTable {
     /// Writes the table as a Parquet file: see the source of this module for its columns.
@@ -74,21 +81,19 @@ fn schema(value_type: ValueType) -> String {
     };
     format!(
         "message table {{ \
-            REQUIRED INT64 own (INTEGER(64, false)); \
-            REQUIRED INT64 opponent (INTEGER(64, false)); \
-            REQUIRED INT32 own_scored (INTEGER(8, false)); \
-            REQUIRED INT32 opponent_scored (INTEGER(8, false)); \
+            REQUIRED INT64 own; \
+            REQUIRED INT64 opponent; \
+            REQUIRED INT32 own_scored; \
+            REQUIRED INT32 opponent_scored; \
             REQUIRED {value} value; }}"
     )
 }
 
-/// Values are split by bytes, like those of a compressed `.zgt` table and for the same reason.
+/// No two values are the same, so a dictionary of them would be in vain.
 fn properties(ruleset: String) -> WriterProperties {
-    let value = ColumnPath::from("value");
     WriterProperties::builder()
-        .set_compression(Compression::ZSTD(ZstdLevel::default()))
-        .set_column_dictionary_enabled(value.clone(), false)
-        .set_column_encoding(value, ColumnEncoding::BYTE_STREAM_SPLIT)
+        .set_compression(Compression::SNAPPY)
+        .set_column_dictionary_enabled(ColumnPath::from("value"), false)
         .set_key_value_metadata(Some(vec![KeyValue::new("ruleset".to_owned(), ruleset)]))
         .build()
 }
