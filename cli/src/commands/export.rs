@@ -3,7 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
-use ziggurat_table::{AnyTable, Compression, ValueType};
+use ziggurat_game::Ruleset;
+use ziggurat_table::{
+    AnyTable, Compression, ValueType,
+    rgu::{self, Reader},
+};
 
 use crate::{
     cluster::{
@@ -24,6 +28,9 @@ use crate::{
 /// The file is called like the table, with the ending of the format, unless it is named; the table of a job
 /// is called RULESET-PIECES. The values of a job come from its workers; what was fetched when the command is
 /// interrupted is in FILE.part, and the same command goes on from there.
+///
+/// RoyalUr-Java reads every .rgu file. RoyalUr-Python reads finkel with 7 pieces in percent16, which is the default
+/// there, and misreads all others without a word.
 #[derive(clap::Args, Debug)]
 #[command(after_help = "\
 Examples:\n\
@@ -43,7 +50,8 @@ pub struct Args {
     #[arg(long, value_enum)]
     format: Option<Format>,
 
-    /// The type of the values: percent16, f32 or f64 [default: that of the table, or of the job]
+    /// The type of the values: percent16, f32 or f64 [default: that of the table, or of the job; percent16 where
+    /// RoyalUr-Python reads only that]
     #[arg(long, value_name = "TYPE")]
     value_type: Option<ValueType>,
 
@@ -101,7 +109,7 @@ fn export_table(
 ) -> Result<Exit, Failure> {
     let table = AnyTable::open(file)?;
     let out = target.file(|| file.with_extension(format.ending()))?;
-    let value_type = args.value_type.unwrap_or(table.value_type());
+    let value_type = value_type(args, format, table.ruleset(), table.value_type());
     let existing = target.existing();
     format.check_memory(table.encoding(), size_of::<f64>(), table.held_bytes(), &out)?;
     interrupt::end_on_interrupt()?;
@@ -111,7 +119,7 @@ fn export_table(
         Format::Rgu => table.export_rgu(&out, existing, value_type, tell),
         Format::Parquet => table.export_parquet(&out, existing, value_type, tell),
     })?;
-    report(args, format, &out, value_type)
+    report(args, format, &out, table.ruleset(), value_type)
 }
 
 fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Result<Exit, Failure> {
@@ -119,7 +127,8 @@ fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Res
     let download = Download::locate(&coordinator, job)?;
     let default = || PathBuf::from(format!("{}.{}", download.title(), format.ending()));
     let out = target.file(default)?;
-    let value_type = args.value_type.unwrap_or(download.value_type());
+    let ruleset = download.ruleset().clone();
+    let value_type = value_type(args, format, &ruleset, download.value_type());
     let stops = interrupt::flag_on_interrupt()?;
     let wanted = Wanted {
         out: &out,
@@ -130,22 +139,61 @@ fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Res
         json: args.json,
     };
     download.write(wanted, &stops)?;
-    report(args, format, &out, value_type)
+    report(args, format, &out, &ruleset, value_type)
+}
+
+/// The type of the values, if nobody says so that of the source, or the one that all readers of the format read.
+fn value_type(args: &Args, format: Format, ruleset: &Ruleset, own: ValueType) -> ValueType {
+    let default = match format {
+        Format::Rgu => rgu::value_type_for_readers(ruleset, own),
+        Format::Zgt | Format::Parquet => own,
+    };
+    args.value_type.unwrap_or(default)
 }
 
 fn compression(args: &Args) -> Compression {
     if args.raw { Compression::Raw } else { Compression::default() }
 }
 
-fn report(args: &Args, format: Format, out: &Path, value_type: ValueType) -> Result<Exit, Failure> {
+fn report(
+    args: &Args,
+    format: Format,
+    out: &Path,
+    ruleset: &Ruleset,
+    value_type: ValueType,
+) -> Result<Exit, Failure> {
     let (size, ending) = (std::fs::metadata(out)?.len(), format.ending());
+    let readers = match format {
+        Format::Rgu => Some(rgu::readers(ruleset, value_type)?),
+        Format::Zgt | Format::Parquet => None,
+    };
     let told = if args.json {
+        let read_by: Option<Vec<String>> =
+            readers.map(|readers| readers.iter().map(Reader::to_string).collect());
         print_json(&json!({
             "file": out.to_string_lossy(), "format": ending, "value_type": value_type, "bytes": size,
+            "read_by": read_by,
         }))
     } else {
-        print(&format!("Wrote {} ({}, {value_type})\n", out.display(), bytes(size)))
+        let wrote = format!("Wrote {} ({}, {value_type})\n", out.display(), bytes(size));
+        print(&(wrote + &readers.map_or_else(String::new, |readers| read_by(args, &readers))))
     };
     told.map_err(|failure| although_complete(failure, out))?;
     Ok(Exit::Success)
+}
+
+/// Who reads an `.rgu` file, and how it can be read by others or with more digits.
+fn read_by(args: &Args, readers: &[Reader]) -> String {
+    if !readers.contains(&Reader::Python) {
+        return format!(
+            "{} reads it. {} would misread it without a word: it reads finkel with 7 pieces in percent16 only\n",
+            Reader::Java,
+            Reader::Python
+        );
+    }
+    let more = match args.value_type {
+        None => format!("; --value-type f64 keeps every digit, for {} alone", Reader::Java),
+        Some(_) => String::new(),
+    };
+    format!("{} and {} read it{more}\n", Reader::Java, Reader::Python)
 }

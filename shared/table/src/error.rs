@@ -126,6 +126,15 @@ pub enum TableError {
         /// Which setting is unknown.
         source: UnknownSetting,
     },
+    /// The keys of an `.rgu` file are in no layout that is known.
+    #[error(
+        "the keys of {} are not laid out in a way this program knows: an older key layout, or damage; \
+         copy it again, or have it written again by today's RoyalUr-Java", .path.display()
+    )]
+    ForeignKeys {
+        /// The file.
+        path: PathBuf,
+    },
     /// The ruleset is too large to rank.
     #[error(transparent)]
     Encoding(#[from] EncodingError),

@@ -5,10 +5,10 @@ mod common;
 
 use common::{made_up, reference, ruleset};
 use ziggurat_encoding::Encoding;
-use ziggurat_game::{Position, Ruleset, RulesetParts};
+use ziggurat_game::{Position, Ruleset, RulesetParts, Side};
 use ziggurat_table::{
     AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
-    rgu::{self, Keys, RguTable},
+    rgu::{self, KeyLayout, Keys, RguTable},
     unheard,
 };
 
@@ -229,26 +229,210 @@ fn what_the_format_has_no_word_for_is_refused_by_name() {
     }
 }
 
+/// A reference file whose metadata reads otherwise.
+fn with_metadata(name: &str, change: impl Fn(&str) -> String) -> Vec<u8> {
+    let bytes = std::fs::read(reference(name)).unwrap();
+    let length = u32::from_be_bytes(bytes[4..8].try_into().unwrap()) as usize;
+    let metadata = change(std::str::from_utf8(&bytes[8..8 + length]).unwrap());
+    let start = [&b"RGU\0"[..], &(metadata.len() as u32).to_be_bytes(), metadata.as_bytes()];
+    [&start.concat(), &bytes[8 + length..]].concat()
+}
+
+/// Two tables have the same values in all positions that the first has keys of.
+fn assert_same_values(ours: &RguTable, theirs: &RguTable) {
+    for run in theirs.keys().runs() {
+        theirs.keys().for_each(&run, |_, position| {
+            assert_eq!(ours.value(position).unwrap(), theirs.value(position).unwrap());
+        });
+    }
+}
+
 #[test]
 fn unknown_and_repeated_metadata_are_tolerated_and_the_length_decides() {
-    let bytes = std::fs::read(reference("finkel1-f64")).unwrap();
-    let length = u32::from_be_bytes(bytes[4..8].try_into().unwrap()) as usize;
-    let metadata = std::str::from_utf8(&bytes[8..8 + length]).unwrap();
-    let more = metadata.replacen('{', r#"{"value_type":"percent16","new":[1,{"a":null}],"#, 1);
-    let more = format!(r#"{},"value_type":"f32"}}"#, more.strip_suffix('}').unwrap());
-    assert_eq!(more.matches("value_type").count(), 3);
+    let changed = with_metadata("finkel1-f64", |metadata| {
+        let more = metadata.replacen('{', r#"{"value_type":"percent16","new":[1,{"a":null}],"#, 1);
+        let more = format!(r#"{},"value_type":"f32"}}"#, more.strip_suffix('}').unwrap());
+        assert_eq!(more.matches("value_type").count(), 3);
+        more
+    });
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("repeated.rgu");
-    let mut changed = b"RGU\0".to_vec();
-    changed.extend((more.len() as u32).to_be_bytes());
-    changed.extend(more.as_bytes());
-    changed.extend(&bytes[8 + length..]);
     std::fs::write(&path, changed).unwrap();
     let (ours, theirs) =
         (RguTable::open(&path).unwrap(), RguTable::open(&reference("finkel1-f64")).unwrap());
     assert_eq!(ours.value_type(), ValueType::F64);
     let start = Position::start();
     assert_eq!(ours.value(&start).unwrap(), theirs.value(&start).unwrap());
+}
+
+#[test]
+fn headers_of_older_files_are_read_as_they_were_meant() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("older.rgu");
+    let no_type = r#""value_type":"percent16","#;
+    let cases: [(&str, &[(&str, &str)]); 9] = [
+        ("finkel2-published", &[(no_type, "")]),
+        ("finkel2-published", &[(r#""percent16""#, "null")]),
+        ("finkel2-published", &[("percent16", "Percent16")]),
+        (
+            "finkel2-published",
+            &[
+                (no_type, ""),
+                ("standard", "Standard"),
+                ("bell", "Bell"),
+                ("four_binary", "FourBinary"),
+            ],
+        ),
+        ("finkel2-published", &[("bell", "BELL"), ("four_binary", "fourbinary")]),
+        ("finkel2-f64", &[("four_binary", "FOUR_BINARY"), ("f64", "F64")]),
+        ("masters2-f64", &[("masters", "Masters"), ("three_binary_0eq4", "ThreeBinary0Max")]),
+        ("masters1-f64", &[("standard", "STANDARD"), ("three_binary_0eq4", "threebinary0max")]),
+        ("aseb2-f64", &[(r#":"aseb""#, r#":"Aseb""#), ("four_binary", "Four_Binary")]),
+    ];
+    for (name, changes) in cases {
+        let changed = with_metadata(name, |metadata| {
+            changes.iter().fold(metadata.to_owned(), |text, (today, then)| {
+                assert!(text.contains(today), "{name}: {today}");
+                text.replace(today, then)
+            })
+        });
+        std::fs::write(&path, changed).unwrap();
+        let older = RguTable::open(&path).unwrap_or_else(|error| panic!("{changes:?}: {error}"));
+        let today = RguTable::open(&reference(name)).unwrap();
+        assert_eq!(older.ruleset(), today.ruleset(), "{changes:?}");
+        assert_eq!(older.value_type(), today.value_type(), "{changes:?}");
+        assert_same_values(&older, &today);
+    }
+}
+
+#[test]
+fn what_an_older_header_cannot_have_meant_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("wrong.rgu");
+    let refusal = |name: &str, today: &str, then: &str| {
+        let changed = with_metadata(name, |metadata| metadata.replace(today, then));
+        std::fs::write(&path, changed).unwrap();
+        match RguTable::open(&path) {
+            Ok(_) => panic!("{then} was read"),
+            Err(TableError::ForeignGame { source, .. }) => source.to_string(),
+            Err(error) => error.to_string(),
+        }
+    };
+    // Without a type values are percent16, and there are not so many of them.
+    let error = refusal("finkel1-f64", r#""value_type":"f64","#, "");
+    assert!(error.contains("not one value of its type"), "{error}");
+    let error = refusal("finkel1-f64", "four_binary", "FiveBinary");
+    assert!(error.contains("`dice` is `FiveBinary`") && error.contains("four_binary"), "{error}");
+    let error = refusal("finkel1-f64", "standard", "Round");
+    assert!(error.contains("`board_shape` is `Round`") && error.contains("aseb"), "{error}");
+    let error = refusal("finkel1-f64", "bell", "Murray");
+    assert!(error.contains("`paths` is `Murray`") && error.contains("bell, masters"), "{error}");
+}
+
+/// The file of a game in which each key is another.
+fn with_keys(name: &str, mut key: impl FnMut(usize, &Position) -> u64) -> Vec<u8> {
+    let table = RguTable::open(&reference(name)).unwrap();
+    let mut bytes = std::fs::read(reference(name)).unwrap();
+    let values = table.keys().count() as usize * table.value_type().bytes();
+    let keys_at = bytes.len() - values - 4 * table.keys().count() as usize;
+    let mut ordinal = 0;
+    for run in table.keys().runs() {
+        table.keys().for_each(&run, |_, position| {
+            let key = key(ordinal, position) as u32;
+            bytes[keys_at + 4 * ordinal..][..4].copy_from_slice(&key.to_be_bytes());
+            ordinal += 1;
+        });
+    }
+    bytes
+}
+
+#[test]
+fn keys_laid_out_as_in_early_2024_are_read_right() {
+    let older = Keys::laid_out(&ruleset("finkel", 2), KeyLayout::Early2024).unwrap();
+    // Published with the file of finkel with 2 pieces then: the start, and two positions that are won.
+    assert_eq!(older.key(&Position::start()), 603_979_776);
+    for (hand, key) in [(2, 67_108_864), (1, 33_554_432)] {
+        let (own, opponent) = (Side::new([], 2), Side::new([], 2 - hand));
+        assert_eq!(older.key(&Position { own, opponent }), key);
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("older.rgu");
+    for name in ["finkel2-published", "finkel1-f64"] {
+        let today = RguTable::open(&reference(name)).unwrap();
+        let older = Keys::laid_out(today.ruleset(), KeyLayout::Early2024).unwrap();
+        let mut last = None;
+        let bytes = with_keys(name, |_, position| {
+            let key = older.key(position);
+            assert!(last.replace(key) < Some(key), "the keys ascend");
+            key
+        });
+        assert_ne!(bytes, std::fs::read(reference(name)).unwrap());
+        std::fs::write(&path, &bytes).unwrap();
+        let read = RguTable::open(&path).unwrap();
+        assert_same_values(&read, &today);
+        read.verify_keys(&unheard).unwrap();
+        // What is made of it has the keys of today.
+        let ours = directory.path().join("today.rgu");
+        let table = AnyTable::open(&path).unwrap();
+        table.export_rgu(&ours, Existing::Replace, today.value_type(), &unheard).unwrap();
+        let theirs = std::fs::read(reference(name)).unwrap();
+        assert!(maps_and_keys(&std::fs::read(&ours).unwrap()) == maps_and_keys(&theirs));
+        // Damage is found in it as in others.
+        let mut flipped = bytes.clone();
+        let at = bytes.len() - read.held_bytes() as usize - 4;
+        flipped[at] ^= 4;
+        std::fs::write(&path, flipped).unwrap();
+        let error = RguTable::open(&path).unwrap().verify_keys(&unheard).unwrap_err().to_string();
+        assert!(error.contains(&format!("entry {} ", read.keys().count() - 1)), "{error}");
+    }
+}
+
+#[test]
+fn keys_in_a_layout_that_is_not_known_are_refused_as_that() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("unknown.rgu");
+    let keys = Keys::new(&ruleset("finkel", 2)).unwrap();
+    let layouts: [&dyn Fn(usize, &Position) -> u64; 3] = [
+        &|ordinal, _| ordinal as u64,
+        // Hands in the lowest bits, and the players exchanged.
+        &|_, position| keys.key(position).rotate_left(6) & 0xffff_ffff,
+        &|_, position| position.own.board << 16 | position.opponent.board,
+    ];
+    for layout in layouts {
+        std::fs::write(&path, with_keys("finkel2-published", layout)).unwrap();
+        let refused = RguTable::open(&path).map(drop).unwrap_err();
+        assert!(matches!(refused, TableError::ForeignKeys { .. }), "{refused}");
+        assert!(refused.to_string().contains("an older key layout"), "{refused}");
+    }
+}
+
+#[test]
+fn readers_are_named_only_of_files_that_they_read_right() {
+    let names = |game, pieces, value_type| -> Vec<String> {
+        let readers = rgu::readers(&ruleset(game, pieces), value_type).unwrap();
+        readers.iter().map(ToString::to_string).collect()
+    };
+    let both = ["RoyalUr-Java", "RoyalUr-Python"];
+    assert_eq!(names("finkel", 7, ValueType::Percent16), both);
+    for (game, pieces, value_type) in [
+        ("finkel", 7, ValueType::F64),
+        ("finkel", 7, ValueType::F32),
+        ("finkel", 6, ValueType::Percent16),
+        ("masters", 7, ValueType::Percent16),
+        ("aseb", 5, ValueType::Percent16),
+    ] {
+        assert_eq!(names(game, pieces, value_type), both[..1], "{game} {pieces} {value_type}");
+    }
+    assert!(rgu::readers(&ruleset("murray", 2), ValueType::F64).is_err());
+
+    // Unless another type is asked for, both read what they can.
+    for own in ValueType::ALL {
+        let default = |game, pieces| rgu::value_type_for_readers(&ruleset(game, pieces), own);
+        assert_eq!(default("finkel", 7), ValueType::Percent16);
+        for (game, pieces) in [("finkel", 6), ("masters", 7), ("blitz", 5), ("murray", 7)] {
+            assert_eq!(default(game, pieces), own, "{game} {pieces}");
+        }
+    }
 }
 
 #[test]

@@ -28,6 +28,7 @@ use std::{
 use clap::ValueEnum;
 use futures::{StreamExt, TryStreamExt, stream};
 use ziggurat_encoding::Encoding;
+use ziggurat_game::Ruleset;
 use ziggurat_kernel::Precision;
 use ziggurat_rpc::proto::{JobRequest, LocateReply};
 use ziggurat_table::{Compression, Existing, ValueType, rgu};
@@ -143,6 +144,11 @@ impl<'a> Download<'a> {
         Ok(Self { coordinator, job, ranges: Ranges::new(&located)? })
     }
 
+    /// The ruleset that was solved.
+    pub fn ruleset(&self) -> &Ruleset {
+        self.ranges.encoding().ruleset()
+    }
+
     /// The type of values that loses nothing.
     pub fn value_type(&self) -> ValueType {
         value_type_of(self.precision())
@@ -150,7 +156,7 @@ impl<'a> Download<'a> {
 
     /// The name of the table, but for its ending: `RULESET-PIECES`.
     pub fn title(&self) -> String {
-        table_name(self.ranges.encoding().ruleset())
+        table_name(self.ruleset())
     }
 
     fn precision(&self) -> Precision {

@@ -8,6 +8,8 @@ pub(crate) const MAGIC: [u8; 3] = *b"RGU";
 pub(super) const VERSION: u8 = 0;
 /// Bytes of a stored key.
 pub(super) const KEY_BYTES: u64 = 4;
+/// The most pieces a three-bit hand counts.
+pub(super) const MAX_PIECES: u8 = 7;
 
 const PERCENT: f64 = 100.0;
 

@@ -13,13 +13,12 @@
 use ziggurat_game::{PathPosition, Position, Ruleset, Side, Square};
 
 use super::{
+    format::MAX_PIECES,
     settings::{GameSettings, NotExpressible},
     smaller::{Left, Smaller},
     war::{Segment, path_masks},
 };
 
-/// The most pieces a three-bit hand counts.
-pub(super) const MAX_PIECES: u8 = 7;
 /// War squares per segment at most.
 const MAX_SEGMENT_SQUARES: usize = 8;
 /// Segments that a packed [`Fields`] holds at most.
@@ -42,6 +41,16 @@ impl Fields {
     fn get(self, slot: usize) -> usize {
         (self.0 >> (slot * FIELD_BITS)) as usize & ((1 << FIELD_BITS) - 1)
     }
+}
+
+/// How the war code numbers its strings. The order of the keys is the same in all layouts, so a position has the same
+/// ordinal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyLayout {
+    /// Only those that the game's pieces can form.
+    Current,
+    /// All that seven pieces can form, as in early 2024.
+    Early2024,
 }
 
 /// Consecutive keys that agree in both hands and light's safe squares.
@@ -75,11 +84,19 @@ pub struct Keys {
 }
 
 impl Keys {
-    /// The keys for a ruleset.
+    /// The keys for a ruleset, as they are laid out today.
     ///
     /// # Errors
     /// If the format cannot express the ruleset: the first property that it cannot.
     pub fn new(ruleset: &Ruleset) -> Result<Self, NotExpressible> {
+        Self::laid_out(ruleset, KeyLayout::Current)
+    }
+
+    /// The keys for a ruleset in some layout.
+    ///
+    /// # Errors
+    /// As [`Keys::new`].
+    pub fn laid_out(ruleset: &Ruleset, layout: KeyLayout) -> Result<Self, NotExpressible> {
         let settings = GameSettings::of(ruleset)?;
         let pieces = ruleset.pieces();
         let path = ruleset.path();
@@ -103,8 +120,12 @@ impl Keys {
         };
         assert!(segment_count <= MAX_SEGMENTS, "a named board has at most 24 war squares");
         let segment_squares = war.len().div_ceil(segment_count);
+        let most = match layout {
+            KeyLayout::Current => pieces,
+            KeyLayout::Early2024 => MAX_PIECES,
+        };
         let segments: Vec<Segment> =
-            war.chunks(segment_squares).map(|squares| Segment::new(squares, pieces)).collect();
+            war.chunks(segment_squares).map(|squares| Segment::new(squares, most)).collect();
         let largest_code = segments.iter().map(|s| s.strings.len() - 1).max().unwrap_or(0);
         let segment_bits = (1..).find(|&b| largest_code <= 1 << b).unwrap_or(1);
         assert!(largest_code < 1 << segment_bits, "codes must not run into the next field");

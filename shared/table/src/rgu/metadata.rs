@@ -64,9 +64,15 @@ impl Metadata {
         GameSettings::deserialize(settings)
     }
 
-    /// Whether the file says that its values are of a type; several may be said.
+    /// Whether the file says that its values are of a type. Several may be said; in a file that says none, as those of
+    /// early 2024, they are `percent16`.
     pub(super) fn says(&self, value_type: ValueType) -> bool {
-        self.all("value_type").any(|said| said == value_type.name())
+        let mut said = self.all("value_type").filter(|said| !said.is_null()).peekable();
+        if said.peek().is_none() {
+            return value_type == ValueType::Percent16;
+        }
+        let is_it = |name: &str| name.eq_ignore_ascii_case(value_type.name());
+        said.filter_map(Value::as_str).any(is_it)
     }
 
     pub(super) fn to_json(&self) -> String {

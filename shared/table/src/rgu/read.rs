@@ -16,7 +16,7 @@ use ziggurat_encoding::{Encoding, Index, Tier, Unranking};
 use ziggurat_game::{Position, Ruleset};
 
 use super::{
-    Keys, Metadata, Run,
+    KeyLayout, Keys, Metadata, Run,
     format::{KEY_BYTES, MAGIC, VERSION, read_value},
 };
 use crate::{
@@ -32,6 +32,9 @@ const MAX_METADATA_BYTES: u64 = 1 << 20;
 
 /// So many entries are read at a time to be verified.
 const ENTRIES: u64 = 1 << 16;
+
+/// So many keys tell how a file lays them out: most of them, since some may be damaged.
+const SAMPLED_KEYS: usize = 15;
 
 /// An `.rgu` file, open for reading.
 pub struct RguTable {
@@ -115,6 +118,12 @@ impl RguTable {
             missing: format!("not one value of its type for each of {} keys", keys.count()),
         })?;
         let encoding = Encoding::new(&ruleset)?;
+        let key_of = |ordinal: u64| {
+            part(keys_offset + KEY_BYTES * ordinal, KEY_BYTES, "no complete keys")
+                .map(|key| number(&key))
+        };
+        let keys = in_layout_of_file(keys, &encoding, key_of)?
+            .ok_or_else(|| TableError::ForeignKeys { path: path.to_owned() })?;
         let (path, values) = (path.to_owned(), OnceLock::new());
         Ok(Self {
             path,
@@ -240,7 +249,7 @@ impl RguTable {
                 found = self.read(self.keys_offset + KEY_BYTES * ordinal, KEY_BYTES * len);
             }
             if let Ok(keys) = &found
-                && number(&keys[(KEY_BYTES * at) as usize..]) != key & u64::from(u32::MAX)
+                && number(&keys[(KEY_BYTES * at) as usize..]) != lower(key)
             {
                 found = Err(self.wrong_key(ordinal));
             }
@@ -282,7 +291,7 @@ impl RguTable {
             return self.chance(ordinal, &values[ordinal as usize * width..][..width]);
         }
         let key = self.read(self.keys_offset + KEY_BYTES * ordinal, KEY_BYTES)?;
-        if number(&key) != self.keys.key(position) & u64::from(u32::MAX) {
+        if number(&key) != lower(self.keys.key(position)) {
             return Err(self.wrong_key(ordinal));
         }
         let value = self.read(self.values_offset + ordinal * width as u64, width as u64)?;
@@ -309,6 +318,38 @@ impl RguTable {
     fn damaged(&self, what: String) -> TableError {
         TableError::Damaged { path: self.path.clone(), what }
     }
+}
+
+/// The keys of a game as a file lays them out, `None` if in no way that is known; `key_of` gives the stored key with an
+/// ordinal.
+fn in_layout_of_file(
+    keys: Keys,
+    encoding: &Encoding,
+    key_of: impl Fn(u64) -> Result<u64, TableError>,
+) -> Result<Option<Keys>, TableError> {
+    let tiers = encoding.tiers();
+    let sampled = (0..SAMPLED_KEYS).map(|i| {
+        let tier = tiers[i * tiers.len() / SAMPLED_KEYS];
+        let offset = encoding.tier_len(tier) * i as u64 / SAMPLED_KEYS as u64;
+        let position = encoding.unrank(Index { tier, offset });
+        let ordinal = keys.ordinal(&position).expect("the opponent has pieces left");
+        Ok((position, key_of(ordinal)?))
+    });
+    let sampled: Vec<(Position, u64)> = sampled.collect::<Result<_, TableError>>()?;
+    let fit = |keys: &Keys| {
+        let fit = sampled.iter().filter(|(position, stored)| lower(keys.key(position)) == *stored);
+        fit.count() > SAMPLED_KEYS / 2
+    };
+    if fit(&keys) {
+        return Ok(Some(keys));
+    }
+    let older = Keys::laid_out(encoding.ruleset(), KeyLayout::Early2024)?;
+    Ok(Some(older).filter(|older| older.map_lens() == keys.map_lens() && fit(older)))
+}
+
+/// What is stored of a key.
+fn lower(key: u64) -> u64 {
+    key & u64::from(u32::MAX)
 }
 
 /// A big-endian number of four bytes.

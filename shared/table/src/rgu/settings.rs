@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use ziggurat_game::{Captures, Dice, Ruleset, RulesetParts};
 
-use super::keys::MAX_PIECES;
+use super::format::MAX_PIECES;
 
 /// The `game_settings` of an `.rgu` file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ const GAMES: [(&str, &str, &str); 3] =
 /// The format's dice and ours.
 const DICE: [(&str, &str); 2] =
     [("four_binary", "binary4"), ("three_binary_0eq4", "binary3-zero-is-four")];
+
+/// What the dice were called in early 2024, besides `FourBinary`, and what they are called today.
+const OLD_DICE: (&str, &str) = ("ThreeBinary0Max", "three_binary_0eq4");
 
 /// Built-in rulesets that an imported table may turn out to be of.
 const BUILTIN: [&str; 5] = ["finkel", "masters", "masters-four-dice", "blitz", "aseb"];
@@ -131,19 +134,23 @@ impl GameSettings {
     /// # Errors
     /// If the settings name something that Ziggurat or the format's keys do not know.
     pub fn ruleset(&self) -> Result<Ruleset, UnknownSetting> {
+        let this = self.in_words_of_today();
         let unknown = |member, found: &str, known: &[&str]| UnknownSetting {
             member,
             found: format!("`{found}`"),
             known: known.join(", "),
         };
-        let named = |(board, paths, _): &(&str, &str, &str)| {
-            *board == self.board_shape && *paths == self.paths
-        };
-        let (.., name) = GAMES
-            .iter()
-            .find(|game| named(game))
-            .ok_or_else(|| unknown("paths", &self.paths, &GAMES.map(|(_, paths, _)| paths)))?;
-        let dice = DICE.iter().find(|(theirs, _)| *theirs == self.dice);
+        let on_board: Vec<_> =
+            GAMES.into_iter().filter(|(board, ..)| *board == this.board_shape).collect();
+        if on_board.is_empty() {
+            return Err(unknown("board_shape", &self.board_shape, &["standard", "aseb"]));
+        }
+        let (.., name) =
+            on_board.iter().find(|(_, paths, _)| *paths == this.paths).ok_or_else(|| {
+                let known: Vec<&str> = on_board.iter().map(|(_, paths, _)| *paths).collect();
+                unknown("paths", &self.paths, &known)
+            })?;
+        let dice = DICE.iter().find(|(theirs, _)| *theirs == this.dice);
         let dice = dice.and_then(|(_, ours)| Dice::named(ours));
         let dice =
             dice.ok_or_else(|| unknown("dice", &self.dice, &DICE.map(|(theirs, _)| theirs)))?;
@@ -166,11 +173,32 @@ impl GameSettings {
             ..played.parts().clone()
         };
         let known = BUILTIN.into_iter().filter_map(Ruleset::builtin).find_map(|known| {
-            let same = Self { start_pieces: self.start_pieces, ..Self::of(&known).ok()? } == *self;
+            let same = Self { start_pieces: self.start_pieces, ..Self::of(&known).ok()? } == this;
             same.then(|| known.name().to_owned())
         });
-        let name = known.unwrap_or_else(|| format!("{}-variant", self.paths));
+        let name = known.unwrap_or_else(|| format!("{}-variant", this.paths));
         Ruleset::new(RulesetParts { name, ..parts }).map_err(|_| pieces())
+    }
+
+    /// The same settings with names as they are spelled today: files in circulation have them in any case, with or
+    /// without the lines below, and old names of dice.
+    fn in_words_of_today(&self) -> Self {
+        let plain = |name: &str| -> String {
+            let kept = name.chars().filter(|c| c.is_alphanumeric());
+            kept.flat_map(char::to_lowercase).collect()
+        };
+        let today = |name: &str, known: &[&str]| -> String {
+            let same = known.iter().find(|known| plain(known) == plain(name));
+            same.map_or(name, |known| *known).to_owned()
+        };
+        let (old, new) = OLD_DICE;
+        let dice = if plain(&self.dice) == plain(old) { new } else { &self.dice };
+        Self {
+            board_shape: today(&self.board_shape, &GAMES.map(|(board, ..)| board)),
+            paths: today(&self.paths, &GAMES.map(|(_, paths, _)| paths)),
+            dice: today(dice, &DICE.map(|(theirs, _)| theirs)),
+            ..self.clone()
+        }
     }
 }
 

@@ -1,6 +1,6 @@
 //! Counting the keys that are smaller in one field, given what the fields before it leave.
 
-use super::keys::MAX_PIECES;
+use super::format::MAX_PIECES;
 
 /// What the fields before one leave to it: pieces of light, pieces of dark, and whether dark
 /// still needs a piece (with none anywhere, dark would have scored them all).
