@@ -94,6 +94,47 @@ fn positions_come_from_standard_input_too() {
     assert!(stderr(&wrong).contains("`99/-`"), "{}", stderr(&wrong));
 }
 
+#[test]
+fn positions_and_rulesets_are_read_however_an_editor_saved_them() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let ruleset = "\u{feff}extends = \"finkel\"\r\npieces = 1\r\nname = \"marked\"\r\n";
+    fs::write(path.join("marked.toml"), ruleset).unwrap();
+    succeed(path, &["solve", "--ruleset", "marked.toml", "--out", "table.zgt"]);
+    fs::write(path.join("wrong.toml"), ruleset.replace("extends", "extend")).unwrap();
+    let wrong = run(path, &["rulesets", "check", "wrong.toml"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(stderr(&wrong).contains("wrong.toml:1:1: "), "{}", stderr(&wrong));
+
+    let get = |positions: &str| {
+        fs::write(path.join("positions"), positions).unwrap();
+        let mut get = ziggurat(path, &["table", "get", "table.zgt", "-"]);
+        get.stdin(fs::File::open(path.join("positions")).unwrap()).output().unwrap()
+    };
+    let typed = succeed(path, &["table", "get", "table.zgt", "start", "-/12", "4/-"]);
+    let read = get("\u{feff}start\r\n - / 12 \r\n4/-\r\n");
+    assert_eq!(String::from_utf8_lossy(&read.stdout), typed, "{}", stderr(&read));
+    // A blank does not make one number of two.
+    for read in [get("-/1 2\n"), run(path, &["best", "table.zgt", "-/1 2"])] {
+        assert_eq!(read.status.code(), Some(2));
+        assert!(stderr(&read).contains("`1 2` is not a path position"), "{}", stderr(&read));
+    }
+}
+
+#[test]
+fn an_exported_file_comes_with_who_reads_it() {
+    let directory = solved(&["finkel", "--pieces", "1"]);
+    let path = directory.path();
+    let said = succeed(path, &["export", "table.zgt", "table.rgu"]);
+    assert!(said.contains("RoyalUr-Java reads it"), "{said}");
+    assert!(said.contains("RoyalUr-Python would misread it"), "{said}");
+    let said = succeed_with_json(path, &["export", "table.zgt", "table.rgu", "--force", "--json"]);
+    assert_eq!(said["read_by"], serde_json::json!(["RoyalUr-Java"]));
+    assert_eq!(said["value_type"], "f64");
+    let said = succeed_with_json(path, &["export", "table.zgt", "table.parquet", "--json"]);
+    assert_eq!(said["read_by"], serde_json::Value::Null);
+}
+
 /// Dice and a board as no built-in ruleset has them.
 const ONES_OWN: &str = r#"
     name = "own"

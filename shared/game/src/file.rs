@@ -155,6 +155,7 @@ impl Ruleset {
     /// ));
     /// ```
     pub fn from_toml(text: &str, file: &str) -> Result<Self, RulesetFileError> {
+        let text = without_mark(text);
         read_ruleset(text, file).map_err(|error| locate(text.as_bytes(), file, error))
     }
 
@@ -163,12 +164,21 @@ impl Ruleset {
     /// # Errors
     /// If they are not UTF-8 text, or as for [`Ruleset::from_toml`].
     pub fn from_toml_bytes(bytes: &[u8], file: &str) -> Result<Self, RulesetFileError> {
+        let bytes = bytes.strip_prefix(BYTE_ORDER_MARK.as_bytes()).unwrap_or(bytes);
         let text = std::str::from_utf8(bytes).map_err(|error| {
             let at = error.valid_up_to();
             locate(bytes, file, Located { span: at..at, problem: Problem::NotUtf8 })
         })?;
         Self::from_toml(text, file)
     }
+}
+
+/// With this, U+FEFF in UTF-8, some editors begin every text; it is no part of it.
+const BYTE_ORDER_MARK: &str = "\u{feff}";
+
+/// A text without the byte order mark that it may begin with.
+pub fn without_mark(text: &str) -> &str {
+    text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text)
 }
 
 /// The error for a problem: line and column of where its bytes begin.

@@ -53,7 +53,7 @@ pub mod square;
 pub use board::Board;
 pub use check::RulesetError;
 pub use dice::{Dice, DiceError, Roll};
-pub use file::{RulesetFileError, RulesetFileProblem};
+pub use file::{RulesetFileError, RulesetFileProblem, without_mark};
 pub use legal::{Player, PositionError};
 pub use moves::{Move, Outcome};
 pub use name::UnknownName;

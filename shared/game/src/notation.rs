@@ -7,11 +7,11 @@
 
 use thiserror::Error;
 
-use crate::{Position, PositionError, Ruleset, Side, legal::Player};
+use crate::{Position, PositionError, Ruleset, Side, legal::Player, without_mark};
 
 /// A text that is not a position of a ruleset.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
-#[error("`{text}` is not a position: {problem}")]
+#[error("`{}` is not a position: {problem}", .text.escape_debug())]
 pub struct NotationError {
     /// The text.
     pub text: String,
@@ -29,7 +29,8 @@ pub enum NotationProblem {
     Sides,
     /// Something in the list of pieces that is no path position.
     #[error(
-        "`{token}` is not a path position; list numbers from 1 to {len}, separated by commas, or write `-` for no piece on the board"
+        "`{}` is not a path position; list numbers from 1 to {len}, separated by commas, or write `-` for no piece on the board",
+        .token.escape_debug()
     )]
     Piece {
         /// What there is instead.
@@ -47,7 +48,8 @@ pub enum NotationProblem {
     },
     /// Something after `+` that is no number of pieces.
     #[error(
-        "`{token}` is not a number of scored pieces; write a number from 0 to {pieces} after `+`"
+        "`{}` is not a number of scored pieces; write a number from 0 to {pieces} after `+`",
+        .token.escape_debug()
     )]
     Scored {
         /// What there is instead.
@@ -61,7 +63,8 @@ pub enum NotationProblem {
 }
 
 impl Ruleset {
-    /// Reads a position; [`crate::notation`] describes how it is written. Spaces do not matter.
+    /// Reads a position; [`crate::notation`] describes how it is written. Blanks around numbers and signs do not matter,
+    /// nor does the byte order mark that some editors begin a text with.
     ///
     /// # Errors
     /// If the text is no position of this ruleset; the error says what is wrong and what would
@@ -76,12 +79,12 @@ impl Ruleset {
     /// assert_eq!(finkel.parse_position("start"), Ok(Position::start()));
     /// ```
     pub fn parse_position(&self, text: &str) -> Result<Position, NotationError> {
-        let compact: String = text.chars().filter(|c| !c.is_whitespace()).collect();
+        let typed = without_mark(text).trim();
         let parse = || {
-            if compact.eq_ignore_ascii_case("start") {
+            if typed.eq_ignore_ascii_case("start") {
                 return Ok(Position::start());
             }
-            let (own, opponent) = compact.split_once('/').ok_or(NotationProblem::Sides)?;
+            let (own, opponent) = typed.split_once('/').ok_or(NotationProblem::Sides)?;
             let position = Position {
                 own: self.parse_side(Player::Own, own)?,
                 opponent: self.parse_side(Player::Opponent, opponent)?,
@@ -93,11 +96,12 @@ impl Ruleset {
     }
 
     fn parse_side(&self, player: Player, text: &str) -> Result<Side, NotationProblem> {
+        let text = text.trim();
         if text.is_empty() || text.contains('/') {
             return Err(NotationProblem::Sides);
         }
         let (board, scored) = match text.split_once('+') {
-            Some((board, scored)) => (board, self.parse_scored(scored)?),
+            Some((board, scored)) => (board.trim_end(), self.parse_scored(scored.trim_start())?),
             None => (text, 0),
         };
         let mut side = Side::new([], scored);
@@ -105,10 +109,8 @@ impl Ruleset {
             return Ok(side);
         }
         let len = self.path().len();
-        for token in board.split(',') {
-            let at: u8 = token
-                .parse()
-                .ok()
+        for token in board.split(',').map(str::trim) {
+            let at: u8 = number(token)
                 .filter(|&at| (1..=len).contains(&at))
                 .ok_or_else(|| NotationProblem::Piece { token: token.to_owned(), len })?;
             if side.has(at) {
@@ -121,7 +123,7 @@ impl Ruleset {
 
     fn parse_scored(&self, token: &str) -> Result<u8, NotationProblem> {
         let pieces = self.pieces();
-        let scored = token.parse().ok().filter(|&scored: &u8| scored <= pieces);
+        let scored = number(token).filter(|&scored| scored <= pieces);
         scored.ok_or_else(|| NotationProblem::Scored { token: token.to_owned(), pieces })
     }
 
@@ -135,6 +137,11 @@ impl Ruleset {
     pub fn format_position(&self, position: &Position) -> String {
         format!("{}/{}", format_side(&position.own), format_side(&position.opponent))
     }
+}
+
+/// A number written with digits and nothing else.
+fn number(token: &str) -> Option<u8> {
+    token.bytes().all(|byte| byte.is_ascii_digit()).then(|| token.parse().ok())?
 }
 
 fn format_side(side: &Side) -> String {

@@ -17,6 +17,9 @@ fn positions_are_read_as_documented() {
         Position { own: Side::new([4, 8], 1), opponent: Side::new([3, 12], 0) }
     );
     assert_eq!(read(" 8, 4 + 1 / 12,3 "), read("4,8+1/3,12"));
+    assert_eq!(read("\t8 ,4+1/12,3\r\n"), read("4,8+1/3,12"));
+    assert_eq!(read("\u{feff}4,8+1/3,12\r"), read("4,8+1/3,12"));
+    assert_eq!(read("\u{feff}start"), Position::start());
     assert_eq!(read("-+7/-+6"), Position { own: Side::new([], 7), opponent: Side::new([], 6) });
 }
 
@@ -34,6 +37,13 @@ fn what_is_no_position_is_refused_with_a_remedy() {
         ("999/-", &["`999`", "1 to 14"]),
         ("-1/-", &["`-1`", "1 to 14"]),
         ("4/-,5", &["`-`", "1 to 14"]),
+        ("1 2/-", &["`1 2`", "1 to 14"]),
+        ("1\u{a0}2/-", &["`1\\u{a0}2`", "1 to 14"]),
+        ("1\u{200b}/-", &["`1\\u{200b}`", "1 to 14"]),
+        ("4 8/-", &["`4 8`", "commas"]),
+        ("s tart", &["own/opponent"]),
+        ("4++1/-", &["`+1`", "0 to 7"]),
+        ("4+1 0/-", &["`1 0`", "0 to 7"]),
         ("4,4/-", &["path position 4", "twice", "own"]),
         ("-/4,6,4", &["path position 4", "twice", "opponent"]),
         ("4+8/-", &["`8`", "0 to 7"]),
@@ -49,7 +59,8 @@ fn what_is_no_position_is_refused_with_a_remedy() {
             Ok(position) => panic!("{text:?} was read as {position:?}"),
             Err(error) => error.to_string(),
         };
-        assert!(error.starts_with(&format!("`{text}` is not a position: ")), "{error}");
+        let shown = text.escape_debug();
+        assert!(error.starts_with(&format!("`{shown}` is not a position: ")), "{error}");
         for part in *message {
             assert!(error.contains(part), "{text:?}: no {part:?} in: {error}");
         }

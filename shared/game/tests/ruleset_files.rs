@@ -220,6 +220,25 @@ fn bytes_that_are_no_text_are_reported_at_their_place() {
 }
 
 #[test]
+fn a_byte_order_mark_and_line_ends_of_other_systems_move_nothing() {
+    let marked = format!("\u{feff}{}", POCKET.trim_start().replace('\n', "\r\n"));
+    assert_eq!(Ruleset::from_toml(&marked, "pocket.toml").unwrap(), pocket());
+    assert_eq!(Ruleset::from_toml_bytes(marked.as_bytes(), "pocket.toml").unwrap(), pocket());
+    for (text, line, column) in [
+        ("\u{feff}peices = 3\r\n", 1, 1),
+        ("\u{feff}pieces = x\r\n", 1, 10),
+        ("\u{feff}name = \"a\"\r\npeices = 3\r\n", 2, 1),
+        ("\u{feff}extends = \"finkel\"\r\n\r\npieces = \"3\"", 3, 10),
+    ] {
+        let whole = Ruleset::from_toml(text, "x.toml").unwrap_err();
+        assert_eq!((whole.line, whole.column), (line, column), "{text:?}: {whole}");
+        assert_eq!(Ruleset::from_toml_bytes(text.as_bytes(), "x.toml").unwrap_err(), whole);
+    }
+    let error = Ruleset::from_toml_bytes(b"\xef\xbb\xbfname = \"\xff\"", "x.toml").unwrap_err();
+    assert_eq!((error.line, error.column), (1, 9));
+}
+
+#[test]
 fn jumps_along_a_column_are_legal_only_over_squares_the_board_does_not_have() {
     // Every two-lap track jumps over the notch; the same step is illegal where squares are.
     let double = Ruleset::builtin("double-short").unwrap();

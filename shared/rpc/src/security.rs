@@ -20,6 +20,9 @@ use tonic::{
 
 use crate::{RpcError, limits::TOKEN_BYTES};
 
+/// U+FEFF in UTF-8.
+const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+
 /// How peers prove that they belong to the cluster. All of a cluster use the same.
 #[derive(Clone, Debug, Default)]
 pub enum Security {
@@ -172,8 +175,14 @@ impl TlsFiles<'_> {
     }
 }
 
+/// The text of a file, without the byte order mark that some editors begin one with.
 fn read(file: &Path) -> Result<Vec<u8>, RpcError> {
-    fs::read(file).map_err(|source| RpcError::Unreadable { file: file.to_owned(), source })
+    let mut text =
+        fs::read(file).map_err(|source| RpcError::Unreadable { file: file.to_owned(), source })?;
+    if text.starts_with(BYTE_ORDER_MARK) {
+        text.drain(..BYTE_ORDER_MARK.len());
+    }
+    Ok(text)
 }
 
 /// The certificates of a PEM file, at least one.

@@ -63,6 +63,21 @@ async fn members_of_a_cluster_speak_with_each_other() {
 }
 
 #[tokio::test]
+async fn certificates_and_keys_are_read_however_an_editor_saved_them() {
+    let authority = Authority::new();
+    let server = TestServer::start(authority.member("localhost", &authority));
+    let (certificate, key) = authority.issue("worker-1");
+    let files = [authority.file("ca.pem"), certificate, key];
+    for file in &files {
+        let text = fs::read_to_string(file).unwrap();
+        fs::write(file, format!("\u{feff}{}", text.replace('\n', "\r\n"))).unwrap();
+    }
+    let [authority, certificate, key] = files;
+    let member = Security::from_tls_files(&authority, &certificate, &key).unwrap();
+    assert!(ask(&server, &member).await.is_ok());
+}
+
+#[tokio::test]
 async fn clients_without_a_certificate_of_the_authority_are_refused() {
     let (authority, other) = (Authority::new(), Authority::new());
     let server = TestServer::start(authority.member("localhost", &authority));

@@ -36,6 +36,13 @@ fn a_port_that_is_taken_is_named() {
 }
 
 #[test]
+fn a_token_is_the_same_however_an_editor_saved_it() {
+    for saved in ["0123456789abcdef\n", "\u{feff}0123456789abcdef\r\n", "  0123456789abcdef "] {
+        assert!(token(saved).is_ok(), "{saved:?}");
+    }
+}
+
+#[test]
 fn tokens_that_can_be_guessed_or_not_be_sent_are_refused() {
     for bad in ["", "0123456789abcde", "with a space in the middle", "no-ascii-at-all-ääääääää"]
     {
