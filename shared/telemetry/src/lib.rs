@@ -34,8 +34,9 @@
 //! | `labels`, `age` | metrics with labels, and time since something happened |
 //! | `coordinator`, `worker`, `export` | which metrics there are |
 //! | `health` | whether a service is ready |
-//! | `serve` | all of it over HTTP |
+//! | `serve`, `accept`, `text` | all of it over HTTP, in the format that is asked for |
 
+mod accept;
 mod age;
 mod coordinator;
 mod export;
@@ -43,6 +44,7 @@ mod health;
 mod labels;
 pub mod logs;
 mod serve;
+mod text;
 mod worker;
 
 pub use age::Age;

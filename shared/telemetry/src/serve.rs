@@ -5,18 +5,21 @@ use std::{io, net::SocketAddr, sync::Arc};
 use axum::{
     Router,
     extract::State,
-    http::{StatusCode, header},
+    http::{HeaderMap, StatusCode, header},
     response::{IntoResponse, Response},
     routing::get,
 };
-use prometheus_client::{encoding::text, registry::Registry};
+use prometheus_client::{encoding, registry::Registry};
 use thiserror::Error;
 use tokio::net::TcpListener;
 
-use crate::Health;
+use crate::{Health, accept::prefers_open_metrics, text};
 
-/// What the text of `/metrics` is.
+/// What the text of `/metrics` is for requests that ask for it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+
+/// What it is for all others.
+const TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Why metrics cannot be served.
 #[derive(Debug, Error)]
@@ -55,7 +58,8 @@ pub async fn bind(address: SocketAddr, insecure: bool) -> Result<TcpListener, Bi
 
 /// Serves, until the future is dropped:
 ///
-/// * `/metrics`: what `registry` has, as OpenMetrics text,
+/// * `/metrics`: what `registry` has, as OpenMetrics text for requests whose `Accept` prefers that, otherwise in the older text
+///   format of Prometheus,
 /// * `/healthz`: that the program is alive,
 /// * `/readyz`: whether it is ready for work; otherwise status 503 and the reason.
 ///
@@ -74,10 +78,18 @@ pub async fn serve(
     axum::serve(listener, pages).await
 }
 
-async fn metrics(State(registry): State<Arc<Registry>>) -> Response {
-    let mut page = String::new();
-    match text::encode(&mut page, &registry) {
-        Ok(()) => ([(header::CONTENT_TYPE, OPEN_METRICS)], page).into_response(),
+async fn metrics(State(registry): State<Arc<Registry>>, headers: HeaderMap) -> Response {
+    let accepted = headers.get_all(header::ACCEPT).iter().filter_map(|accept| accept.to_str().ok());
+    let (kind, page) = if prefers_open_metrics(accepted) {
+        let mut page = String::new();
+        (OPEN_METRICS, encoding::text::encode(&mut page, &registry).map(|()| page))
+    } else {
+        (TEXT, text::encode(&registry))
+    };
+    match page {
+        Ok(page) => {
+            ([(header::CONTENT_TYPE, kind), (header::VARY, "Accept")], page).into_response()
+        }
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
 }

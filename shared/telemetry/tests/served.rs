@@ -33,11 +33,25 @@ async fn metrics_and_health_are_served() {
     let serving = tokio::spawn(serve(listener, registry, Arc::clone(&health)));
 
     metrics.store_read.inc_by(12345);
-    let (status, page) = get(address, "/metrics").await;
+    let asked = "GET /metrics HTTP/1.1\r\nHost: here\r\nAccept: text/plain;q=0.5\r\n\
+                 Accept: application/openmetrics-text;version=1.0.0\r\nConnection: close\r\n\r\n";
+    let (status, page) = answer(address, asked).await;
     assert_eq!(status, 200);
     assert!(page.contains("content-type: application/openmetrics-text; version=1.0.0"), "{page}");
+    assert!(page.contains("# TYPE ziggurat_worker_store_read_bytes counter\n"), "{page}");
     assert!(page.contains("ziggurat_worker_store_read_bytes_total 12345\n"), "{page}");
     assert!(page.ends_with("# EOF\n"), "{page}");
+
+    let (status, page) = get(address, "/metrics").await;
+    assert_eq!(status, 200);
+    assert!(page.contains("content-type: text/plain; version=0.0.4; charset=utf-8"), "{page}");
+    assert!(page.contains("# HELP ziggurat_worker_store_read_bytes_total "), "{page}");
+    assert!(page.contains("# TYPE ziggurat_worker_store_read_bytes_total counter\n"), "{page}");
+    assert!(page.contains("\nziggurat_worker_store_read_bytes_total 12345\n"), "{page}");
+    let comments = page.lines().filter(|line| line.starts_with('#'));
+    for comment in comments {
+        assert!(comment.starts_with("# HELP ") || comment.starts_with("# TYPE "), "{comment}");
+    }
 
     assert_eq!(get(address, "/healthz").await.0, 200);
     let (status, page) = get(address, "/readyz").await;
