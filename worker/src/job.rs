@@ -11,11 +11,11 @@ use std::{
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use ziggurat_encoding::{Encoding, EncodingError, Tier};
+use ziggurat_files::make_dir;
 use ziggurat_game::{Ruleset, RulesetFileError};
 use ziggurat_kernel::{Found, Journal, Plan, Precision, Settings, Step, plan};
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
-    make_dir,
 };
 
 use crate::journal::StepRecord;

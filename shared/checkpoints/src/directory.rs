@@ -7,7 +7,7 @@ use std::{
 };
 
 use tempfile::{Builder, NamedTempFile};
-use ziggurat_store::sync_dir;
+use ziggurat_files::{publish, sync, sync_dir};
 
 /// What a file is called while it is written; what is left over of one that never was goes with its epoch.
 pub(crate) const UNFINISHED: &str = ".writing-";
@@ -25,12 +25,8 @@ pub(crate) fn write(root: &Path, name: &str, bytes: &[u8], replace: bool) -> io:
     let dir = path.parent().unwrap_or(root);
     let mut file = unfinished(dir)?;
     file.write_all(bytes)?;
-    file.as_file().sync_all()?;
-    if replace {
-        file.persist(&path)?;
-    } else {
-        file.persist_noclobber(&path)?;
-    }
+    sync(file.as_file())?;
+    publish(file, &path, replace)?;
     // The name is in its directory, and that one's in the one above.
     dir.ancestors().take_while(|dir| dir.starts_with(root)).try_for_each(sync_dir)
 }

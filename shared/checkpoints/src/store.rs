@@ -16,7 +16,7 @@ use object_store::{
 };
 use tokio::task::spawn_blocking;
 use xxhash_rust::xxh3::xxh3_64;
-use ziggurat_store::make_dir;
+use ziggurat_files::make_dir;
 
 use crate::{
     CheckpointError, Epoch, EpochKey, directory, name, object,

@@ -25,8 +25,12 @@ use std::{
 use bytemuck::Pod;
 use memmap2::MmapMut;
 use rayon::prelude::*;
-use rustix::fs::FallocateFlags;
+use rustix::{
+    fs::{FallocateFlags, fallocate},
+    io::retry_on_intr,
+};
 use thiserror::Error;
+use ziggurat_files::{is_lacking, size, sync};
 
 use crate::{array::Array, value::PADDING};
 
@@ -42,6 +46,9 @@ const TOUCHED_BETWEEN_LOOKS: u64 = 8 << 20;
 /// The part of the limit that is left free beside that: a look may come late.
 const LATE_LOOKS: u64 = 8;
 
+/// What is mapped to see whether files can be.
+const PROBE_BYTES: usize = 4096;
+
 /// What keeps within a limit. The memory of a process is one, so there is one list of them.
 static LIMITED: Mutex<Vec<Arc<Files>>> = Mutex::new(Vec::new());
 
@@ -50,7 +57,7 @@ static ANY_LIMITED: AtomicBool = AtomicBool::new(false);
 
 /// An array could not be made.
 #[derive(Debug, Error)]
-#[error("could not reserve {bytes} bytes in {}", dir.display())]
+#[error("could not reserve {} in {}", size(*.bytes), dir.display())]
 pub struct MemoryError {
     /// Where.
     pub dir: PathBuf,
@@ -88,14 +95,15 @@ impl Memory {
     /// the process is kept at about `limit_bytes`, where `threads` threads work on them.
     ///
     /// # Errors
-    /// If files cannot be made in `dir`, or the system does not tell what a process holds.
+    /// If files cannot be made in `dir` and mapped, or the system does not tell what a process holds.
     pub fn in_files(dir: &Path, limit_bytes: u64, threads: usize) -> io::Result<Self> {
-        tempfile::tempfile_in(dir)?;
         resident_bytes()?;
         let (mappings, ended) = Default::default();
         let slack = (threads as u64 + 1) * TOUCHED_BETWEEN_LOOKS + limit_bytes / LATE_LOOKS;
         let limit_bytes = limit_bytes.saturating_sub(slack);
         let files = Arc::new(Files { dir: dir.to_owned(), limit_bytes, mappings, ended });
+        // A file system that cannot map files says so now.
+        files.map(PROBE_BYTES)?.bytes_mut().fill(1);
         let watched = Arc::clone(&files);
         let watch =
             thread::Builder::new().name("memory".to_owned()).spawn(move || watched.watch())?;
@@ -211,7 +219,8 @@ impl Files {
             let dropped = unsafe {
                 rustix::mm::madvise(start as *mut _, bytes, rustix::mm::Advice::LinuxDontNeed)
             };
-            debug_assert!(dropped.is_ok());
+            // Where pages are locked in memory, or there is no such call, the process holds more.
+            let _ = dropped;
         }
     }
 }
@@ -267,10 +276,11 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 /// Makes a file so many bytes long, with disk space for all of them, so that none is missing when
 /// they are written.
 fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+    let reserved = retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, bytes));
+    match reserved.map_err(Into::into) {
         // Some network file systems cannot reserve.
-        Err(rustix::io::Errno::OPNOTSUPP) => write_zeros(file, bytes),
-        other => other.map_err(Into::into),
+        Err(error) if is_lacking(&error) => write_zeros(file, bytes),
+        other => other,
     }
 }
 
@@ -278,7 +288,7 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
 fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
     io::copy(&mut io::repeat(0).take(bytes), &mut file)?;
     // A server may not say before that its disk is full.
-    file.sync_data()
+    sync(file)
 }
 
 /// The memory this process holds, in bytes.

@@ -7,6 +7,7 @@ use std::{
 
 use rocksdb::ErrorKind;
 use thiserror::Error;
+use ziggurat_files::{Limit, free_bytes, size};
 
 use crate::{EpochKey, ValueType};
 
@@ -54,16 +55,38 @@ pub enum StoreError {
         /// What the system said.
         why: String,
     },
+    /// The directory has no locks, so that another process could write to the same store.
+    #[error(
+        "cannot lock {}{}: {why}; choose a directory on a file system with locks", .file.display(), on(.file_system)
+    )]
+    NoLocks {
+        /// The file that was to be locked.
+        file: PathBuf,
+        /// What its file system is called, if that is known.
+        file_system: Option<String>,
+        /// What the system said.
+        why: String,
+    },
+    /// The process, its user or the file system may have no more of something. What was committed is intact.
+    #[error("cannot {action} {}: {limit}; {}, and resume", .path.display(), .limit.remedy())]
+    Limited {
+        /// The file or directory.
+        path: PathBuf,
+        /// What was tried.
+        action: &'static str,
+        /// What it ran into.
+        limit: Limit,
+    },
     /// The disk is full, or too full for what is to come. What was committed is intact.
     #[error(
-        "the disk of {} has {free_bytes} bytes free{}; free some, or choose a directory on \
-         another disk, and resume", .dir.display(), needed(*.needed_bytes)
+        "the disk of {} {}{}; free some, or choose a directory on \
+         another disk, and resume", .dir.display(), free(*.free_bytes), needed(*.needed_bytes)
     )]
     DiskFull {
         /// The directory.
         dir: PathBuf,
-        /// Bytes that can still be written.
-        free_bytes: u64,
+        /// Bytes that can still be written, if that is known.
+        free_bytes: Option<u64>,
         /// Bytes that would be needed, if that is known.
         needed_bytes: Option<u64>,
     },
@@ -95,8 +118,8 @@ pub enum StoreError {
     },
     /// The memory budget is too small.
     #[error(
-        "a memory budget of {given_bytes} bytes is too small for the store, \
-         which needs {needed_bytes}"
+        "a memory budget of {} is too small for the store, which needs {}",
+        size(*.given_bytes), size(*.needed_bytes)
     )]
     BudgetTooSmall {
         /// The budget.
@@ -204,8 +227,16 @@ pub enum StoreError {
     },
 }
 
+fn free(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "is full".to_owned(), |bytes| format!("has {} free", size(bytes)))
+}
+
 fn needed(bytes: Option<u64>) -> String {
-    bytes.map(|bytes| format!(" and {bytes} are needed")).unwrap_or_default()
+    bytes.map(|bytes| format!(" and {} are needed", size(bytes))).unwrap_or_default()
+}
+
+fn on(file_system: &Option<String>) -> String {
+    file_system.as_ref().map(|name| format!(" (on {name})")).unwrap_or_default()
 }
 
 impl StoreError {
@@ -231,7 +262,10 @@ impl StoreError {
     /// What an I/O error becomes while trying to `action` a path; for `map_err`.
     pub(crate) fn io(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| match source.kind() {
-            io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::disk_full(path),
+            _ if let Some(limit) = Limit::of(&source) => {
+                Self::Limited { path: path.to_owned(), action, limit }
+            }
+            io::ErrorKind::StorageFull => Self::disk_full(path),
             io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
                 Self::NotWritable { dir: path.to_owned(), why: source.to_string() }
             }
@@ -245,7 +279,9 @@ impl StoreError {
         move |source| {
             let text = source.as_ref();
             let says = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
-            if says(&["No space left on device", "quota exceeded"]) {
+            if let Some(limit) = Limit::in_text(text) {
+                Self::Limited { path: dir.to_owned(), action, limit }
+            } else if says(&["No space left on device"]) {
                 Self::disk_full(dir)
             } else if says(&["Read-only file system", "Permission denied"]) {
                 Self::NotWritable { dir: dir.to_owned(), why: text.to_owned() }
@@ -256,7 +292,7 @@ impl StoreError {
     }
 
     fn disk_full(path: &Path) -> Self {
-        let free_bytes = crate::space::free_bytes(path).unwrap_or(0);
+        let free_bytes = free_bytes(path);
         Self::DiskFull { dir: path.to_owned(), free_bytes, needed_bytes: None }
     }
 }

@@ -109,12 +109,11 @@
 //! | `values`, `recovery` | the database of values, and opening it when it is damaged |
 //! | `state`, `witness` | the database of the small state, and how it is known to be whole |
 //! | `store`, `writer`, `reader`, `commit` | the store: opening it, writing, reading, committing and dropping |
-//! | `directory` | directories whose names survive a power loss |
+//! | `sync` | what RocksDB's syncs come to where a file system has none |
 //! | `space`, `statistics` | disk space, and what was done |
 //! | `failpoint` | places where tests make it fail (cargo feature `failpoints`) |
 
 mod commit;
-mod directory;
 mod error;
 mod failpoint;
 mod key;
@@ -126,17 +125,17 @@ mod space;
 mod state;
 mod statistics;
 mod store;
+mod sync;
 mod value;
 mod values;
 mod witness;
 mod writer;
 
-pub use directory::{make_dir, sync_dir};
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
 pub use recovery::Recovery;
 pub use settings::LEAST_MEMORY_BUDGET_BYTES;
-pub use space::{free_bytes, largest_bytes};
+pub use space::largest_bytes;
 pub use state::{StateBatch, is_in_use, is_store};
 pub use statistics::Statistics;
 pub use store::{Reads, Store, StoreOptions};

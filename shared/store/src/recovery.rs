@@ -14,9 +14,10 @@ use std::{
 
 use rocksdb::{ErrorKind, Options};
 
+use ziggurat_files::sync_dir;
+
 use crate::{
     StoreError,
-    directory::sync_dir,
     error::{is_damage, is_unreadable},
     failpoint::failpoint,
     values::Values,

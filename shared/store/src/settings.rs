@@ -10,6 +10,8 @@ use rocksdb::{
     LogLevel, Options, ReadOptions, WriteOptions,
 };
 
+use ziggurat_files::open_files_limit;
+
 use crate::{Reads, StoreError, StoreOptions};
 
 const KIB: usize = 1 << 10;
@@ -23,6 +25,10 @@ const OPEN_FILE_BYTES: u64 = 16 * KIB as u64;
 const LEAST_OPEN_FILES: u64 = 64;
 /// No more files than leave room below the usual limit of 1024 per process.
 const MOST_OPEN_FILES: u64 = 512;
+/// What a process has open beside files of values, where it may have few: connections, files being written, the state.
+const OTHER_OPEN_FILES: u64 = 64;
+/// RocksDB takes fewer for so many.
+const FEWEST_OPEN_FILES: u64 = 20;
 
 /// The smallest memory budget a store can keep.
 pub const LEAST_MEMORY_BUDGET_BYTES: u64 = STATE_BYTES + LEAST_OPEN_FILES * OPEN_FILE_BYTES;
@@ -34,7 +40,10 @@ fn open_files(options: &StoreOptions) -> Result<u64, StoreError> {
         let needed_bytes = LEAST_MEMORY_BUDGET_BYTES;
         return Err(StoreError::BudgetTooSmall { given_bytes, needed_bytes });
     }
-    Ok(((given_bytes - STATE_BYTES) / OPEN_FILE_BYTES).min(MOST_OPEN_FILES))
+    let allowed = open_files_limit().map_or(MOST_OPEN_FILES, |limit| {
+        limit.saturating_sub(OTHER_OPEN_FILES).max(FEWEST_OPEN_FILES)
+    });
+    Ok(((given_bytes - STATE_BYTES) / OPEN_FILE_BYTES).min(MOST_OPEN_FILES).min(allowed))
 }
 
 fn common() -> Options {
@@ -116,11 +125,11 @@ pub(crate) fn page_reads() -> ReadOptions {
     options
 }
 
-/// Files are moved in, not copied. One whose key range overlaps what is there is refused: it would
+/// Files are moved in where they can have a second name, else copied. One whose key range overlaps what is there is refused: it would
 /// end up in another level, where dropping does not reach it.
-pub(crate) fn ingestion() -> IngestExternalFileOptions {
+pub(crate) fn ingestion(links: bool) -> IngestExternalFileOptions {
     let mut options = IngestExternalFileOptions::default();
-    options.set_move_files(true);
+    options.set_move_files(links);
     options.set_allow_global_seqno(false);
     options.set_allow_blocking_flush(false);
     options

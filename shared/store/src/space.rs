@@ -1,17 +1,6 @@
 //! Space on the disk.
 
-use std::{io, path::Path};
-
 use crate::{ValueType, page};
-
-/// Bytes that can still be written to the disk of an existing file or directory.
-///
-/// # Errors
-/// If the system does not tell.
-pub fn free_bytes(path: &Path) -> io::Result<u64> {
-    let disk = rustix::fs::statvfs(path)?;
-    Ok(disk.f_bavail.saturating_mul(disk.f_frsize))
-}
 
 /// What so many values of a shard take on disk at most, whatever they are: noise does not shrink.
 pub fn largest_bytes(values: u64, value_type: ValueType) -> u64 {

@@ -16,6 +16,7 @@ use rocksdb::{DB, Direction, IteratorMode, Options, WriteBatch, properties};
 use rustix::process::{Flock, FlockType, fcntl_getlk};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use xxhash_rust::xxh3::xxh3_64;
+use ziggurat_files::file_system;
 
 use crate::{
     EpochKey, ShardEpoch, StoreError, ValueType,
@@ -328,26 +329,45 @@ pub(crate) fn is_absence(error: &io::Error) -> bool {
 /// # Errors
 /// If that cannot be told.
 pub fn is_in_use(root: &Path) -> io::Result<bool> {
-    let lock = match File::open(root.join("state").join("LOCK")) {
+    let lock = match File::open(lock_file(root)) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         opened => opened?,
     };
-    Ok(fcntl_getlk(lock, &Flock::from(FlockType::WriteLock))?.is_some())
+    let held = fcntl_getlk(lock, &Flock::from(FlockType::WriteLock));
+    held.map(|lock| lock.is_some()).map_err(|error| {
+        let why = no_locks(root, io::Error::from(error).to_string()).to_string();
+        io::Error::new(io::Error::from(error).kind(), why)
+    })
 }
 
 /// Why the state does not open.
 fn cannot_open(root: &Path, error: rocksdb::Error) -> StoreError {
     let text = error.as_ref();
     let dir = root.to_owned();
-    if text.contains("While lock file") && text.contains("temporarily unavailable")
-        || text.contains("lock hold by current process")
-    {
+    let says = |parts: &[&str]| parts.iter().any(|part| text.contains(part));
+    if says(&["lock hold by current process"]) {
         StoreError::InUse { dir }
+    } else if says(&["While lock file"]) {
+        // Systems differ in how they say that somebody else has a lock.
+        match says(&["temporarily unavailable", "Permission denied"]) {
+            true => StoreError::InUse { dir },
+            false => no_locks(root, text.rsplit(": ").next().unwrap_or(text).to_owned()),
+        }
     } else if is_damage(&error) {
         StoreError::StateDamaged { dir, what: error.into_string() }
     } else {
         StoreError::rocksdb(root, "open the state in")(error)
     }
+}
+
+fn no_locks(root: &Path, why: String) -> StoreError {
+    let file_system = file_system(root);
+    StoreError::NoLocks { file: lock_file(root), file_system, why }
+}
+
+/// The file that is locked as long as a store is open.
+fn lock_file(root: &Path) -> PathBuf {
+    root.join("state").join("LOCK")
 }
 
 fn lock(seen: &Mutex<Seen>) -> MutexGuard<'_, Seen> {

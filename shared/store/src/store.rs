@@ -10,12 +10,13 @@ use std::{
 use rustix::fs::{Mode, OFlags};
 use serde::de::DeserializeOwned;
 
+use ziggurat_files::{free_bytes, make_dir, sync_dir};
+
 use crate::{
     Recovery, StateBatch, StoreError,
-    directory::{make_dir, sync_dir},
     failpoint::failpoint,
     recovery::{self, STAGING},
-    settings, space,
+    settings,
     state::{State, is_absence},
     statistics::Counters,
     values::Values,
@@ -152,25 +153,23 @@ impl Store {
         self.state.entry(key)
     }
 
-    /// Bytes that can still be written.
-    ///
-    /// # Errors
-    /// If the system does not tell.
-    pub fn free_bytes(&self) -> Result<u64, StoreError> {
-        space::free_bytes(&self.dir).map_err(StoreError::io(&self.dir, "find the disk of"))
+    /// Bytes that can still be written; `None` if the file system does not tell.
+    pub fn free_bytes(&self) -> Option<u64> {
+        free_bytes(&self.dir)
     }
 
     /// Refuses if so many bytes cannot be written; see [`largest_bytes`](crate::largest_bytes).
     ///
     /// # Errors
-    /// If they cannot.
+    /// If it is known that they cannot.
     pub fn require_space(&self, needed_bytes: u64) -> Result<(), StoreError> {
-        let free_bytes = self.free_bytes()?;
-        if free_bytes < needed_bytes {
-            let (dir, needed_bytes) = (self.dir.clone(), Some(needed_bytes));
-            return Err(StoreError::DiskFull { dir, free_bytes, needed_bytes });
+        match self.free_bytes() {
+            Some(free) if free < needed_bytes => {
+                let (dir, needed_bytes) = (self.dir.clone(), Some(needed_bytes));
+                Err(StoreError::DiskFull { dir, free_bytes: Some(free), needed_bytes })
+            }
+            _ => Ok(()),
         }
-        Ok(())
     }
 
     /// A name for a new file in the staging directory.
@@ -192,11 +191,21 @@ impl Store {
     }
 }
 
-/// Whether files in a directory can be read past the page cache.
+/// Whether files in a directory can be read past the page cache: some file systems open them so, and then refuse to read.
 fn takes_direct_reads(dir: &Path) -> bool {
+    /// Of files and of memory, as far as RocksDB asks for no more.
+    const ALIGNMENT: usize = 4096;
     let probe = dir.join("probe");
-    let flags = OFlags::CREATE | OFlags::RDWR | OFlags::DIRECT | OFlags::CLOEXEC;
-    let took = rustix::fs::open(&probe, flags, Mode::RUSR | Mode::WUSR).is_ok();
-    let _ = fs::remove_file(&probe);
+    let read = || {
+        fs::write(&probe, [0; ALIGNMENT]).ok()?;
+        let flags = OFlags::RDONLY | OFlags::DIRECT | OFlags::CLOEXEC;
+        let file = rustix::fs::open(&probe, flags, Mode::empty()).ok()?;
+        let mut bytes = vec![0; 2 * ALIGNMENT];
+        let start = bytes.as_ptr().align_offset(ALIGNMENT);
+        let read = rustix::io::pread(file, bytes.get_mut(start..start + ALIGNMENT)?, 0).ok()?;
+        (read == ALIGNMENT).then_some(())
+    };
+    let took = read().is_some();
+    let _ = fs::remove_file(&probe); // opening removes what is in that directory
     took
 }

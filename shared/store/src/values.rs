@@ -12,6 +12,7 @@ use rocksdb::{DB, DBPinnableSlice, Options, SstFileWriter, properties, statistic
 use crate::{
     EpochKey, StoreError,
     key::{MOST_PAGES, PAGE_KEY_BYTES, pages_before},
+    recovery::STAGING,
     settings,
 };
 
@@ -20,6 +21,8 @@ pub(crate) struct Values {
     db: DB,
     settings: Options,
     dir: PathBuf,
+    /// Whether files can have a second name, so that they are moved in and not copied.
+    links: bool,
     /// Keeps files from coming while others go: those that go are listed first, and all between two of
     /// them goes along.
     changing: RwLock<()>,
@@ -48,7 +51,8 @@ impl Values {
         let mut opening = settings.clone();
         opening.create_if_missing(true);
         let db = DB::open(&opening, dir)?;
-        Ok(Self { db, settings, dir: dir.to_owned(), changing: RwLock::default() })
+        let links = takes_links(&dir.with_file_name(STAGING));
+        Ok(Self { db, settings, dir: dir.to_owned(), links, changing: RwLock::default() })
     }
 
     pub(crate) fn dir(&self) -> &Path {
@@ -81,7 +85,7 @@ impl Values {
     /// Moves files of pages in: all of them or none, synced, with one write of RocksDB's manifest.
     pub(crate) fn ingest(&self, files: &[&Path]) -> Result<(), rocksdb::Error> {
         let _changing = self.changing.read().unwrap_or_else(PoisonError::into_inner);
-        self.db.ingest_external_file_opts(&settings::ingestion(), files.to_vec())
+        self.db.ingest_external_file_opts(&settings::ingestion(self.links), files.to_vec())
     }
 
     /// Moves files of pages in, synced, in a few parts at a time. After an error, some may be in.
@@ -164,4 +168,14 @@ impl Values {
             int(properties::ESTIMATE_TABLE_READERS_MEM) + int(properties::SIZE_ALL_MEM_TABLES);
         (int(properties::TOTAL_SST_FILES_SIZE), memory)
     }
+}
+
+/// Whether a file in a directory can have a second name.
+fn takes_links(dir: &Path) -> bool {
+    let (probe, link) = (dir.join("probe"), dir.join("probe-link"));
+    let took = fs::File::create(&probe).and_then(|_| fs::hard_link(&probe, &link)).is_ok();
+    for left in [probe, link] {
+        let _ = fs::remove_file(left); // opening removes what is in that directory
+    }
+    took
 }

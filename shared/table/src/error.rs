@@ -40,6 +40,18 @@ pub enum TableError {
         /// What the file is called instead.
         kept: PathBuf,
     },
+    /// A complete file could not get its name.
+    #[error(
+        "{} is complete, but cannot be called {}; it is kept: rename it, or ask for another name", .kept.display(), .path.display()
+    )]
+    Unnamed {
+        /// The name.
+        path: PathBuf,
+        /// What the file is called instead.
+        kept: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
     /// A directory has the name a file was to have.
     #[error("{} is a directory; give the name of a file", .path.display())]
     IsADirectory {

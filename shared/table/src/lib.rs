@@ -41,7 +41,7 @@ pub use diff::{Diff, Differences, diff};
 pub use error::TableError;
 pub use frame::{Compression, FRAME_BYTES};
 pub use layout::{FORMAT_VERSION, TierStatistics};
-pub use output::{Existing, Interim, abandon_outputs, remove_leftovers};
+pub use output::{Existing, Interim, abandon_outputs, abandon_outputs_at_once, remove_leftovers};
 pub use progress::{Tell, unheard};
 pub use table::Table;
 pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};

@@ -3,7 +3,8 @@
 //!
 //! A temporary file goes when its [`Output`] is dropped. Two ways around that are closed: a process
 //! that ends at once calls [`abandon_outputs`]; and what a killed process leaves is told from a file
-//! being written by the lock that its writer holds, see [`remove_leftovers`].
+//! being written by the lock that its writer holds, see [`remove_leftovers`]. A finished file is never removed: one that
+//! cannot get its name gets another, or stays where it is, and the error says so.
 
 use std::{
     ffi::{OsStr, OsString},
@@ -16,6 +17,7 @@ use std::{
 };
 
 use tempfile::{NamedTempFile, PersistError};
+use ziggurat_files::{publish, sync, sync_dir};
 
 use crate::TableError;
 
@@ -48,7 +50,17 @@ fn unfinished() -> MutexGuard<'static, Vec<PathBuf>> {
 /// Removes the temporary files of this process, and lets it neither make nor finish another: for a
 /// process that is about to end at once.
 pub fn abandon_outputs() {
-    let unfinished = unfinished();
+    abandon(unfinished());
+}
+
+/// The same for a process that may be anywhere: what is being done to the list at the moment is let be.
+pub fn abandon_outputs_at_once() {
+    if let Ok(unfinished) = UNFINISHED.try_lock() {
+        abandon(unfinished);
+    }
+}
+
+fn abandon(unfinished: MutexGuard<'static, Vec<PathBuf>>) {
     for path in unfinished.iter() {
         drop(fs::remove_file(path)); // the process ends in any case
     }
@@ -56,7 +68,7 @@ pub fn abandon_outputs() {
 }
 
 /// Removes the temporary files that killed processes have left of a file called `path`: those that
-/// nobody has locked. Returns their names.
+/// nobody has locked, nor [finished](kept_in_place). Returns their names.
 pub fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
     let prefix = temporary_prefix(path);
     let is_temporary = |name: &OsStr| {
@@ -71,6 +83,7 @@ pub fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
         .filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_file()))
         .filter(|entry| is_temporary(&entry.file_name()))
         .map(|entry| directory(path).join(entry.file_name()))
+        .filter(|left| left.metadata().is_ok_and(|left| !left.permissions().readonly()))
         .filter(|left| {
             let removed = |file: File| file.try_lock().is_ok() && fs::remove_file(left).is_ok();
             File::open(left).is_ok_and(removed)
@@ -162,31 +175,27 @@ impl Output {
         self.write_all(bytes).map_err(TableError::io(&self.path, "write"))
     }
 
-    /// Makes the file durable under its name.
+    /// Makes the file durable under its name, or under another that the error tells.
     pub(crate) fn finish(self) -> Result<(), TableError> {
         let Self { path, existing, file, listed, .. } = self;
         let file = file
             .into_inner()
             .map_err(|error| TableError::io(&path, "write")(error.into_error()))?;
-        file.as_file().sync_all().map_err(TableError::io(&path, "sync"))?;
-        let persisted = {
+        sync(file.as_file()).map_err(TableError::io(&path, "sync"))?;
+        let published = {
             let _unfinished = unfinished();
-            match existing {
-                Existing::Keep | Existing::Expect => file.persist_noclobber(&path),
-                Existing::Replace => file.persist(&path),
-            }
+            publish(file, &path, existing == Existing::Replace)
         };
-        if let Err(PersistError { error, file }) = persisted {
-            if error.kind() != io::ErrorKind::AlreadyExists {
-                return Err(TableError::io(&path, "rename the finished file to")(error));
+        if let Err(PersistError { error, file }) = published {
+            let is_taken = error.kind() == io::ErrorKind::AlreadyExists;
+            // What cannot be read is something else.
+            if is_taken && have_same_bytes(file.path(), &path).unwrap_or(false) {
+                return Ok(());
             }
-            return match have_same_bytes(file.path(), &path)
-                .map_err(TableError::io(&path, "read"))?
-            {
-                true => Ok(()),
-                false if existing == Existing::Expect => Err(TableError::Exists { path }),
-                false => Err(beside(&path, file)?),
-            };
+            if is_taken && existing == Existing::Expect {
+                return Err(TableError::Exists { path });
+            }
+            return Err(beside(&path, file, error));
         }
         drop(listed);
         sync_directory_of(&path)
@@ -206,12 +215,16 @@ impl Write for Output {
 }
 
 fn sync_directory_of(path: &Path) -> Result<(), TableError> {
-    let synced = File::open(directory(path)).and_then(|directory| directory.sync_all());
-    synced.map_err(TableError::io(path, "sync the directory of"))
+    sync_dir(directory(path)).map_err(TableError::io(path, "sync the directory of"))
 }
 
-/// Gives a complete file a name like one that is taken.
-fn beside(path: &Path, mut file: NamedTempFile) -> Result<TableError, TableError> {
+/// Gives a complete file a name like one that it cannot have, and tells which.
+fn beside(path: &Path, mut file: NamedTempFile, why: io::Error) -> TableError {
+    let is_taken = why.kind() == io::ErrorKind::AlreadyExists;
+    let told = |kept: PathBuf, why: io::Error| match is_taken {
+        true => TableError::Taken { path: path.to_owned(), kept },
+        false => TableError::Unnamed { path: path.to_owned(), kept, source: why },
+    };
     for number in 2_u32.. {
         let mut name = path.file_stem().unwrap_or_default().to_owned();
         name.push(format!("-{number}"));
@@ -220,18 +233,33 @@ fn beside(path: &Path, mut file: NamedTempFile) -> Result<TableError, TableError
             name.push(extension);
         }
         let kept = path.with_file_name(name);
-        match file.persist_noclobber(&kept) {
+        match publish(file, &kept, false) {
             Ok(_) => {
-                sync_directory_of(&kept)?;
-                return Ok(TableError::Taken { path: path.to_owned(), kept });
+                drop(sync_directory_of(&kept)); // it is there; that its name has no other is told
+                return told(kept, why);
             }
-            Err(PersistError { error, file: again }) => match error.kind() {
-                io::ErrorKind::AlreadyExists => file = again,
-                _ => return Err(TableError::io(&kept, "rename the finished file to")(error)),
-            },
+            Err(PersistError { error, file: again }) => {
+                file = again;
+                if error.kind() != io::ErrorKind::AlreadyExists {
+                    break;
+                }
+            }
         }
     }
-    Err(TableError::Exists { path: path.to_owned() })
+    told(kept_in_place(file), why)
+}
+
+/// Lets a complete file have the name of an unfinished one, and be told from those: it can be read only.
+fn kept_in_place(file: NamedTempFile) -> PathBuf {
+    if let Ok(mut permissions) = file.as_file().metadata().map(|file| file.permissions()) {
+        permissions.set_readonly(true);
+        drop(file.as_file().set_permissions(permissions)); // where there are none, nothing removes it unasked but the next run
+    }
+    let path = file.path().to_owned();
+    if let Err(PersistError { file, .. }) = file.keep() {
+        mem::forget(file); // its end would remove it
+    }
+    path
 }
 
 fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {

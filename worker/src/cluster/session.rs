@@ -124,7 +124,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         address: worker.address.clone(),
         cores: worker.pool.current_num_threads() as u32,
         memory_bytes: options.memory_bytes.unwrap_or(0),
-        disk_bytes: worker.shelf.free_bytes(),
+        disk_bytes: worker.shelf.free_bytes().unwrap_or(0),
         checkpoint_store: worker.store_identity().map(identity_text).unwrap_or_default(),
     };
     let gone = |_| Status::unavailable("the stream to the coordinator has ended");
@@ -250,6 +250,6 @@ impl Worker {
         let resident_bytes = resident_bytes().unwrap_or(0);
         self.metrics.memory_resident.set(resident_bytes as i64);
         self.count_traffic();
-        Heartbeat { resident_bytes, free_disk_bytes: self.shelf.free_bytes() }
+        Heartbeat { resident_bytes, free_disk_bytes: self.shelf.free_bytes().unwrap_or(0) }
     }
 }

@@ -163,9 +163,9 @@ impl Shelf {
         self.identity.load(Relaxed)
     }
 
-    /// Bytes that can still be written.
-    pub fn free_bytes(&self) -> u64 {
-        self.store.free_bytes().unwrap_or(0)
+    /// Bytes that can still be written; `None` if the file system does not tell.
+    pub fn free_bytes(&self) -> Option<u64> {
+        self.store.free_bytes()
     }
 
     /// Bytes that the store has read since it was opened.
