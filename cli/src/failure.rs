@@ -4,6 +4,7 @@
 use std::{fmt::Display, io};
 
 use ziggurat_encoding::EncodingError;
+use ziggurat_files::Limit;
 use ziggurat_game::{NotationError, RulesetError, RulesetFileError, UnknownName};
 use ziggurat_table::TableError;
 
@@ -73,17 +74,28 @@ impl Failure {
 impl<E: Into<anyhow::Error>> From<E> for Failure {
     fn from(error: E) -> Self {
         let error = error.into();
-        let help =
-            is_of_full_disk(&error).then(|| "make room on the disk, then run it again".to_owned());
+        let help = remedy(&error);
         Self { exit: exit_of(&error), error, help }
     }
 }
 
-/// Whether there was no room left to write something.
-fn is_of_full_disk(error: &anyhow::Error) -> bool {
-    let full = [io::ErrorKind::StorageFull, io::ErrorKind::QuotaExceeded];
-    let errors = error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>());
-    errors.map(io::Error::kind).any(|kind| full.contains(&kind))
+/// What to do where there was no room left to write something, or the process may have no more of something.
+fn remedy(error: &anyhow::Error) -> Option<String> {
+    let causes: Vec<_> = error.chain().map(|cause| (cause, cause.to_string())).collect();
+    let limit = causes.iter().find_map(|(cause, text)| {
+        let of_system = cause.downcast_ref::<io::Error>().and_then(Limit::of);
+        // Some libraries pass errors of the system on as text.
+        of_system.or_else(|| Limit::in_text(text))
+    });
+    if let Some(limit) = limit {
+        return Some(format!("{limit}; {}, then run it again", limit.remedy()));
+    }
+    let is_full = causes.iter().any(|(cause, text)| {
+        let of_system = cause.downcast_ref::<io::Error>();
+        of_system.is_some_and(|error| error.kind() == io::ErrorKind::StorageFull)
+            || text.contains("No space left on device")
+    });
+    is_full.then(|| "make room on the disk, then run it again".to_owned())
 }
 
 /// Whether an error of a library is about what the user typed.
@@ -160,6 +172,22 @@ mod tests {
         let failed: Result<(), Failure> = Err(full).context("cannot write x.rgu");
         let report = failed.unwrap_err().report();
         assert!(report.ends_with("help: make room on the disk, then run it again"), "{report}");
+    }
+
+    #[test]
+    fn a_limit_is_named_with_its_remedy_also_where_a_library_says_it_as_text() {
+        let as_text = io::Error::other("External: File too large (os error 27)");
+        for (error, part) in [
+            (io::Error::from_raw_os_error(27), "file"),
+            (as_text, "file"),
+            (io::Error::from_raw_os_error(24), "(ulimit -n)"),
+            (io::Error::from_raw_os_error(122), "quota"),
+        ] {
+            let failed: Result<(), Failure> = Err(error).context("cannot write x.zgt");
+            let report = failed.unwrap_err().report();
+            let help = report.split_once("\nhelp: ").expect(&report).1;
+            assert!(help.contains(part) && help.ends_with(", then run it again"), "{report}");
+        }
     }
 
     #[test]

@@ -10,6 +10,7 @@ mod advice;
 mod choices;
 mod cluster;
 mod commands;
+mod exhausted;
 mod failure;
 mod interrupt;
 mod job;
@@ -70,11 +71,9 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(|bug| {
-        note!("error: this is a bug in ziggurat: {bug}");
-        note!("help: please report it, with the command you typed");
-    }));
+    std::panic::set_hook(Box::new(exhausted::on_panic));
     resources::raise_open_files();
+    resources::outlive_file_size_limit();
     let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Resume(args) => commands::resume::run(&args),

@@ -4,6 +4,7 @@
 use std::path::Path;
 
 use ziggurat_encoding::Encoding;
+use ziggurat_files::Limit;
 use ziggurat_kernel::{Memory, Plan, Settings, VECTORS, plan, thread_count};
 use ziggurat_table::{Compression, ValueType};
 use ziggurat_worker::base_memory_bytes;
@@ -146,39 +147,65 @@ impl Needs {
         Ok(Arrays::InFiles { budget })
     }
 
-    /// Refuses what the disks have no room for.
+    /// Refuses what the disks have no room for, and files larger than this process may write. So many bytes of what is written
+    /// down are there already.
     ///
     /// # Errors
-    /// If there is too little.
+    /// If there is too little room, or the limit is too small.
     pub fn check_disk(
         &self,
         arrays: Arrays,
         dir: Option<&Path>,
         out: &Path,
+        there: u64,
     ) -> Result<(), Failure> {
+        check_file_size(&self.what, self.table_bytes)?;
         let scratch = if arrays == Arrays::InMemory { 0 } else { self.scratch_bytes };
-        let in_dir = self.store_bytes + scratch;
+        let in_dir = self.store_bytes.saturating_sub(there) + scratch;
         let mut wanted = vec![(resources::directory_of(out), self.table_bytes)];
         match dir.map(resources::existing_directory) {
             Some(dir) if resources::same_disk(dir, wanted[0].0) => wanted[0].1 += in_dir,
             Some(dir) => wanted.push((dir, in_dir)),
             None => {}
         }
-        for (directory, needed) in wanted {
-            let free = resources::free_bytes(directory)
-                .context(format!("cannot tell how much disk is free in {}", directory.display()))?;
-            if free < needed {
-                return Err(Failure::refused(format!(
-                    "{} takes about {} of disk; {} is free in {}",
-                    self.what,
-                    bytes(needed),
-                    bytes(free),
-                    directory.display()
-                ))
-                .help("try a smaller type of values (--value-type percent16), or another place (--out FILE, --dir DIR)"));
-            }
-        }
-        Ok(())
+        wanted.into_iter().try_for_each(|(directory, needed)| {
+            check_free(&self.what, directory, needed).or_help(
+                "try a smaller type of values (--value-type percent16), or another place (--out FILE, --dir DIR)",
+            )
+        })
+    }
+}
+
+/// Refuses work that writes about so many bytes in a directory whose disk has fewer free. What a file system does not
+/// tell is no reason to refuse.
+///
+/// # Errors
+/// If it has.
+pub fn check_free(what: &str, directory: &Path, needed: u64) -> Result<(), Failure> {
+    match resources::free_bytes(directory) {
+        Some(free) if free < needed => Err(Failure::refused(format!(
+            "{what} takes about {} of disk; {} is free in {}",
+            bytes(needed),
+            bytes(free),
+            directory.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Refuses work that writes a file of about so many bytes where this process may write none as large.
+///
+/// # Errors
+/// If so.
+pub fn check_file_size(what: &str, needed: u64) -> Result<(), Failure> {
+    match resources::file_size_limit() {
+        Some(limit) if limit < needed => Err(Failure::refused(format!(
+            "{what} takes a file of about {}; {}",
+            bytes(needed),
+            Limit::FileSize
+        ))
+        .help(Limit::FileSize.remedy())),
+        _ => Ok(()),
     }
 }
 
@@ -228,7 +255,7 @@ pub fn memory(arrays: Arrays, threads: usize, scratch: &Path) -> Result<Memory, 
 
 /// About how many bytes a table will have. Compressed values take as much as measured on solved
 /// games, rounded up: see `docs/TABLES.md`.
-fn table_bytes(encoding: &Encoding, value_type: ValueType, compression: Compression) -> u64 {
+pub fn table_bytes(encoding: &Encoding, value_type: ValueType, compression: Compression) -> u64 {
     let positions = u128::from(encoding.undecided());
     let hundredths = match compression {
         Compression::Raw => 100 * value_type.bytes() as u128,
@@ -309,8 +336,8 @@ mod tests {
         let fits = |[table_bytes, store_bytes, scratch_bytes]: [u64; 3], arrays, has_directory| {
             let needs = Needs { table_bytes, store_bytes, scratch_bytes, ..needing(0, 0) };
             let job = dir.path().join("some/job");
-            let dir = Some(&*job).filter(|_| has_directory);
-            needs.check_disk(arrays, dir, &out).map_err(|failure| failure.exit)
+            let (dir, there) = (Some(&*job).filter(|_| has_directory), 0);
+            needs.check_disk(arrays, dir, &out, there).map_err(|failure| failure.exit)
         };
         let refused = Err(Exit::Refused);
         assert_eq!(fits([most, 0, 0], arrays, true), Ok(()));

@@ -2,25 +2,31 @@
 //! times as they are typed.
 
 use std::{
-    fs, io,
+    fs,
     path::{Path, PathBuf},
+    sync::Arc,
     time::Duration,
 };
 
 use rustix::process::{Resource, Rlimit};
+use signal_hook::consts::SIGXFSZ;
+pub use ziggurat_files::{file_size_limit, free_bytes};
 
 /// Bytes of memory this process can still take: what the system has available, or less if a
-/// control group (v1 or v2), as containers have, limits it, or the process has a limit of its own (`ulimit -v`). `None` where the system
-/// does not say.
+/// control group (v1 or v2), as containers have, limits it, or the process has a limit of its own (`ulimit -v`,
+/// `ulimit -d`). `None` where the system does not say.
 pub fn available_memory_bytes() -> Option<u64> {
     let system = fs::read_to_string("/proc/meminfo")
         .ok()
         .and_then(|text| entry_bytes(&text, "MemAvailable:"));
     let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
     let group = group_available_bytes(&groups, Path::new("/sys/fs/cgroup"));
-    let own = rustix::process::getrlimit(Resource::As).current;
-    let own = own.map(|limit| limit.saturating_sub(own_entry_bytes("VmSize:").unwrap_or(0)));
-    [system, group, own].into_iter().flatten().min()
+    let own = |resource, taken: &str| {
+        let limit = rustix::process::getrlimit(resource).current?;
+        Some(limit.saturating_sub(own_entry_bytes(taken).unwrap_or(0)))
+    };
+    let (addresses, data) = (own(Resource::As, "VmSize:"), own(Resource::Data, "VmData:"));
+    [system, group, addresses, data].into_iter().flatten().min()
 }
 
 /// Lets this process open as many files as it ever may: a store keeps hundreds open, and some systems begin with 256.
@@ -33,6 +39,12 @@ pub fn raise_open_files() {
     );
 }
 
+/// Lets the limit of the size of files (`ulimit -f`) be an error of who writes, and not the end of the process.
+pub fn outlive_file_size_limit() {
+    // Who takes the signal, whatever comes of it, gets the error.
+    let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
+}
+
 /// The most memory this process has held, `VmHWM` of `/proc/self/status`, in bytes.
 pub fn peak_memory_bytes() -> Option<u64> {
     own_entry_bytes("VmHWM:")
@@ -41,12 +53,6 @@ pub fn peak_memory_bytes() -> Option<u64> {
 /// An entry of `/proc/self/status`, in bytes.
 fn own_entry_bytes(name: &str) -> Option<u64> {
     entry_bytes(&fs::read_to_string("/proc/self/status").ok()?, name)
-}
-
-/// Bytes of disk that an ordinary user can still write in a directory.
-pub fn free_bytes(directory: &Path) -> io::Result<u64> {
-    let stat = rustix::fs::statvfs(directory)?;
-    Ok(stat.f_bavail.saturating_mul(stat.f_frsize))
 }
 
 /// The nearest directory there is on the way to one that may have to be made.
@@ -100,32 +106,36 @@ fn group_available_bytes(groups: &str, root: &Path) -> Option<u64> {
 
 /// What the files of a control group are called.
 struct GroupFiles {
-    limit: &'static str,
+    /// The tightest counts. Beyond `memory.high` the kernel does not refuse memory, but lets nobody get on.
+    limits: &'static [&'static str],
     usage: &'static str,
-    /// The file cache that the kernel takes back at once, in `memory.stat`.
-    reclaimable: &'static str,
+    /// What the kernel takes back before it refuses memory, in `memory.stat`: the file cache, however often it was used,
+    /// and its own caches. Files in memory file systems are not among it, since they are counted elsewhere.
+    reclaimable: &'static [&'static str],
 }
 
 const V1: GroupFiles = GroupFiles {
-    limit: "memory.limit_in_bytes",
+    limits: &["memory.limit_in_bytes"],
     usage: "memory.usage_in_bytes",
-    reclaimable: "total_inactive_file",
+    reclaimable: &["total_inactive_file", "total_active_file"],
 };
 
-const V2: GroupFiles =
-    GroupFiles { limit: "memory.max", usage: "memory.current", reclaimable: "inactive_file" };
+const V2: GroupFiles = GroupFiles {
+    limits: &["memory.max", "memory.high"],
+    usage: "memory.current",
+    reclaimable: &["inactive_file", "active_file", "slab_reclaimable"],
+};
 
 impl GroupFiles {
     /// `None` for a group without a limit.
     fn available_bytes(&self, group: &Path) -> Option<u64> {
         let number = |file: PathBuf| fs::read_to_string(file).ok()?.trim().parse::<u64>().ok();
-        let limit = number(group.join(self.limit))?;
+        let limit = self.limits.iter().filter_map(|limit| number(group.join(limit))).min()?;
         let usage = number(group.join(self.usage))?;
         let stat = fs::read_to_string(group.join("memory.stat")).unwrap_or_default();
-        let reclaimable = stat
-            .lines()
-            .find_map(|line| line.strip_prefix(self.reclaimable)?.trim().parse::<u64>().ok())
-            .unwrap_or(0);
+        let entries = stat.lines().filter_map(|line| line.split_once(' '));
+        let reclaimable = entries.filter(|(name, _)| self.reclaimable.contains(name));
+        let reclaimable: u64 = reclaimable.filter_map(|(_, bytes)| bytes.parse::<u64>().ok()).sum();
         Some(limit.saturating_sub(usage.saturating_sub(reclaimable)))
     }
 }
@@ -207,6 +217,44 @@ mod tests {
         write(at("memory.usage_in_bytes"), "1000\n");
         let groups = "7:cpu,cpuacct:/docker/ab\n4:memory:/docker/ab\n";
         assert_eq!(group_available_bytes(groups, root.path()), Some(4000));
+        // Those without `total_` are of the group alone, not of those in it.
+        let stat = "inactive_file 7\nactive_file 7\nrss 100\ntotal_inactive_file 300\ntotal_active_file 500\n";
+        write(at("memory.stat"), stat);
+        assert_eq!(group_available_bytes(groups, root.path()), Some(4800));
+    }
+
+    #[test]
+    fn a_file_cache_in_use_is_taken_back_too() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join("group").join(name);
+        let available = || group_available_bytes("0::/group\n", root.path());
+        write(at("memory.max"), "600000000\n");
+        write(at("memory.current"), "480000000\n");
+        // `file` counts `shmem` as well, which can go nowhere.
+        let stat = "anon 10000000\nfile 465000000\nshmem 20000000\ninactive_file 3000000\n\
+                    active_file 442000000\nslab_reclaimable 1000000\nslab_unreclaimable 4000000\n";
+        write(at("memory.stat"), stat);
+        assert_eq!(available(), Some(566_000_000));
+        write(at("memory.high"), "max\n");
+        assert_eq!(available(), Some(566_000_000));
+    }
+
+    #[test]
+    fn memory_beyond_which_a_group_is_slowed_down_is_not_available() {
+        let root = tempfile::tempdir().unwrap();
+        let at = |name: &str| root.path().join("group").join(name);
+        let available = || group_available_bytes("0::/group\n", root.path());
+        write(at("memory.max"), "max\n");
+        write(at("memory.current"), "300\n");
+        assert_eq!(available(), None);
+        write(at("memory.high"), "700\n");
+        assert_eq!(available(), Some(400));
+        write(at("memory.max"), "1000\n");
+        assert_eq!(available(), Some(400));
+        write(at("memory.max"), "500\n");
+        assert_eq!(available(), Some(200));
+        write(at("memory.current"), "900\n");
+        assert_eq!(available(), Some(0));
     }
 
     #[test]

@@ -186,7 +186,7 @@ pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure
             "memory_available_bytes": available,
             "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
             "disk_bytes": disk_bytes,
-            "disk_free_bytes": resources::free_bytes(resources::directory_of(out)).ok(),
+            "disk_free_bytes": resources::free_bytes(resources::directory_of(out)),
             "file": out.to_string_lossy(),
             "dir": dir.map(Path::to_string_lossy),
         }));

@@ -22,7 +22,7 @@ const GAME: [&str; 3] = ["finkel", "--pieces", "3"];
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// A coordinator and workers, all with short leases.
-struct Cluster {
+pub struct Cluster {
     directory: tempfile::TempDir,
     port: u16,
     coordinator: Option<Child>,
@@ -75,7 +75,8 @@ impl Cluster {
         Self::with(workers, &[])
     }
 
-    fn with(workers: usize, arguments: &[&str]) -> Self {
+    /// With further arguments of all workers.
+    pub fn with(workers: usize, arguments: &[&str]) -> Self {
         let mut cluster = Self {
             directory: tempfile::tempdir().unwrap(),
             port: free_port(),
@@ -130,7 +131,7 @@ impl Cluster {
     }
 
     /// Submits the game, once the coordinator is there.
-    fn submit(&self) -> String {
+    pub fn submit(&self) -> String {
         self.wait_for("the coordinator", || TcpStream::connect(self.address()).is_ok());
         let arguments = [&["submit"], &GAME[..], &["--checkpoint-every", "300ms"]].concat();
         self.ask(&arguments).trim().to_owned()
@@ -175,7 +176,7 @@ impl Cluster {
     }
 
     /// Waits for the end, and compares the table. A job whose values are lost after all is solved again.
-    fn ends_well(&self, job: &str, expected: &[u8]) {
+    pub fn ends_well(&self, job: &str, expected: &[u8]) {
         let address = self.address();
         let export = ["export", job, "--format", "zgt", "-o", "table.zgt", "--force"];
         let export = [&export[..], &["--coordinator", &address]].concat();
@@ -196,7 +197,7 @@ impl Cluster {
 }
 
 /// What a solve in one process writes.
-fn expected() -> Vec<u8> {
+pub fn expected() -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
     succeed(directory.path(), &[&["solve"], &GAME[..], &["--out", "t.zgt"]].concat());
     fs::read(directory.path().join("t.zgt")).unwrap()

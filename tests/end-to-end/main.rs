@@ -4,7 +4,9 @@
 mod cluster;
 mod errors;
 mod exact;
+mod file_systems;
 mod interrupt;
+mod limits;
 mod published;
 mod resume;
 mod same_bytes;

@@ -15,6 +15,15 @@ pub fn ziggurat(directory: &Path, arguments: &[&str]) -> Command {
     command
 }
 
+/// The same under limits, such as `ulimit -f 100`, which bash counts in blocks of 1024 bytes.
+pub fn limited(directory: &Path, limits: &str, arguments: &[&str]) -> Command {
+    let mut command = Command::new("bash");
+    let script = format!("{limits} && exec \"$0\" \"$@\"");
+    command.args(["-c", &script, env!("CARGO_BIN_EXE_ziggurat")]).args(arguments);
+    command.current_dir(directory).stdin(Stdio::null());
+    command
+}
+
 /// What the binary did, which must not be a panic.
 pub fn run(directory: &Path, arguments: &[&str]) -> Output {
     let output = ziggurat(directory, arguments).output().expect("the binary starts");

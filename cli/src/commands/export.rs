@@ -112,6 +112,7 @@ fn export_table(
     let value_type = value_type(args, format, table.ruleset(), table.value_type());
     let existing = target.existing();
     format.check_memory(table.encoding(), size_of::<f64>(), table.held_bytes(), &out)?;
+    format.check_disk(table.encoding(), value_type, compression(args), (&out, 0))?;
     interrupt::end_on_interrupt()?;
     let title = format!("Writing {}", out.display());
     watched(&title, args.json, |tell| match format {

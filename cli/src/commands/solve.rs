@@ -92,7 +92,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let needs = args.job.needs(&encoding);
     let available = resources::available_memory_bytes();
     let arrays = needs.arrange(args.memory, available, args.dir.is_some())?;
-    needs.check_disk(arrays, args.dir.as_deref(), &out)?;
+    needs.check_disk(arrays, args.dir.as_deref(), &out, 0)?;
     // Where no table can be begun no job is begun either.
     let (existing, values) = (args.target.existing(), args.job.value_type());
     drop(TableWriter::create(&out, existing, &encoding, values, args.job.compression())?);

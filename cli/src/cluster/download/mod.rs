@@ -20,6 +20,7 @@ mod tests;
 
 use std::{
     ffi::OsString,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::atomic::{AtomicBool, Ordering},
     time::Duration,
@@ -43,13 +44,17 @@ use super::client::Coordinator;
 use crate::{
     failure::{Exit, Explain, Failure},
     job::value_type_of,
-    needs::check_available,
+    needs::{check_available, check_file_size, check_free, table_bytes},
     output::table_name,
     progress::watched,
+    resources::directory_of,
 };
 
 /// Ranges that are fetched at the same time.
 const AT_A_TIME: usize = 4;
+
+/// In which systems count the space that files take.
+const BLOCK_BYTES: u64 = 512;
 
 /// A wish to stop is noticed within this time.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -105,6 +110,44 @@ impl Format {
         }
     }
 
+    /// About how many bytes a table has in this format.
+    ///
+    /// # Errors
+    /// If the format has no words for the rules.
+    pub fn file_bytes(
+        self,
+        encoding: &Encoding,
+        value_type: ValueType,
+        compression: Compression,
+    ) -> Result<u64, Failure> {
+        Ok(match self {
+            Self::Zgt => table_bytes(encoding, value_type, compression),
+            Self::Rgu => rgu::export_file_bytes(encoding.ruleset(), value_type)?,
+            Self::Parquet => {
+                let rows = encoding.undecided() * PARQUET_ROW_BYTES;
+                table_bytes(encoding, value_type, Compression::Zstd) + rows
+            }
+        })
+    }
+
+    /// Refuses to write a table where the disk has no room for it, nor for so many bytes more, or no file may be as large.
+    ///
+    /// # Errors
+    /// If so, or the format has no words for the rules.
+    pub fn check_disk(
+        self,
+        encoding: &Encoding,
+        value_type: ValueType,
+        compression: Compression,
+        (out, more): (&Path, u64),
+    ) -> Result<(), Failure> {
+        let bytes = self.file_bytes(encoding, value_type, compression)?;
+        let what = format!("writing {}", out.display());
+        check_file_size(&what, bytes)?;
+        check_free(&what, directory_of(out), bytes + more)
+            .or_help("write it in another place (--out FILE), or with --value-type percent16")
+    }
+
     /// Refuses to write a table, from tiers of numbers of so many bytes beside so many others, that would not fit memory.
     ///
     /// # Errors
@@ -129,6 +172,9 @@ impl Format {
         .or_help("write it on a machine with more memory")
     }
 }
+
+/// What a row of a Parquet file takes beside its value, packed: as measured, rounded up.
+const PARQUET_ROW_BYTES: u64 = 3;
 
 /// What a batch of rows takes that is packed for a Parquet file.
 const PARQUET_BYTES: u64 = 64 << 20;
@@ -184,6 +230,7 @@ impl<'a> Download<'a> {
             format.check_memory(encoding, self.precision().bytes(), 0, wanted.out)?;
         }
         let file = part_file(wanted.out);
+        self.check_disk(wanted, &file)?;
         let title = format!("Fetching job {} into {}", self.job, file.display());
         let part = watched(&title, wanted.json, |tell| self.fetch(&file, stops, patience, tell))?;
         let title = format!("Writing {}", wanted.out.display());
@@ -191,6 +238,22 @@ impl<'a> Download<'a> {
             table::write(&self.ranges, &part, wanted, tell, stops)
         })?;
         part.remove()
+    }
+
+    /// Refuses to fetch what the disk has no room for: the table, the values beside it as far as they are not there yet, and
+    /// what lies between them.
+    fn check_disk(&self, wanted: Wanted<'_>, file: &Path) -> Result<(), Failure> {
+        let Wanted { out, format, value_type, compression, .. } = wanted;
+        let encoding = self.ranges.encoding();
+        let fetched = self.ranges.positions() * self.ranges.width() as u64;
+        let there = file.metadata().map_or(0, |part| part.blocks() * BLOCK_BYTES);
+        let between = match format {
+            Format::Zgt => 0,
+            _ => Format::Zgt.file_bytes(encoding, self.value_type(), Compression::default())?,
+        };
+        check_file_size(&format!("writing {}", file.display()), fetched)?;
+        let more = fetched.saturating_sub(there) + between;
+        format.check_disk(encoding, value_type, compression, (out, more))
     }
 
     /// A part file with all values.

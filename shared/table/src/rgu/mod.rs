@@ -25,4 +25,4 @@ pub use metadata::Metadata;
 pub use read::RguTable;
 pub use readers::{Reader, readers, value_type_for_readers};
 pub use settings::{GameSettings, NotExpressible, UnknownSetting};
-pub use write::{export, export_bytes, write};
+pub use write::{export, export_bytes, export_file_bytes, write};

@@ -11,7 +11,7 @@ use ziggurat_game::{Position, Ruleset};
 
 use super::{
     Keys, Metadata, Run,
-    format::{MAGIC, VERSION, push_value},
+    format::{KEY_BYTES, MAGIC, VERSION, push_value},
 };
 use crate::{
     AnyTable, BATCH_POSITIONS, Existing, TableError, Tell, ValueType,
@@ -79,6 +79,14 @@ pub fn export_bytes(ruleset: &Ruleset) -> Result<u64, TableError> {
     let values = |window: &Vec<Run>| window.iter().map(|run| run.len).sum::<u64>();
     let most = windows.iter().map(values).max().unwrap_or(0);
     Ok(size_of::<f64>() as u64 * (most + BATCH_POSITIONS))
+}
+
+/// How many bytes [`export`] writes, but for the header.
+///
+/// # Errors
+/// If the format cannot express the ruleset.
+pub fn export_file_bytes(ruleset: &Ruleset, value_type: ValueType) -> Result<u64, TableError> {
+    Ok(Keys::new(ruleset)?.count() * (KEY_BYTES + value_type.bytes() as u64))
 }
 
 /// [`export`], collecting at most `window_values` values at a time, or those of one run.
