@@ -10,6 +10,8 @@ use std::{
 };
 
 use serde::Serialize;
+use xxhash_rust::xxh3::xxh3_64;
+pub use ziggurat_files::size as bytes;
 use ziggurat_game::Ruleset;
 
 use crate::failure::Failure;
@@ -121,9 +123,17 @@ pub fn game(ruleset: &Ruleset) -> String {
     format!("{} with {}", ruleset.name(), pieces(ruleset))
 }
 
-/// What its table is called, but for the ending: `RULESET-PIECES`.
+/// What its table is called, but for the ending: `RULESET-PIECES`. Variants, of which many have the same name, are told apart by a
+/// checksum of their rules: `finkel-variant-5c1f0a-3`.
 pub fn table_name(ruleset: &Ruleset) -> String {
-    format!("{}-{}", ruleset.name(), ruleset.pieces())
+    let (name, pieces) = (ruleset.name(), ruleset.pieces());
+    if !ruleset.is_variant() {
+        return format!("{name}-{pieces}");
+    }
+    // With another number of pieces the rules are the same.
+    let toml = ruleset.to_toml();
+    let rules: String = toml.lines().filter(|line| !line.starts_with("pieces")).collect();
+    format!("{name}-{:06x}-{pieces}", xxh3_64(rules.as_bytes()) >> 40)
 }
 
 /// A whole number with its thousands apart: `137,913,936`.
@@ -137,26 +147,6 @@ pub fn grouped(number: impl Into<u128>) -> String {
         text.push(digit);
     }
     text
-}
-
-/// A number of bytes as a person says it: `1.10 GB`, powers of 1000.
-pub fn bytes(count: impl Into<u128>) -> String {
-    const UNITS: [&str; 7] = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let count = count.into();
-    let mut value = count as f64;
-    let mut unit = 0;
-    while value >= 999.5 && unit + 1 < UNITS.len() {
-        value /= 1000.0;
-        unit += 1;
-    }
-    let decimals = if unit == 0 || value >= 100.0 {
-        0
-    } else if value >= 10.0 {
-        1
-    } else {
-        2
-    };
-    format!("{value:.decimals$} {}", UNITS[unit])
 }
 
 /// A span of time as a person says it: `47 s`, `3 min 20 s`, `2 h 5 min`.
@@ -217,6 +207,8 @@ pub fn columns(rows: &[Vec<String>]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use ziggurat_game::Overrides;
+
     use super::*;
 
     #[test]
@@ -260,14 +252,28 @@ mod tests {
         assert_eq!(grouped(137_913_936u64), "137,913,936");
         assert_eq!(grouped(7u64), "7");
         assert_eq!(grouped(1000u64), "1,000");
-        assert_eq!(bytes(1_102_960_776u64), "1.10 GB");
-        assert_eq!(bytes(999u64), "999 B");
-        assert_eq!(bytes(999_999u64), "1.00 MB");
         assert_eq!(duration(4.0), "4.0 s");
         assert_eq!(duration(59.9), "1 min 0 s");
         assert_eq!(duration(200.0), "3 min 20 s");
         assert_eq!(duration(7500.0), "2 h 5 min");
         assert_eq!(short(31_200_000.0), "31.2 M");
+    }
+
+    #[test]
+    fn variants_of_other_rules_have_tables_of_other_names() {
+        let finkel = Ruleset::builtin("finkel").unwrap();
+        let name = |overrides| table_name(&finkel.with(&overrides).unwrap());
+        let of = |pieces| Overrides { pieces: Some(pieces), ..Overrides::default() };
+        assert_eq!(name(of(3)), "finkel-3");
+        let risky = |pieces| Overrides { safe_rosettes: Some(false), ..of(pieces) };
+        let slow = |pieces| Overrides { rosettes_grant_rolls: Some(false), ..of(pieces) };
+        let both = |pieces| Overrides { safe_rosettes: Some(false), ..slow(pieces) };
+        let names = [name(risky(3)), name(slow(3)), name(both(3))];
+        for (i, one) in names.iter().enumerate() {
+            assert!(one.starts_with("finkel-variant-") && one.ends_with("-3"), "{one}");
+            assert!(names[..i].iter().all(|other| other != one), "{one}");
+        }
+        assert_eq!(name(risky(4)), names[0].strip_suffix("3").unwrap().to_owned() + "4");
     }
 
     #[test]

@@ -2,6 +2,8 @@
 
 use std::{ffi::OsStr, fs, os::unix::ffi::OsStrExt, path::Path, process::Stdio};
 
+use serde_json::json;
+
 use crate::support::{data, files, last_json, run, stderr, succeed, ziggurat};
 
 const FAILED: i32 = 1;
@@ -155,8 +157,22 @@ fn a_solve_that_does_not_fit_is_refused() {
     fails(path, &worker, REFUSED, &["a worker takes", "1.00 MB", "--memory "]);
     let solve = ["solve", "double-long"];
     fails(path, &solve, REFUSED, &["double-long with 7 pieces takes", "of memory", "--pieces N"]);
-    let plan = ["plan", "finkel", "--memory", "1MB"];
-    fails(path, &plan, REFUSED, &["finkel with 7 pieces takes", "1.00 MB", "--memory "]);
+    for plan in [&["plan"][..], &["plan", "--dir", "job"], &["plan", "--json"]] {
+        let plan = [plan, &["finkel", "--memory", "1MB"]].concat();
+        fails(path, &plan, REFUSED, &["finkel with 7 pieces takes", "1.00 MB", "--memory "]);
+    }
+    // What fits only with a directory is planned with one only, as it is solved.
+    let between = ["finkel", "--memory", "300MB", "--threads", "1"];
+    for command in ["plan", "solve"] {
+        let without = [&[command][..], &between].concat();
+        fails(path, &without, REFUSED, &["300 MB", "--dir DIR"]);
+    }
+    let plan = [&["plan", "--dir", "job", "--json"][..], &between].concat();
+    let planned = last_json(&succeed(path, &plan));
+    assert_eq!(
+        (&planned["arrays"], &planned["memory_bytes"]),
+        (&json!("files"), &json!(300_000_000))
+    );
     // What is planned for another machine need not fit this one; what is to be solved has to, however much is allowed.
     succeed(path, &["plan", "double-long", "--memory", "1000000TB"]);
     let solve = ["solve", "double-long", "--memory", "1000000TB"];

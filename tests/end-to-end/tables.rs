@@ -11,7 +11,7 @@ use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
 use ziggurat_table::{AnyTable, Compression, Existing, TableWriter, TierStatistics, ValueType};
 
-use crate::support::{last_json, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{files, last_json, run, stderr, succeed, succeed_with_json, ziggurat};
 
 /// A directory with `table.zgt`, solved with some more arguments.
 fn solved(arguments: &[&str]) -> tempfile::TempDir {
@@ -531,7 +531,13 @@ fn a_game_of_other_rules_is_called_a_variant() {
     let path = directory.path();
     succeed(path, &["solve", "finkel", "--pieces", "1", "--safe-rosettes", "no"]);
     succeed(path, &["solve", "finkel", "--pieces", "1", "--safe-rosettes", "yes"]);
-    for (file, name) in [("finkel-variant-1.zgt", "finkel-variant"), ("finkel-1.zgt", "finkel")] {
+    succeed(path, &["solve", "finkel", "--pieces", "1", "--dice", "d4"]);
+    let tables = files(path);
+    let (variants, own): (Vec<_>, Vec<_>) =
+        tables.iter().partition(|file| file.starts_with("finkel-variant-"));
+    assert_eq!((variants.len(), &own[..]), (2, &[&"finkel-1.zgt".to_owned()][..]));
+    for file in &tables {
+        let name = if *file == "finkel-1.zgt" { "finkel" } else { "finkel-variant" };
         assert_eq!(succeed_with_json(path, &["table", "info", file, "--json"])["ruleset"], name);
     }
 }

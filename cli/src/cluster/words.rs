@@ -162,8 +162,12 @@ pub fn workers_table(workers: &[WorkerStatus]) -> String {
         vec![
             worker.name.clone(),
             worker.cores.to_string(),
-            format!("{} of {}", bytes(worker.resident_bytes), bytes(worker.memory_bytes)),
-            bytes(worker.free_disk_bytes),
+            format!(
+                "{}{}",
+                bytes(worker.resident_bytes),
+                known(worker.memory_bytes, |most| format!(" of {most}"))
+            ),
+            known(worker.free_disk_bytes, |free| free),
             worker.shards.to_string(),
             speed(worker.positions_per_second),
             worker_state(worker),
@@ -181,17 +185,22 @@ pub fn speed(positions_per_second: f64) -> String {
     }
 }
 
+/// A size in a sentence, which 0 says is not known.
+fn known(size: u64, sentence: impl Fn(String) -> String) -> String {
+    if size > 0 { sentence(bytes(size)) } else { String::new() }
+}
+
 /// What a job needs of the workers that are there.
 pub fn plan_text(plan: &PlanReply, title: &str) -> String {
     let mut text = format!(
         "Solving {title}: {} undecided positions, {} in the largest step.\n\
-         Memory: {} of {} that the workers have. Disk: {} of {}.\n",
+         Memory: {}{}. Disk: {}{}.\n",
         grouped(plan.positions),
         grouped(plan.largest_positions),
         bytes(plan.memory_bytes),
-        bytes(plan.worker_memory_bytes),
+        known(plan.worker_memory_bytes, |there| format!(" of {there} that the workers have")),
         bytes(plan.disk_bytes),
-        bytes(plan.worker_disk_bytes),
+        known(plan.worker_disk_bytes, |there| format!(" of {there}")),
     );
     if !plan.workers.is_empty() {
         text += &workers_table(&plan.workers);
@@ -435,6 +444,7 @@ utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
             positions: 1000,
             largest_positions: 600,
             memory_bytes: 2_000_000,
+            disk_bytes: 3_000_000,
             missing: vec!["a worker".into()],
             ..PlanReply::default()
         };
@@ -442,11 +452,16 @@ utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
             plan_text(&plan, "blitz with 3 pieces"),
             "\
 Solving blitz with 3 pieces: 1,000 undecided positions, 600 in the largest step.
-Memory: 2.00 MB of 0 B that the workers have. Disk: 0 B of 0 B.
+Memory: 2.00 MB. Disk: 3.00 MB.
 Missing: a worker
 "
         );
         assert_eq!(plan_json(&plan)["missing"][0], "a worker");
+        let there =
+            PlanReply { worker_memory_bytes: 5_000_000, worker_disk_bytes: 9_000_000, ..plan };
+        let text = plan_text(&there, "blitz with 3 pieces");
+        let line = "Memory: 2.00 MB of 5.00 MB that the workers have. Disk: 3.00 MB of 9.00 MB.\n";
+        assert!(text.contains(line), "{text}");
     }
 
     #[test]

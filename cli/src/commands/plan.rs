@@ -1,5 +1,7 @@
 //! `ziggurat plan`: what a solve would do and need, without doing it.
 
+use std::path::{Path, PathBuf};
+
 use serde_json::json;
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{Precision, Settings, Step};
@@ -14,15 +16,20 @@ use crate::{
 
 /// Print the steps of a solve, and the memory and disk it would take
 ///
-/// With --memory, print what moves between memory and disk, too, and refuse what cannot fit.
+/// With --memory, refuse what `solve` would refuse. With --dir as well, what does not fit would be there: print what moves
+/// between memory and disk, too.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
     job: JobArgs,
 
-    /// Memory the whole process may use, such as 2GiB: what does not fit would be on disk
+    /// Memory the whole process may use, such as 2GiB
     #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
     memory: Option<u64>,
+
+    /// A directory that the solve would have, for what does not fit memory; nothing is written there
+    #[arg(long, value_name = "DIR")]
+    dir: Option<PathBuf>,
 
     /// Print JSON
     #[arg(long)]
@@ -45,12 +52,15 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let needs = args.job.needs(&encoding);
-    let arrays = needs.arrange(args.memory, None, true)?;
+    let arrays = needs.arrange(args.memory, None, args.dir.is_some())?;
     let traffic = Traffic { settings: &settings, arrays };
     let seconds = traffic.seconds(&encoding, &needs);
     if args.json {
         let (memory_bytes, disk_bytes) = match arrays {
-            Arrays::InMemory => (needs.memory_bytes, needs.table_bytes),
+            Arrays::InMemory => {
+                let written = if args.dir.is_some() { needs.store_bytes } else { 0 };
+                (needs.memory_bytes, needs.table_bytes + written)
+            }
             Arrays::InFiles { budget } => (budget, needs.disk_bytes()),
         };
         print_json(&json!({
@@ -72,7 +82,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             })).collect::<Vec<_>>(),
         }))?;
     } else {
-        print(&text(&encoding, &needs, &traffic, seconds))?;
+        print(&text(&encoding, &needs, &traffic, seconds, args.dir.as_deref()))?;
     }
     Ok(Exit::Success)
 }
@@ -120,7 +130,13 @@ impl Traffic<'_> {
     }
 }
 
-fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64) -> String {
+fn text(
+    encoding: &Encoding,
+    needs: &Needs,
+    traffic: &Traffic<'_>,
+    seconds: f64,
+    dir: Option<&Path>,
+) -> String {
     let in_files = traffic.arrays != Arrays::InMemory;
     let mut header = vec!["  step", "tiers", "positions", "shards"];
     if in_files {
@@ -139,6 +155,13 @@ fn text(encoding: &Encoding, needs: &Needs, traffic: &Traffic<'_>, seconds: f64)
     }));
     let explained = if in_files { "\nread, written: at most, per superstep\n" } else { "" };
     let memory = match traffic.arrays {
+        Arrays::InMemory if let Some(dir) = dir => format!(
+            "At most {} of memory, about {} on disk, and {} in {}",
+            bytes(needs.memory_bytes),
+            bytes(needs.table_bytes),
+            bytes(needs.store_bytes),
+            dir.display(),
+        ),
         Arrays::InMemory => {
             let less = match needs.least_memory_bytes {
                 least if least < needs.memory_bytes => {

@@ -206,14 +206,14 @@ fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus
     let largest_positions = sizes.max().unwrap_or(0);
     let further = (workers.len() as u64).saturating_sub(1);
     let memory_bytes = planned.memory_bytes + further * largest_positions * value_bytes;
-    let worker_memory_bytes = workers.iter().map(|worker| worker.memory_bytes).sum();
+    let worker_memory_bytes = known_sum(workers.iter().map(|worker| worker.memory_bytes));
     // Final values, and two checkpoints of the largest step while one takes the place of another, each with a byte per vector
     // at most; what does not fit memory is on disk as well.
-    let beyond_memory = memory_bytes.saturating_sub(worker_memory_bytes);
+    let beyond_memory = worker_memory_bytes.map_or(0, |there| memory_bytes.saturating_sub(there));
     let disk_bytes = planned.positions * value_bytes
         + 2 * largest_positions * (value_bytes + VECTORS as u64)
         + beyond_memory;
-    let worker_disk_bytes = workers.iter().map(|worker| worker.disk_bytes).sum();
+    let worker_disk_bytes = known_sum(workers.iter().map(|worker| worker.disk_bytes));
     let mut missing = Vec::new();
     if workers.is_empty() {
         missing.push("no worker is connected: start some with `ziggurat worker`".to_owned());
@@ -226,7 +226,7 @@ fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus
                     .to_owned(),
             );
         }
-        if disk_bytes > worker_disk_bytes {
+        if worker_disk_bytes.is_some_and(|there| disk_bytes > there) {
             missing.push(
                 "the workers have less disk than may be needed: add workers or disks".to_owned(),
             );
@@ -236,10 +236,15 @@ fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus
         positions: planned.positions,
         largest_positions,
         memory_bytes,
-        worker_memory_bytes,
+        worker_memory_bytes: worker_memory_bytes.unwrap_or(0),
         disk_bytes,
-        worker_disk_bytes,
+        worker_disk_bytes: worker_disk_bytes.unwrap_or(0),
         workers,
         missing,
     }
+}
+
+/// The sum of numbers of which 0 says that one is not known: `None` then.
+fn known_sum(mut numbers: impl Iterator<Item = u64>) -> Option<u64> {
+    numbers.try_fold(0, |sum: u64, number| Some(sum.saturating_add(number)).filter(|_| number > 0))
 }

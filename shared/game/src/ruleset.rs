@@ -196,6 +196,11 @@ impl Ruleset {
         &self.parts.name
     }
 
+    /// Whether these are other rules than those of the name, which many may share.
+    pub fn is_variant(&self) -> bool {
+        self.name().ends_with(VARIANT)
+    }
+
     /// The squares there are.
     pub fn board(&self) -> &Board {
         &self.parts.board

@@ -80,10 +80,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
 /// Refuses what does not fit memory.
 fn check_memory(table: &AnyTable, args: &Args) -> Result<(), Failure> {
     let file = args.file.display();
-    let bytes = PROGRAM_MEMORY_BYTES + verify_bytes(table, args.sample);
-    check_available(&format!("verifying {file}"), bytes).or_help(
-        "verify a part of it, such as --sample 1000000, or on a machine with more memory",
-    )?;
+    let bytes = |sample| PROGRAM_MEMORY_BYTES + verify_bytes(table, sample);
+    check_available(&format!("verifying {file}"), bytes(args.sample))
+        .or_help(elsewhere(args.sample, |sample| {
+            check_available("verifying a part", bytes(Some(sample))).is_ok()
+        }))?;
     if args.certificate {
         let peak_bytes = Certifier::peak_memory_bytes(table.encoding(), 0);
         let bytes = PROGRAM_MEMORY_BYTES + peak_bytes + table.held_bytes();
@@ -91,6 +92,21 @@ fn check_memory(table: &AnyTable, args: &Args) -> Result<(), Failure> {
             .or_help("leave --certificate out, or prove it on a machine with more memory")?;
     }
     Ok(())
+}
+
+/// What to do where there is no memory for a sample, or for all: a smaller one, if that fits.
+fn elsewhere(sample: Option<u64>, fits: impl Fn(u64) -> bool) -> String {
+    let smaller = (1..=6).rev().map(|power| 10_u64.pow(power));
+    let smaller = smaller.filter(|&part| sample.is_none_or(|sample| part < sample));
+    match smaller.into_iter().find(|&part| fits(part)) {
+        Some(part) => {
+            let what = if sample.is_some() { "a smaller part" } else { "a part" };
+            format!(
+                "verify {what} of it, such as --sample {part}, or all of it on a machine with more memory"
+            )
+        }
+        None => "verify it on a machine with more memory".to_owned(),
+    }
 }
 
 fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<&Proof>) -> String {
@@ -165,4 +181,21 @@ fn identities_json(identities: &Identities) -> serde_json::Value {
         "largest_violation_points": identities.largest_violation * 100.0,
         "beyond_tolerance": identities.beyond_tolerance,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sample_is_advised_that_is_smaller_and_fits() {
+        let fits_up_to = |most| move |sample| sample <= most;
+        assert!(elsewhere(None, fits_up_to(u64::MAX)).contains("--sample 1000000,"));
+        assert!(elsewhere(None, fits_up_to(20_000)).contains("--sample 10000,"));
+        let said = elsewhere(Some(1_000_000), fits_up_to(500_000));
+        assert!(said.contains("a smaller part of it, such as --sample 100000,"), "{said}");
+        for nothing_fits in [elsewhere(Some(10), |_| true), elsewhere(None, |_| false)] {
+            assert_eq!(nothing_fits, "verify it on a machine with more memory");
+        }
+    }
 }
