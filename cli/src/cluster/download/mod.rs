@@ -124,8 +124,9 @@ impl Format {
             Self::Zgt => table_bytes(encoding, value_type, compression),
             Self::Rgu => rgu::export_file_bytes(encoding.ruleset(), value_type)?,
             Self::Parquet => {
-                let rows = encoding.undecided() * PARQUET_ROW_BYTES;
-                table_bytes(encoding, value_type, Compression::Zstd) + rows
+                // A percent16 becomes a float.
+                let value_bytes = value_type.bytes().max(size_of::<f32>()) as u64;
+                encoding.undecided() * (PARQUET_ROW_BYTES + value_bytes)
             }
         })
     }
@@ -173,8 +174,8 @@ impl Format {
     }
 }
 
-/// What a row of a Parquet file takes beside its value, packed: as measured, rounded up.
-const PARQUET_ROW_BYTES: u64 = 3;
+/// What a row of a Parquet file takes beside its value, rounded up: masks are numbers of a dictionary, scores are runs.
+const PARQUET_ROW_BYTES: u64 = 5;
 
 /// What a batch of rows takes that is packed for a Parquet file.
 const PARQUET_BYTES: u64 = 64 << 20;
