@@ -10,5 +10,6 @@ mod limits;
 mod published;
 mod resume;
 mod same_bytes;
+mod stores;
 mod support;
 mod tables;

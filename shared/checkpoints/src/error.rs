@@ -2,7 +2,6 @@
 
 use std::io;
 
-use object_store::Error;
 use thiserror::Error;
 
 use crate::EpochKey;
@@ -20,6 +19,28 @@ pub enum CheckpointError {
         url: String,
         /// What is wrong with it.
         why: String,
+    },
+    /// A variable that says how to reach a bucket cannot be right.
+    #[error("{variable}: {problem}")]
+    Setting {
+        /// The variable.
+        variable: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+    /// There are no keys for a bucket.
+    #[error(
+        "no credentials for {url}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or say where to get them: \
+         AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or AWS_CONTAINER_CREDENTIALS_FULL_URI (files such as \
+         ~/.aws/credentials are not read): {why}"
+    )]
+    Credentials {
+        /// The URL.
+        url: String,
+        /// What there was where they should be.
+        why: String,
+        /// Whether that stays so until somebody changes something.
+        lasts: bool,
     },
     /// The name of the cluster cannot be used.
     #[error(
@@ -70,15 +91,17 @@ pub enum CheckpointError {
         /// What the system said.
         source: io::Error,
     },
-    /// The object store said no.
-    #[error("cannot {action} {object}; {}", remedy(.source))]
+    /// A bucket said no, or nothing.
+    #[error("cannot {action} {object}: {why}")]
     Objects {
         /// The object, or the place.
         object: String,
         /// What was tried.
         action: &'static str,
-        /// What it said.
-        source: Box<Error>,
+        /// Why, and what to do about it.
+        why: String,
+        /// Whether that stays so until somebody changes something.
+        lasts: bool,
     },
 }
 
@@ -88,6 +111,19 @@ impl CheckpointError {
         match self {
             Self::Missing { key, .. } | Self::Damaged { key, .. } => Some(*key),
             _ => None,
+        }
+    }
+
+    /// Whether that stays so, however often it is tried, until somebody changes how the program was started, or the
+    /// place.
+    pub fn lasts(&self) -> bool {
+        match self {
+            Self::Url { .. } | Self::Setting { .. } | Self::Cluster { .. } => true,
+            Self::Credentials { lasts, .. } | Self::Objects { lasts, .. } => *lasts,
+            Self::Missing { .. }
+            | Self::Damaged { .. }
+            | Self::OtherNumbers { .. }
+            | Self::System { .. } => false,
         }
     }
 }
@@ -101,18 +137,5 @@ fn remedy_of_system(error: &io::Error) -> &'static str {
             "make the directory writable for this user, or choose another one"
         }
         _ => "see that the directory is there and its disk works",
-    }
-}
-
-fn remedy(error: &Error) -> &'static str {
-    match error {
-        Error::PermissionDenied { .. } | Error::Unauthenticated { .. } => {
-            "see that AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY may read, write, list and delete there"
-        }
-        Error::NotFound { .. } => "see that the bucket or the directory exists",
-        _ => {
-            "see that the place can be reached; for a bucket, that AWS_ENDPOINT, AWS_REGION, \
-             AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY are right, and for one without TLS AWS_ALLOW_HTTP=true"
-        }
     }
 }

@@ -44,27 +44,35 @@
 //!   so after a power loss its file could be there and empty.
 //! * Writing again what is there changes nothing; writing something else there is refused. To a
 //!   directory, and to a bucket that knows conditional writes, that holds for writers at the same instant,
-//!   too. Where the bucket does not, or the object is so large that it is sent in parts, one of two such writers may
-//!   win; epochs that are numbered anew by every attempt keep that from happening.
+//!   too. Where the bucket does not ([`CheckpointPlace::shortcoming`]), or the object is so large that it is sent in
+//!   parts, one of two such writers may win; epochs that are numbered anew by every attempt keep that from happening.
 //! * An object that was damaged when it is written again is replaced.
 //!
-//! Requests to a bucket are tried again, for three minutes at most, and each one ends after two.
+//! Whether a bucket can be used, it says within ten seconds when it is opened. Later, requests are tried again, for three
+//! minutes at most, and each one ends after two.
 //!
 //! | module | knows |
 //! | --- | --- |
-//! | `place` | which place a URL means, and how to reach it |
+//! | `place` | which place a URL means |
+//! | `settings` | how to reach a bucket |
+//! | `answer` | what the answers of a bucket mean |
+//! | `probe` | finding out what a place can do |
 //! | `name` | names of objects |
 //! | `object` | what is in one |
 //! | `directory` | writing files so that they survive a power loss |
 //! | `store` | writing, reading, listing and deleting objects |
 
+mod answer;
 mod directory;
 mod error;
 mod name;
 mod object;
 mod place;
+mod probe;
+mod settings;
 mod store;
 
 pub use error::CheckpointError;
+pub use probe::CheckpointPlace;
 pub use store::CheckpointStore;
 pub use ziggurat_store::{Epoch, EpochKey, ShardKey};

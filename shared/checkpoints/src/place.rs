@@ -1,19 +1,10 @@
 //! Which place a URL means, and how to reach it.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
-use object_store::{
-    ClientConfigKey, RetryConfig,
-    aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey},
-    path::Path,
-};
+use object_store::path::Path;
 
 use crate::CheckpointError;
-
-/// A request is given up after so long, with all it sends or gets.
-const REQUEST: &str = "2 minutes";
-/// A request that failed is tried again for so long.
-const TRIES: Duration = Duration::from_secs(3 * 60);
 
 /// Where checkpoints are kept.
 #[derive(Debug, PartialEq)]
@@ -47,6 +38,12 @@ impl Place {
                 if bucket.is_empty() {
                     return Err(wrong("it has no bucket"));
                 }
+                let is_part = |c: char| c.is_ascii_alphanumeric() || "-._".contains(c);
+                if !bucket.chars().all(is_part) {
+                    return Err(wrong(
+                        "a bucket's name has letters, digits, `-`, `.` and `_` without accents",
+                    ));
+                }
                 if prefix.starts_with('/') {
                     return Err(wrong("its prefix begins with /"));
                 }
@@ -56,16 +53,6 @@ impl Place {
             _ => Err(wrong(&format!("`{scheme}` is not known"))),
         }
     }
-}
-
-/// A bucket; how to reach it is in the environment, in the variables `AWS_*` that everybody uses.
-pub(crate) fn bucket(name: &str) -> Result<AmazonS3, object_store::Error> {
-    let retry = RetryConfig { retry_timeout: TRIES, ..RetryConfig::default() };
-    AmazonS3Builder::from_env()
-        .with_bucket_name(name)
-        .with_config(AmazonS3ConfigKey::Client(ClientConfigKey::Timeout), REQUEST)
-        .with_retry(retry)
-        .build()
 }
 
 #[cfg(test)]
@@ -89,7 +76,17 @@ mod tests {
 
     #[test]
     fn other_urls_are_refused_and_named() {
-        for url in ["", "file://host/some", "s3://", "s3:///some", "s3://b//a", "ftp://b/some"] {
+        for url in [
+            "",
+            "file://host/some",
+            "s3://",
+            "s3:///some",
+            "s3://b//a",
+            "s3://a b/c",
+            "s3://b\u{e9}",
+            "s3://k:s@b",
+            "ftp://b/some",
+        ] {
             let error = Place::parse(url).unwrap_err();
             assert!(matches!(error, CheckpointError::Url { .. }), "{url}");
             let text = error.to_string();

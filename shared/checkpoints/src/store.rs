@@ -7,20 +7,22 @@ use std::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
-use object_store::{
-    Error, ObjectStore, PutMode, PutPayload, WriteMultipart, local::LocalFileSystem, path::Path,
-};
-use tokio::task::spawn_blocking;
+use object_store::{Error, ObjectStore, PutMode, PutPayload, WriteMultipart, path::Path};
+use tokio::{task::spawn_blocking, time::Instant};
 use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_files::make_dir;
 
 use crate::{
-    CheckpointError, Epoch, EpochKey, directory, name, object,
-    place::{self, Place},
+    CheckpointError, CheckpointPlace, Epoch, EpochKey,
+    answer::{self, Refused},
+    directory, name, object,
+    place::Place,
+    settings::TRIES,
 };
 
 /// Objects of more bytes than this are sent in parts: too much to send all again when it fails. A shard of the
@@ -32,22 +34,54 @@ const IDENTITY: &str = "store";
 /// Parts sent at a time.
 const PARTS: usize = 4;
 
+/// Whoever finds an object that was just written where conditions are not known waits for so long for others that write
+/// it at the same instant.
+const SETTLING: Duration = Duration::from_secs(2);
+
+/// Between two tries of a write that met others: at first, and at last.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+const LAST_PAUSE: Duration = Duration::from_secs(5);
+
 /// A checkpoint store of one cluster, open. Copies are of the same store.
 #[derive(Clone, Debug)]
 pub struct CheckpointStore(Arc<Open>);
 
 #[derive(Debug)]
 struct Open {
-    objects: Arc<dyn ObjectStore>,
-    /// Where that is on disk; nothing if it is a bucket.
-    directory: Option<PathBuf>,
-    /// What goes before all names in `objects`.
-    prefix: Path,
-    /// The URL, for messages.
-    url: String,
+    place: CheckpointPlace,
     cluster: String,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
+}
+
+/// What became of a write.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Written {
+    /// It is there.
+    Yes,
+    /// There is one already that is not to be replaced.
+    Exists,
+    /// Others were at the same, or no answer came: whether it is there is to be looked at, and if not, to be tried again.
+    Perhaps,
+}
+
+/// Tries of a write that met others, further and further apart.
+struct Tries {
+    since: Instant,
+    pause: Duration,
+}
+
+impl Tries {
+    fn begin() -> Self {
+        Self { since: Instant::now(), pause: FIRST_PAUSE }
+    }
+
+    /// Waits for the next. Whether there is one.
+    async fn next(&mut self) -> bool {
+        tokio::time::sleep(self.pause).await;
+        self.pause = (2 * self.pause).min(LAST_PAUSE);
+        self.since.elapsed() < TRIES
+    }
 }
 
 impl CheckpointStore {
@@ -60,72 +94,69 @@ impl CheckpointStore {
         Place::parse(url).map(drop)
     }
 
-    /// Opens the checkpoint store of a cluster in a place: `file:///DIRECTORY`, which is made if there is none,
-    /// the plain path of a directory, or `s3://BUCKET/PREFIX`. How to reach a bucket is in the environment:
-    /// `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`, `AWS_REGION`, `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and so on.
-    /// Clusters that share a place must have different names.
+    /// Opens a [place](CheckpointPlace::open), and the checkpoint store of a cluster there.
     ///
     /// # Errors
     ///
-    /// If the URL or the cluster's name is none, or the place cannot be reached.
+    /// If the URL or the cluster's name is none, or the place cannot be used.
     pub async fn open(url: &str, cluster: &str) -> Result<Self, CheckpointError> {
+        Self::check_name(cluster)?;
+        CheckpointPlace::open(url).await?.store(cluster)
+    }
+
+    fn check_name(cluster: &str) -> Result<(), CheckpointError> {
         let is_part = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if !(1..=64).contains(&cluster.len()) || !cluster.chars().all(is_part) {
-            return Err(CheckpointError::Cluster { name: cluster.to_owned() });
+        match (1..=64).contains(&cluster.len()) && cluster.chars().all(is_part) {
+            true => Ok(()),
+            false => Err(CheckpointError::Cluster { name: cluster.to_owned() }),
         }
-        let refused = |source| objects_error(url.to_owned(), "open", source);
-        let (objects, directory, prefix): (Arc<dyn ObjectStore>, _, _) = match Place::parse(url)? {
-            Place::Directory(dir) => {
-                let dir = made(dir).await.map_err(|source| CheckpointError::System {
-                    object: url.to_owned(),
-                    action: "open",
-                    source,
-                })?;
-                let files = LocalFileSystem::new_with_prefix(&dir).map_err(refused)?;
-                (Arc::new(files.with_automatic_cleanup(true)), Some(dir), Path::default())
-            }
-            Place::Bucket { bucket, prefix } => {
-                (Arc::new(place::bucket(&bucket).map_err(refused)?), None, prefix)
-            }
-        };
-        let store = Self(Arc::new(Open {
-            objects,
-            directory,
-            prefix,
-            url: url.trim_end_matches('/').to_owned(),
-            cluster: cluster.to_owned(),
-            read_bytes: AtomicU64::new(0),
-            written_bytes: AtomicU64::new(0),
-        }));
-        // A wrong name, endpoint or key shows at once.
-        let root = store.path("");
-        store.0.objects.list(Some(&root)).next().await.transpose().map_err(refused)?;
-        Ok(store)
     }
 
     /// What this store is known by: the same for all who open the same place for the same cluster, and no other. `new` is a random
     /// number, for one that is not known by anything yet.
+    ///
+    /// Of several who write one at the same time, one does. Where the place does not know conditions, the last one does,
+    /// and all wait until it has: what was there for a while stays (Fischer's algorithm of mutual exclusion; Lamport, A
+    /// fast mutual exclusion algorithm, 1987).
     ///
     /// # Errors
     ///
     /// What keeps it from being read, or written.
     pub async fn identity(&self, new: u64) -> Result<u64, CheckpointError> {
         let name = format!("{}/{IDENTITY}", self.0.cluster);
-        if self.read(&name).await?.is_none() {
-            // Of several who write one at the same time, one does.
-            self.write(&name, format!("{new:016x}\n").into(), false).await?;
+        let mut tries = Tries::begin();
+        loop {
+            if let Some(text) = self.settled(&name).await? {
+                return Ok(xxh3_64(&text));
+            }
+            let written = self.write(&name, format!("{new:016x}\n").into(), false).await?;
+            if written != Written::Yes && !tries.next().await {
+                return Err(self.contended(&name));
+            }
         }
-        let known = self.read(&name).await?;
-        Ok(known.map_or(new, |text| xxh3_64(&text)))
+    }
+
+    /// An object as it is, if it is there and stays as it is.
+    async fn settled(&self, name: &str) -> Result<Option<Bytes>, CheckpointError> {
+        let mut before = self.read(name).await?;
+        while before.is_some() && !self.0.place.knows_conditions {
+            tokio::time::sleep(SETTLING).await;
+            let now = self.read(name).await?;
+            if now == before {
+                break;
+            }
+            before = now;
+        }
+        Ok(before)
     }
 
     /// An object as it is, if it is there.
     async fn read(&self, name: &str) -> Result<Option<Bytes>, CheckpointError> {
-        let read = async { self.0.objects.get(&self.path(name)).await?.bytes().await };
+        let read = async { self.objects().get(&self.path(name)).await?.bytes().await };
         match read.await {
             Ok(bytes) => Ok(Some(bytes)),
-            Err(Error::NotFound { .. }) => Ok(None),
-            Err(error) => Err(objects_error(self.object(name), "read", error)),
+            Err(error) if answer::is_missing(&error) => Ok(None),
+            Err(error) => Err(self.refusal(self.object(name), "read", &error)),
         }
     }
 
@@ -147,25 +178,36 @@ impl CheckpointStore {
         numbers: Bytes,
     ) -> Result<(), CheckpointError> {
         assert!([1, 2, 4, 8].contains(&width) && numbers.len().is_multiple_of(width), "{width}");
-        let replace = match self.get(key, incarnation, width).await {
+        let name = self.name(key, incarnation);
+        let mut replace = match self.get(key, incarnation, width).await {
             Ok(there) => return self.same(key, incarnation, &there, &numbers),
             Err(CheckpointError::Missing { .. }) => false,
             Err(CheckpointError::Damaged { .. }) => true,
             Err(error) => return Err(error),
         };
-        let name = self.name(key, incarnation);
         let encoded = {
             let (name, numbers) = (name.clone(), numbers.clone());
             blocking(move || object::encode(&name, width, &numbers)).await
         };
         let encoded = Bytes::from(encoded.map_err(self.system_error(&name, "pack"))?);
         let length = encoded.len() as u64;
-        if self.write(&name, encoded, replace).await? {
-            self.0.written_bytes.fetch_add(length, Relaxed);
-            return Ok(());
+        let mut tries = Tries::begin();
+        loop {
+            if self.write(&name, encoded.clone(), replace).await? == Written::Yes {
+                self.0.written_bytes.fetch_add(length, Relaxed);
+                return Ok(());
+            }
+            // Somebody else was quicker, or is about to be.
+            replace = match self.get(key, incarnation, width).await {
+                Ok(there) => return self.same(key, incarnation, &there, &numbers),
+                Err(CheckpointError::Missing { .. }) => false,
+                Err(CheckpointError::Damaged { .. }) => true,
+                Err(error) => return Err(error),
+            };
+            if !tries.next().await {
+                return Err(self.contended(&name));
+            }
         }
-        // Somebody else was quicker.
-        self.same(key, incarnation, &self.get(key, incarnation, width).await?, &numbers)
     }
 
     /// The numbers of a shard at an epoch of an incarnation, which have `width` bytes each.
@@ -205,12 +247,11 @@ impl CheckpointStore {
         let under = name::epoch(job, step, epoch, incarnation);
         let path = self.cluster_path(&under);
         let found: Vec<_> = self
-            .0
-            .objects
+            .objects()
             .list(Some(&path))
             .try_collect()
             .await
-            .map_err(|error| objects_error(self.cluster_object(&under), "list", error))?;
+            .map_err(|error| self.refusal(self.cluster_object(&under), "list", &error))?;
         let keys = found.iter().filter_map(|found| {
             let mut below = found.location.prefix_match(&path)?;
             let last = below.next()?;
@@ -235,10 +276,12 @@ impl CheckpointStore {
     ) -> Result<(), CheckpointError> {
         let under = name::step(job, step);
         let path = self.cluster_path(&under);
-        let epochs = match self.0.objects.list_with_delimiter(Some(&path)).await {
+        let epochs = match self.objects().list_with_delimiter(Some(&path)).await {
             Ok(found) => found.common_prefixes,
             Err(Error::NotFound { .. }) => return Ok(()),
-            Err(error) => return Err(objects_error(self.cluster_object(&under), "list", error)),
+            Err(error) => {
+                return Err(self.refusal(self.cluster_object(&under), "list", &error));
+            }
         };
         for path in epochs {
             if path.filename().and_then(name::number_of).is_some_and(|epoch| epoch < keep.0) {
@@ -283,19 +326,19 @@ impl CheckpointStore {
         })
     }
 
-    /// Writes an object. Whether it did: not, if there is one that is not to be replaced.
+    /// Writes an object.
     async fn write(
         &self,
         name: &str,
         encoded: Bytes,
         replace: bool,
-    ) -> Result<bool, CheckpointError> {
-        if let Some(directory) = self.0.directory.clone() {
+    ) -> Result<Written, CheckpointError> {
+        if let Some(directory) = self.0.place.directory.clone() {
             let path = name.to_owned();
             let write = move || directory::write(&directory, &path, &encoded, replace);
             return match blocking(write).await {
-                Ok(()) => Ok(true),
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(false),
+                Ok(()) => Ok(Written::Yes),
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Written::Exists),
                 Err(error) => Err(self.system_error(name, "write")(error)),
             };
         }
@@ -303,20 +346,25 @@ impl CheckpointStore {
         let result = if encoded.len() > LARGE_BYTES {
             self.send_in_parts(&path, encoded).await
         } else {
-            let mode = if replace { PutMode::Overwrite } else { PutMode::Create };
+            let is_conditional = !replace && self.0.place.knows_conditions;
+            let mode = if is_conditional { PutMode::Create } else { PutMode::Overwrite };
             let payload = PutPayload::from(encoded);
-            self.0.objects.put_opts(&path, payload, mode.into()).await.map(|_| ())
+            self.objects().put_opts(&path, payload, mode.into()).await.map(|_| ())
         };
-        match result {
-            Ok(()) => Ok(true),
-            Err(Error::AlreadyExists { .. }) => Ok(false),
-            Err(error) => Err(objects_error(self.object(name), "write", error)),
+        let Err(error) = result else { return Ok(Written::Yes) };
+        match answer::kind(&error) {
+            Refused::Exists => Ok(Written::Exists),
+            // Amazon's says `ConditionalRequestConflict` when another write of the same is under way.
+            Refused::Conflict | Refused::Late => Ok(Written::Perhaps),
+            Refused::Unknown | Refused::Other => {
+                Err(self.refusal(self.object(name), "write", &error))
+            }
         }
     }
 
     /// Sends a large object. It is there when the last part is, or not at all.
     async fn send_in_parts(&self, path: &Path, encoded: Bytes) -> Result<(), Error> {
-        let upload = self.0.objects.put_multipart(path).await?;
+        let upload = self.objects().put_multipart(path).await?;
         let mut upload = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
         for start in (0..encoded.len()).step_by(PART_BYTES) {
             let sent = upload.wait_for_capacity(PARTS).await;
@@ -331,16 +379,16 @@ impl CheckpointStore {
     }
 
     async fn delete_under(&self, path: &Path) -> Result<(), CheckpointError> {
-        let found = self.0.objects.list(Some(path)).map_ok(|found| found.location).boxed();
-        let mut deleted = self.0.objects.delete_stream(found);
+        let found = self.objects().list(Some(path)).map_ok(|found| found.location).boxed();
+        let mut deleted = self.objects().delete_stream(found);
         while let Some(deleted) = deleted.next().await {
             match deleted {
                 // Others delete the same.
                 Ok(_) | Err(Error::NotFound { .. }) => {}
                 Err(error) => {
-                    let below = path.prefix_match(&self.0.prefix).into_iter().flatten();
+                    let below = path.prefix_match(&self.0.place.prefix).into_iter().flatten();
                     let under = Path::from_iter(below);
-                    return Err(objects_error(self.object(under.as_ref()), "delete", error));
+                    return Err(self.refusal(self.object(under.as_ref()), "delete", &error));
                 }
             }
         }
@@ -354,7 +402,7 @@ impl CheckpointStore {
 
     /// Where that is in `objects`.
     fn path(&self, name: &str) -> Path {
-        Path::from_iter(self.0.prefix.parts().chain(Path::from(name).parts()))
+        Path::from_iter(self.0.place.prefix.parts().chain(Path::from(name).parts()))
     }
 
     /// Where something of the cluster is in `objects`.
@@ -364,12 +412,32 @@ impl CheckpointStore {
 
     /// Where an object is, for people.
     fn object(&self, name: &str) -> String {
-        format!("{}/{name}", self.0.url)
+        format!("{}/{name}", self.0.place.url)
     }
 
     /// Where something of the cluster is, for people.
     fn cluster_object(&self, under: &str) -> String {
         self.object(&format!("{}/{under}", self.0.cluster))
+    }
+
+    fn objects(&self) -> &dyn ObjectStore {
+        self.0.place.objects.as_ref()
+    }
+
+    fn refusal(&self, object: String, action: &'static str, error: &Error) -> CheckpointError {
+        self.0.place.refusal(object, action, error)
+    }
+
+    /// Others were always at the same, and nothing came of it.
+    fn contended(&self, name: &str) -> CheckpointError {
+        CheckpointError::Objects {
+            object: self.object(name),
+            action: "write",
+            why: format!(
+                "for {TRIES:?} the store has said that others write it, or nothing, and it is not there"
+            ),
+            lasts: false,
+        }
     }
 
     fn system_error(
@@ -382,12 +450,25 @@ impl CheckpointStore {
     }
 }
 
-fn objects_error(object: String, action: &'static str, source: Error) -> CheckpointError {
-    CheckpointError::Objects { object, action, source: Box::new(source) }
+impl CheckpointPlace {
+    /// The checkpoint store of a cluster in this place. Clusters that share a place must have different names.
+    ///
+    /// # Errors
+    ///
+    /// If the cluster's name is none.
+    pub fn store(&self, cluster: &str) -> Result<CheckpointStore, CheckpointError> {
+        CheckpointStore::check_name(cluster)?;
+        Ok(CheckpointStore(Arc::new(Open {
+            place: self.clone(),
+            cluster: cluster.to_owned(),
+            read_bytes: AtomicU64::new(0),
+            written_bytes: AtomicU64::new(0),
+        })))
+    }
 }
 
 /// A directory that is made if there is none, in full.
-async fn made(dir: PathBuf) -> io::Result<PathBuf> {
+pub(crate) async fn made(dir: PathBuf) -> io::Result<PathBuf> {
     blocking(move || {
         make_dir(&dir)?;
         dir.canonicalize()

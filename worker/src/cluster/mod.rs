@@ -37,7 +37,7 @@ use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 use tonic::Code;
 use tracing::warn;
-use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
+use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::Kept;
 use ziggurat_rpc::{
@@ -76,6 +76,8 @@ pub(crate) struct Worker {
     busy: Mutex<(u64, Kept)>,
     /// How often a coordinator has let it in.
     welcomes: AtomicU64,
+    /// Where checkpoints are kept, once that could be opened.
+    place: Mutex<Option<CheckpointPlace>>,
     /// The cluster that it is of, once the coordinator has said which.
     joined: Mutex<Joined>,
     /// The dropping of what is not needed in the checkpoint store, since the last welcome.
@@ -204,17 +206,33 @@ impl Worker {
                 cluster: cluster.to_owned(),
             }),
         })?;
-        let open = async |url| {
-            let store = CheckpointStore::open(url, cluster).await?;
-            let identity = store.identity(new_identity()).await?;
-            Ok((store, identity))
-        };
         let checkpoints = match &self.options.checkpoints {
-            Some(url) => Some(open(url).await.map_err(Ended::NoStore)?),
+            Some(url) => Some(self.open_store(url, cluster).await.map_err(|error| {
+                if error.lasts() { Ended::Unfit(error.into()) } else { Ended::NoStore(error) }
+            })?),
             None => None,
         };
         *lock(&self.joined) = Joined { cluster: cluster.to_owned(), checkpoints };
         Ok(())
+    }
+
+    /// The part of the checkpoint store that is a cluster's, and what that is known by.
+    async fn open_store(
+        &self,
+        url: &str,
+        cluster: &str,
+    ) -> Result<(CheckpointStore, u64), CheckpointError> {
+        let known = lock(&self.place).clone();
+        let place = match known {
+            Some(place) => place,
+            None => {
+                let place = serve::open_place(url).await?;
+                lock(&self.place).insert(place).clone()
+            }
+        };
+        let store = place.store(cluster)?;
+        let identity = store.identity(new_identity()).await?;
+        Ok((store, identity))
     }
 
     /// The coordinator has let the worker in.
@@ -365,6 +383,7 @@ pub(crate) mod tests {
             health: Arc::new(Health::starting("not registered")),
             busy: Mutex::default(),
             welcomes: AtomicU64::default(),
+            place: Mutex::default(),
             joined: Mutex::default(),
             tidying: Mutex::default(),
             known: Mutex::default(),

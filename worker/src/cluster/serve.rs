@@ -10,7 +10,7 @@ use std::{
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
-use ziggurat_checkpoints::{CheckpointError, CheckpointStore};
+use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
 use ziggurat_rpc::{
     RpcError, Security, bind, data as data_service, is_any_address, is_loopback, server,
 };
@@ -144,6 +144,21 @@ pub async fn serve(
         return Err(ServeError::Unreachable { address: advertised });
     }
     options.checkpoints.as_deref().map_or(Ok(()), CheckpointStore::check_url)?;
+    tokio::pin!(shutdown);
+    // What is wrong with the store for good is said at once, and not when there is something to keep.
+    let place = match &options.checkpoints {
+        None => None,
+        Some(url) => {
+            let opened = tokio::select! {
+                opened = open_place(url) => opened,
+                () = &mut shutdown => return Ok(()),
+            };
+            match opened {
+                Err(error) if error.lasts() => return Err(error.into()),
+                opened => opened.inspect_err(|error| warn!("{error}; tries again")).ok(),
+            }
+        }
+    };
     let io = |action: String| move |source| ServeError::Io { action, source };
     let scratch = options.dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
@@ -173,6 +188,7 @@ pub async fn serve(
         health: health.clone(),
         busy: Mutex::default(),
         welcomes: AtomicU64::default(),
+        place: Mutex::new(place),
         joined: Mutex::default(),
         tidying: Mutex::default(),
         known: Mutex::default(),
@@ -200,4 +216,13 @@ pub async fn serve(
         );
     }
     worker.work(shutdown).await
+}
+
+/// Opens the place for checkpoints, and says what it cannot do.
+pub(super) async fn open_place(url: &str) -> Result<CheckpointPlace, CheckpointError> {
+    let place = CheckpointPlace::open(url).await?;
+    if let Some(shortcoming) = place.shortcoming() {
+        warn!("{shortcoming}");
+    }
+    Ok(place)
 }

@@ -1,0 +1,224 @@
+//! The checkpoint store in buckets that misbehave: a small server that talks like S3, and answers as it is told.
+
+#[path = "../behaviour/mod.rs"]
+mod behaviour;
+mod server;
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use axum::http::StatusCode;
+use behaviour::{INCARNATION, key, numbers};
+use futures::future::join_all;
+use object_store::{aws::AmazonS3Builder, prefix::PrefixStore};
+use server::{Bucket, Call, error, html};
+use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
+
+/// By then it is known whether a place is one.
+const KNOWN: Duration = Duration::from_secs(10);
+
+const URL: &str = "s3://bucket/some/where";
+
+async fn opened(bucket: &Bucket) -> CheckpointPlace {
+    CheckpointPlace::open_with(URL, bucket.variables()).await.unwrap()
+}
+
+/// Why a bucket cannot be opened, and whether that lasts.
+async fn refusal(variables: Vec<(String, String)>) -> (String, bool) {
+    let started = Instant::now();
+    let error = CheckpointPlace::open_with(URL, variables).await.expect_err("it should be refused");
+    assert!(started.elapsed() < KNOWN, "after {:?}: {error}", started.elapsed());
+    let text = error.to_string();
+    assert!(!text.contains('\n'), "{text}");
+    (text, error.lasts())
+}
+
+#[tokio::test]
+async fn a_bucket_that_behaves_keeps_numbers() {
+    let bucket = Bucket::start(|_| None).await;
+    let place = opened(&bucket).await;
+    assert_eq!(place.shortcoming(), None);
+    assert_eq!(bucket.names(), Vec::<String>::new(), "nothing of the trial is left");
+    let store = place.store("babylon").unwrap();
+    behaviour::keeps_numbers(&store).await;
+    behaviour::takes_the_same_from_many(&store).await;
+    behaviour::lists_and_deletes(&store).await;
+    behaviour::has_an_identity(&store).await;
+}
+
+#[tokio::test]
+async fn damage_is_noticed_and_named() {
+    let bucket = Bucket::start(|_| None).await;
+    let store = opened(&bucket).await.store("babylon").unwrap();
+    let builder = AmazonS3Builder::new().with_bucket_name("bucket");
+    let builder = bucket.variables().into_iter().fold(builder, |builder, (name, value)| {
+        builder.with_config(name.to_ascii_lowercase().parse().unwrap(), value)
+    });
+    let objects = PrefixStore::new(builder.build().unwrap(), "some/where");
+    behaviour::notices_damage(&store, Arc::new(objects), "babylon").await;
+}
+
+#[tokio::test]
+async fn a_write_that_conflicts_with_another_is_tried_again() {
+    // Of every object the first conditional writes conflict with one that comes to nothing.
+    let conflicts = |call: &Call| {
+        let conflicts = call.is_conditional && call.number < 3;
+        conflicts.then(|| error(StatusCode::CONFLICT, "ConditionalRequestConflict"))
+    };
+    let bucket = Bucket::start(conflicts).await;
+    let store = opened(&bucket).await.store("babylon").unwrap();
+    behaviour::keeps_numbers(&store).await;
+    behaviour::has_an_identity(&store).await;
+}
+
+/// Whatever a store does with conditions, checkpoints are kept in it, and all workers know it by the same.
+async fn does_without_conditions(bucket: Bucket) {
+    let place = opened(&bucket).await;
+    assert!(place.shortcoming().unwrap().contains("If-None-Match"));
+    let store = place.store("babylon").unwrap();
+    behaviour::keeps_numbers(&store).await;
+    let stores: Vec<CheckpointStore> = (0..8).map(|_| place.store("nineveh").unwrap()).collect();
+    let known = join_all((1..).zip(&stores).map(|(new, store)| store.identity(new))).await;
+    let known: Vec<u64> = known.into_iter().map(Result::unwrap).collect();
+    assert!(known.iter().all(|identity| *identity == known[0]), "{known:?}");
+}
+
+#[tokio::test]
+async fn a_store_that_does_not_implement_conditions_is_found_out_and_used() {
+    let refuses = |call: &Call| {
+        call.is_conditional.then(|| error(StatusCode::NOT_IMPLEMENTED, "NotImplemented"))
+    };
+    does_without_conditions(Bucket::start(refuses).await).await;
+}
+
+#[tokio::test]
+async fn a_store_that_ignores_conditions_is_found_out_and_used() {
+    does_without_conditions(Bucket::ignoring_conditions().await).await;
+}
+
+#[tokio::test]
+async fn what_lasts_is_said_at_the_start() {
+    let xml = |status: u16, code: &'static str| {
+        move |_: &Call| Some(error(StatusCode::from_u16(status).unwrap(), code))
+    };
+    for (status, code, says) in [
+        (403, "AccessDenied", "may list, read, write and delete"),
+        (403, "InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"),
+        (403, "SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),
+        (403, "RequestTimeTooSkewed", "clock"),
+        (400, "ExpiredToken", "AWS_SESSION_TOKEN"),
+        (400, "InvalidToken", "AWS_SESSION_TOKEN"),
+        (400, "AuthorizationHeaderMalformed", "AWS_REGION"),
+        (301, "PermanentRedirect", "AWS_REGION"),
+        (404, "NoSuchBucket", "no such bucket"),
+        (401, "", "AWS_ACCESS_KEY_ID"),
+    ] {
+        let bucket = Bucket::start(xml(status, code)).await;
+        let (text, lasts) = refusal(bucket.variables()).await;
+        assert!(text.contains(says) && text.contains(URL), "{code}: {text}");
+        assert!(lasts, "{code}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn a_right_that_is_missing_is_said_at_the_start() {
+    for (method, what) in [("PUT", "write"), ("DELETE", "delete"), ("GET", "list")] {
+        let denies = move |call: &Call| {
+            (call.method == method).then(|| error(StatusCode::FORBIDDEN, "AccessDenied"))
+        };
+        let (text, lasts) = refusal(Bucket::start(denies).await.variables()).await;
+        assert!(lasts && text.contains(what), "{method}: {text}");
+    }
+}
+
+#[tokio::test]
+async fn what_is_no_s3_is_said_at_the_start() {
+    for status in [StatusCode::OK, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED] {
+        let bucket = Bucket::start(move |_| Some(html(status))).await;
+        let (text, lasts) = refusal(bucket.variables()).await;
+        assert!(lasts && text.contains("as S3 does") && text.contains("AWS_ENDPOINT"), "{text}");
+    }
+    // Nor does it speak TLS.
+    let mut variables = Bucket::start(|_| None).await.variables();
+    for (_, value) in variables.iter_mut().filter(|(name, _)| name == "AWS_ENDPOINT") {
+        *value = value.replace("http://", "https://");
+    }
+    let (text, lasts) = refusal(variables).await;
+    assert!(lasts && text.contains("does not speak TLS"), "{text}");
+}
+
+#[tokio::test]
+async fn without_credentials_the_variables_are_named() {
+    let bucket = Bucket::start(|_| None).await;
+    let mut variables = bucket.variables();
+    variables.retain(|(name, _)| !name.contains("KEY"));
+    // Where a machine of Amazon's would get them from.
+    variables.push(("AWS_METADATA_ENDPOINT".to_owned(), "http://127.0.0.1:1".to_owned()));
+    let (text, lasts) = refusal(variables).await;
+    assert!(lasts && text.contains("AWS_ACCESS_KEY_ID"), "{text}");
+}
+
+#[tokio::test]
+async fn what_may_pass_is_told_from_what_lasts() {
+    let busy = |_: &Call| Some(error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown"));
+    let (text, lasts) = refusal(Bucket::start(busy).await.variables()).await;
+    assert!(!lasts && text.contains("503"), "{text}");
+    let (text, lasts) = refusal(Bucket::gone().await.variables()).await;
+    assert!(!lasts && text.contains("cannot be reached"), "{text}");
+    let (text, lasts) = refusal(Bucket::silent().await.variables()).await;
+    assert!(!lasts && text.contains("does not answer"), "{text}");
+}
+
+#[tokio::test]
+async fn an_outage_of_a_moment_is_waited_for() {
+    // Of every kind of request the first two meet a server that has too much to do.
+    let busy =
+        |call: &Call| (call.number < 2).then(|| error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown"));
+    let bucket = Bucket::start(busy).await;
+    let store = opened(&bucket).await.store("babylon").unwrap();
+    store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
+    assert!(store.get(key(0, 3, 8), INCARNATION, 8).await.unwrap() == numbers(1, 100));
+}
+
+#[tokio::test]
+async fn a_write_without_an_answer_is_looked_at_and_tried_again() {
+    for arrives in [true, false] {
+        let bucket = Bucket::start(|_| None).await;
+        let mut variables = bucket.variables();
+        variables.push(("AWS_TIMEOUT".to_owned(), "1s".to_owned()));
+        let place = CheckpointPlace::open_with(URL, variables).await.unwrap();
+        let store = place.store("babylon").unwrap();
+        bucket.hang_next_write(arrives);
+        store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
+        assert!(store.get(key(0, 3, 8), INCARNATION, 8).await.unwrap() == numbers(1, 100));
+    }
+}
+
+#[tokio::test]
+async fn keys_that_lapse_later_are_named() {
+    let bucket = Bucket::start(|_| None).await;
+    let store = opened(&bucket).await.store("babylon").unwrap();
+    store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
+    bucket.answer(|_| Some(error(StatusCode::BAD_REQUEST, "ExpiredToken")));
+    let error = store.put(key(0, 3, 9), INCARNATION, 8, numbers(1, 100)).await.unwrap_err();
+    assert!(error.to_string().contains("AWS_SESSION_TOKEN") && error.lasts(), "{error}");
+}
+
+#[tokio::test]
+async fn nothing_is_taken_for_lost_because_somebody_else_answers() {
+    let bucket = Bucket::start(|_| None).await;
+    let store = opened(&bucket).await.store("babylon").unwrap();
+    store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
+    let nothing = async || store.get(key(0, 3, 8), INCARNATION, 8).await.unwrap_err();
+    for (status, code) in [(404, "NoSuchBucket"), (404, "")] {
+        let status = StatusCode::from_u16(status).unwrap();
+        bucket.answer(move |_| {
+            Some(if code.is_empty() { html(status) } else { error(status, code) })
+        });
+        let error = nothing().await;
+        assert!(!matches!(error, CheckpointError::Missing { .. }), "{error}");
+        assert_eq!(error.lost(), None);
+    }
+}
