@@ -650,6 +650,23 @@ fn what_is_typed_goes_before_a_token_or_certificates_of_the_environment() {
     assert!(two_of_three.contains("or all of ZIGGURAT_TLS_CA, "), "{two_of_three}");
 }
 
+#[test]
+fn a_worker_that_is_refused_is_spoken_of_once() {
+    let mut cluster = Cluster::new(1);
+    cluster.wait_for("the first worker", || cluster.log("worker-0").contains("registered"));
+    let address = cluster.address();
+    let twin = ["worker", "--coordinator", &address, "--dir", "twin", "--name", "worker-0"];
+    let twin = cluster.start("twin", &twin);
+    cluster.workers.push(Some(twin));
+    cluster.wait_for("the second worker", || cluster.log("twin").contains("tries again"));
+    // It does so at once, and soon every five seconds.
+    thread::sleep(Duration::from_secs(12));
+    let log = cluster.log("coordinator");
+    let said: Vec<&str> = log.lines().filter(|line| line.contains("disconnected a")).collect();
+    assert_eq!(said.len(), 1, "{log}");
+    assert!(said[0].contains("a worker called worker-0"), "{log}");
+}
+
 /// Does something to a cluster at random moments until its job has ended. The seed tells what.
 fn survives(seed: u64, expected: &[u8]) {
     println!("seed {seed}");

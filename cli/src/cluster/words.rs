@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ziggurat_encoding::Tier;
 use ziggurat_rpc::proto::{
     ClusterStatus, JobState, JobStatus, PlanReply, Precision, Step, StepState, StepStatus,
-    WorkerStatus,
+    Unreached, WorkerStatus,
 };
 
 use crate::output::{bound, bytes, columns, duration, grouped, one_line, short};
@@ -130,6 +130,14 @@ pub fn status_text(status: &ClusterStatus) -> String {
     if !status.workers.is_empty() {
         text += &format!("\n{}", workers_table(&status.workers));
     }
+    for Unreached { one, other, seconds_ago } in &status.unreached {
+        text += &format!(
+            "{} and {} could not reach each other {} ago: see that each reaches the address of the other\n",
+            one_line(one),
+            one_line(other),
+            duration(*seconds_ago)
+        );
+    }
     text
 }
 
@@ -250,6 +258,10 @@ pub fn status_json(status: &ClusterStatus) -> Value {
         "job": job_json(&status.job.clone().unwrap_or_default()),
         "steps": status.steps.iter().map(step_json).collect::<Vec<_>>(),
         "workers": status.workers.iter().map(worker_json).collect::<Vec<_>>(),
+        "unreached": status.unreached.iter().map(|pair| json!({
+            "workers": [pair.one, pair.other],
+            "seconds_ago": pair.seconds_ago,
+        })).collect::<Vec<_>>(),
     })
 }
 
@@ -390,6 +402,11 @@ pub mod samples {
                 worker("enki", true, at),
                 worker("utu", false, None),
             ],
+            unreached: vec![Unreached {
+                one: "anu".into(),
+                other: "enki".into(),
+                seconds_ago: 40.0,
+            }],
         }
     }
 }
@@ -420,6 +437,7 @@ worker  cores             memory  free disk  shards     speed            state
 anu         2  512 MB of 8.00 GB    90.0 GB       5  31.2 M/s  job 3, step 3-2
 enki        2  512 MB of 8.00 GB    90.0 GB       5  31.2 M/s  job 3, step 3-2
 utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
+anu and enki could not reach each other 40 s ago: see that each reaches the address of the other
 "
         );
     }
@@ -436,6 +454,7 @@ utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
         assert_eq!(value["steps"][0]["certificate"], 2e-13);
         assert_eq!(value["workers"][2]["job"], Value::Null);
         assert_eq!(value["workers"][0]["tier"], "3-2");
+        assert_eq!(value["unreached"][0]["workers"], json!(["anu", "enki"]));
     }
 
     #[test]

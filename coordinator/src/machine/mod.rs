@@ -110,6 +110,9 @@ pub struct Machine {
     /// Workers that could not reach each other, the smaller identity first, and until when they are
     /// kept apart.
     apart: BTreeMap<(WorkerId, WorkerId), Time>,
+    /// Connected workers that could not reach each other when they last tried, the smaller identity first, and when that
+    /// was.
+    unreached: BTreeMap<(WorkerId, WorkerId), Time>,
     /// Workers that are left alone, until when, and why.
     resting: BTreeMap<WorkerId, (Time, String)>,
     /// Failures of steps since they last got further.
@@ -148,6 +151,7 @@ impl Machine {
             somebody_since: None,
             store_reader_seen: now,
             apart: BTreeMap::new(),
+            unreached: BTreeMap::new(),
             resting: BTreeMap::new(),
             trouble: BTreeMap::new(),
             busy_since: BTreeMap::new(),
@@ -213,6 +217,11 @@ impl Machine {
         &self.attempts
     }
 
+    /// Connected workers that could not reach each other when they last tried, and when that was.
+    pub fn unreached(&self) -> impl Iterator<Item = (WorkerId, WorkerId, Time)> {
+        self.unreached.iter().map(|(&(one, other), &at)| (one, other, at))
+    }
+
     /// The connected workers.
     pub fn connected(&self) -> impl Iterator<Item = &Connected> {
         self.sessions.values()
@@ -225,6 +234,9 @@ impl Machine {
         self.give_up_what_is_lost();
         let now = self.now;
         self.apart.retain(|_, until| *until > now);
+        let online = &self.online;
+        self.unreached
+            .retain(|(one, other), _| online.contains_key(one) && online.contains_key(other));
         self.resting.retain(|_, (until, _)| *until > now);
     }
 

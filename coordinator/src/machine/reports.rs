@@ -86,6 +86,13 @@ impl Machine {
                 return self.inconsistent(step, "the workers did not measure every range once");
             }
         }
+        if let Some(Order::Sweep { .. } | Order::Prove(_)) = order
+            && !self.unreached.is_empty()
+        {
+            let members = self.attempts[&step].members.iter();
+            let members = members.map(|member| member.worker).collect();
+            self.have_reached(&members);
+        }
         self.advance(step);
     }
 

@@ -401,3 +401,36 @@ fn an_answer_counts_once() {
     }
     assert_eq!(world.machine.attempts[&FIRST].counters.exchanged_bytes, 5);
 }
+
+#[test]
+fn workers_that_could_not_reach_each_other_are_told_until_they_have() {
+    let mut world = World::new(2, 1);
+    let unreached = |world: &World| -> Vec<_> {
+        world.machine.unreached().map(|(one, other, _)| (one, other)).collect()
+    };
+    let [one, other] = world.members()[..] else { panic!("both are at it") };
+    let failure = Failure {
+        message: "cannot reach the other".to_owned(),
+        kind: Some(FailureKind::Unreachable(1)),
+    };
+    world.report(one, Answer::Failed(failure));
+    assert_eq!(unreached(&world), [(one, other)]);
+    // After a while they are tried together again, when nobody is at it alone; that they try is not yet that they have.
+    world.wait(61);
+    for _ in 0..2 {
+        let [alone] = world.members()[..] else { panic!("each is at it alone") };
+        let stopped = Failure { message: String::new(), kind: Some(FailureKind::Cancelled) };
+        world.report(alone, Answer::Failed(stopped));
+    }
+    world.wait(6);
+    assert_eq!(world.members().len(), 2);
+    assert_eq!(unreached(&world), [(one, other)]);
+    for worker in [one, other] {
+        world.report(worker, Answer::Ready { halo_positions: 7 });
+    }
+    assert_eq!(unreached(&world), [(one, other)]);
+    for worker in [one, other] {
+        world.report(worker, Answer::Outcome(Outcome::Swept(0.5)));
+    }
+    assert_eq!(unreached(&world), []);
+}

@@ -249,6 +249,13 @@ impl Machine {
     pub(super) fn keep_apart(&mut self, one: WorkerId, other: WorkerId) {
         let pair = (one.min(other), one.max(other));
         self.apart.insert(pair, self.now + APART);
+        self.unreached.insert(pair, self.now);
+    }
+
+    /// The members of an attempt have exchanged what each needs of the others.
+    pub(super) fn have_reached(&mut self, members: &BTreeSet<WorkerId>) {
+        self.unreached
+            .retain(|(one, other), _| !(members.contains(one) && members.contains(other)));
     }
 
     /// Whether two workers could not reach each other.

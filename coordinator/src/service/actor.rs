@@ -9,7 +9,7 @@ use std::{
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
-use ziggurat_rpc::{new_identity, proto::ToWorker};
+use ziggurat_rpc::{Repeats, new_identity, proto::ToWorker};
 use ziggurat_telemetry::CoordinatorMetrics;
 
 use super::{CoordinatorError, convert, metrics::Meter, planning::Planner, records::Saved};
@@ -27,6 +27,8 @@ pub struct Line {
     pub to_worker: mpsc::Sender<Result<ToWorker, Status>>,
     /// Ends the reading of what it says.
     pub ended: CancellationToken,
+    /// What the worker calls itself.
+    pub name: String,
 }
 
 /// A look at the machine.
@@ -64,6 +66,8 @@ pub struct Actor {
     meter: Meter,
     clock: Clock,
     first: Option<Output>,
+    /// Which workers were disconnected lately, and why: one that is refused tries again every few seconds.
+    disconnected: Repeats<(String, String)>,
 }
 
 /// Time that never goes back, from the system's clock at the beginning.
@@ -150,6 +154,7 @@ impl Actor {
             meter: Meter::new(metrics),
             clock,
             first: Some(first),
+            disconnected: Repeats::default(),
         };
         (actor, Handle { requests: sender, planner })
     }
@@ -244,7 +249,19 @@ impl Actor {
         let Some(line) = self.lines.remove(&session) else { return };
         line.ended.cancel();
         if let Some(why) = why {
-            tracing::warn!(session = session.0, "disconnected a worker: {}", why.message());
+            let (session, name, why_not) = (session.0, &line.name, why.message());
+            match self.disconnected.happens((name.clone(), why_not.to_owned()), Instant::now()) {
+                Some(0) => tracing::warn!(session, name, "disconnected a worker: {why_not}"),
+                Some(times) => {
+                    tracing::warn!(
+                        session,
+                        name,
+                        times,
+                        "disconnected a worker again and again: {why_not}"
+                    )
+                }
+                None => tracing::debug!(session, name, "disconnected a worker: {why_not}"),
+            }
             // If there is no room, the end of the stream has to say it.
             let _ = line.to_worker.try_send(Err(why));
         }

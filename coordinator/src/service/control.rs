@@ -67,7 +67,7 @@ impl Control for ControlService {
         let (to_worker, messages) = mpsc::channel(UNREAD);
         let session = SessionId(self.sessions.fetch_add(1, Ordering::Relaxed));
         let ended = self.ended.child_token();
-        let line = Line { to_worker, ended: ended.clone() };
+        let line = Line { to_worker, ended: ended.clone(), name: register.name.clone() };
         let register = Event::Register(session, convert::registration(register, identities));
         self.actor.connect(session, line, register).await;
         let actor = self.actor.clone();

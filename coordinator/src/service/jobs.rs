@@ -192,6 +192,9 @@ fn timeless(mut status: ClusterStatus) -> ClusterStatus {
     for worker in &mut status.workers {
         worker.silent_seconds = worker.silent_seconds.floor();
     }
+    for pair in &mut status.unreached {
+        pair.seconds_ago = pair.seconds_ago.floor();
+    }
     if let Some(job) = &mut status.job {
         job.seconds = job.seconds.floor();
     }

@@ -6,7 +6,7 @@ use ziggurat_rpc::{
     limits::MESSAGE_BYTES,
     proto::{
         ClusterStatus, JobState, JobStatus, ListReply, LocateReply, LocatedStep, Peer, StepState,
-        StepStatus, WorkerStatus,
+        StepStatus, Unreached, WorkerStatus,
     },
 };
 
@@ -26,7 +26,24 @@ pub fn cluster(machine: &Machine, id: JobId, now: Time) -> Option<ClusterStatus>
         };
         step(machine, StepId { job: id, tier: size.tier }, status)
     });
-    Some(ClusterStatus { job: Some(job), steps: steps.collect(), workers: workers(machine, now) })
+    Some(ClusterStatus {
+        job: Some(job),
+        steps: steps.collect(),
+        workers: workers(machine, now),
+        unreached: unreached(machine, now),
+    })
+}
+
+/// Connected workers that could not reach each other when they last tried.
+fn unreached(machine: &Machine, now: Time) -> Vec<Unreached> {
+    let unreached = machine.unreached();
+    unreached
+        .map(|(one, other, at)| Unreached {
+            one: machine.name_of(one),
+            other: machine.name_of(other),
+            seconds_ago: now.saturating_sub(at).as_secs_f64(),
+        })
+        .collect()
 }
 
 /// Jobs, in the order they were submitted: the newest that fit a message.

@@ -5,8 +5,11 @@
 
 use std::{collections::HashMap, net::IpAddr, time::Instant};
 
-use crate::limits::{
-    CONNECTIONS, CONNECTIONS_PER_HOST, OFFENCE_MEMORY, OFFENCES_FORGIVEN, PENALISED_CONNECTIONS,
+use crate::{
+    Repeats,
+    limits::{
+        CONNECTIONS, CONNECTIONS_PER_HOST, OFFENCE_MEMORY, OFFENCES_FORGIVEN, PENALISED_CONNECTIONS,
+    },
 };
 
 /// What is known of hosts that are connected or misbehaved lately.
@@ -14,6 +17,8 @@ use crate::limits::{
 pub(crate) struct Hosts {
     all: HashMap<IpAddr, Host>,
     connections: usize,
+    /// What was said of them in the log.
+    said: Repeats<(IpAddr, String)>,
 }
 
 #[derive(Debug, Default)]
@@ -82,13 +87,14 @@ impl Hosts {
         }
     }
 
-    /// A connection misbehaved.
-    pub(crate) fn offend(&mut self, host: IpAddr, now: Instant) {
+    /// A connection misbehaved. How often it has, like that, without being named in the log, if it is to be named now.
+    pub(crate) fn offend(&mut self, host: IpAddr, how: String, now: Instant) -> Option<u64> {
         // Whoever misbehaves is connected, so it is among them.
         if let Some(host) = self.all.get_mut(&host) {
             host.offences = if host.remembers(now) { host.offences + 1 } else { 1 };
             host.last_offence = Some(now);
         }
+        self.said.happens((host, how), now)
     }
 }
 
@@ -106,7 +112,7 @@ mod tests {
         let (mut hosts, now) = (Hosts::default(), Instant::now());
         for _ in 0..=OFFENCES_FORGIVEN {
             assert_eq!(hosts.admit(HOST, now), Admission::Now);
-            hosts.offend(HOST, now);
+            hosts.offend(HOST, String::new(), now);
             hosts.leave(HOST);
         }
         for _ in 0..PENALISED_CONNECTIONS {

@@ -50,15 +50,23 @@ impl Peer {
     }
 
     /// It did something that no peer of this protocol does: names it in the log, and disconnects it a
-    /// moment later, so that it can still read why. `what` continues "disconnected a peer that ...".
+    /// moment later, so that it can still read why. `what` continues "disconnected a peer that ...". One host that does the same
+    /// again and again is named every ten minutes.
     pub fn misbehaved(&self, what: impl fmt::Display) {
         if self.0.has_misbehaved.swap(true, Ordering::Relaxed) {
             return;
         }
-        tracing::warn!(peer = %self.0.address, "disconnected a peer that {what}");
+        let what = what.to_string();
+        let peer = self.0.address;
+        let since = self.hosts().offend(peer.ip(), what.clone(), Instant::now());
+        match since {
+            Some(0) => tracing::warn!(%peer, "disconnected a peer that {what}"),
+            Some(times) => {
+                tracing::warn!(%peer, times, "disconnected a peer that {what}, again and again")
+            }
+            None => tracing::debug!(%peer, "disconnected a peer that {what}"),
+        }
         (self.0.misbehaved)();
-        let host = self.0.address.ip();
-        self.hosts().offend(host, Instant::now());
         let closed = self.0.closed.clone();
         tokio::spawn(async move {
             tokio::time::sleep(LINGER).await;
