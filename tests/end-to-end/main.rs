@@ -8,6 +8,7 @@ mod file_systems;
 mod interrupt;
 mod limits;
 mod published;
+mod renewal;
 mod resume;
 mod same_bytes;
 mod stores;

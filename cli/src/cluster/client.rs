@@ -2,7 +2,7 @@
 
 use std::{
     error::Error,
-    time::{Duration, Instant},
+    time::{Duration, Instant, SystemTime},
 };
 
 use tokio::{
@@ -10,11 +10,12 @@ use tokio::{
     time,
 };
 use tonic::{Code, Response, Status};
-use ziggurat_rpc::{JobsClient, Security, connect, jobs_client};
+use ziggurat_rpc::{JobsClient, Renewal, Security, connect, jobs_client};
 
 use super::flags::CoordinatorArgs;
 use crate::{
     failure::{Exit, Failure},
+    output::note,
     program_name,
 };
 
@@ -26,6 +27,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// An answer that takes longer is none.
 const ANSWER: Duration = Duration::from_secs(60);
+
+/// A certificate that ends within this time is spoken of.
+const LAST_DAYS: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// A coordinator as a user sees it: ask, wait, have an answer.
 pub struct Coordinator {
@@ -42,6 +46,12 @@ impl Coordinator {
     /// If the files of a secret or certificate are not right.
     pub fn new(args: &CoordinatorArgs) -> Result<Self, Failure> {
         let security = args.security.security()?;
+        if let Some(expiry) = security.expiry() {
+            let left = expiry.until.duration_since(SystemTime::now()).unwrap_or_default();
+            if left < LAST_DAYS {
+                note!("{}", Renewal::Ends { expiry, left });
+            }
+        }
         Self::at(&args.address()?, security)
     }
 
@@ -55,6 +65,8 @@ impl Coordinator {
             let _inside = runtime.enter();
             jobs_client(connect(address, &security, PATIENCE)?)
         };
+        // Commands may take longer than a certificate lives. What cannot be renewed is told when it is used.
+        runtime.spawn(security.clone().keep_renewed(|_| {}, |_| {}));
         Ok(Self { runtime, client, security, address: address.to_owned() })
     }
 

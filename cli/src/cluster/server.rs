@@ -14,8 +14,8 @@ use crate::{
     output::note,
 };
 
-/// What is logged unless ZIGGURAT_LOG says otherwise.
-const FILTER: &str = "info";
+/// What is logged unless ZIGGURAT_LOG says otherwise. What `object_store` tries again, it tells every time.
+const FILTER: &str = "info,object_store=warn";
 
 /// Starts the logs, and runs a service until it ends by itself or, asked to by a signal, cleanly. A second
 /// signal ends the process at once; what is on disk is as after a power failure. Errors that starting it again like that

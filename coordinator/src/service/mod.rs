@@ -129,6 +129,18 @@ pub async fn run(
     let limits = Limits { lease, lost_after, whole_step_positions };
     let cluster = saved.cluster();
     let refused = metrics.failures.of(FailureKind::Refused);
+    let (expiry, renewal) =
+        (metrics.certificate_expiry.clone(), metrics.failures.of(FailureKind::Renewal));
+    let renewing = options.security.clone().keep_renewed(
+        move |news| {
+            news.log();
+            renewal.inc_by(news.is_failure().into());
+        },
+        move |certificate| {
+            expiry.of(certificate.file.as_path()).set(certificate.until_unix_seconds());
+        },
+    );
+    tokio::spawn(ended.clone().run_until_cancelled_owned(renewing));
     let (actor, handle) = Actor::new(saved, records, limits, metrics);
     let mut acting = tokio::task::spawn_blocking(move || actor.run());
     let ticks = handle.clone();

@@ -23,7 +23,7 @@ use tokio_util::sync::WaitForCancellationFutureOwned;
 use tonic::transport::server::Connected;
 
 use crate::{
-    Peer, RpcError, Security,
+    Peer, RpcError, Security, Tls,
     goodbye::Goodbyes,
     hosts::{Admission, Hosts},
     limits::{HANDSHAKE_TIMEOUT, PENALTY},
@@ -95,7 +95,7 @@ impl Bound {
         let (ready, connections) = mpsc::channel(READY);
         let door = Door {
             tls: match self.security {
-                Security::Tls(tls) => Some(tls.server().into()),
+                Security::Tls(tls) => Some(tls),
                 Security::Open | Security::Token(_) => None,
             },
             hosts: Arc::default(),
@@ -108,7 +108,7 @@ impl Bound {
 
 /// Where connections come in.
 struct Door {
-    tls: Option<TlsAcceptor>,
+    tls: Option<Tls>,
     hosts: Arc<Mutex<Hosts>>,
     misbehaved: Arc<dyn Fn() + Send + Sync>,
 }
@@ -150,7 +150,9 @@ impl Door {
         }
         let peer = Peer::new(address, self.hosts.clone(), self.misbehaved.clone());
         let presence = Presence(peer.clone());
-        let (tls, ready) = (self.tls.clone(), ready.clone());
+        // With the certificates of now: they may be renewed at any time.
+        let tls = self.tls.as_ref().map(|tls| TlsAcceptor::from(tls.server()));
+        let ready = ready.clone();
         tokio::spawn(async move {
             if admission == Admission::Later {
                 sleep(PENALTY).await;

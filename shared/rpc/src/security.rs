@@ -1,29 +1,25 @@
 //! Who may speak: nobody is asked, whoever knows a secret, or whoever has a certificate.
 
 use std::{
-    fmt, fs,
+    fmt,
     path::{Path, PathBuf},
     sync::Arc,
+    time::SystemTime,
 };
 
-use subtle::ConstantTimeEq;
-use tokio_rustls::rustls::{
-    self, RootCertStore, ServerConfig,
-    crypto::{CryptoProvider, ring},
-    pki_types::{CertificateDer, PrivateKeyDer, pem::PemObject},
-    server::WebPkiClientVerifier,
+use subtle::{Choice, ConstantTimeEq};
+use tokio_rustls::rustls::{ClientConfig, ServerConfig};
+use tonic::metadata::{Ascii, MetadataValue};
+
+use crate::{
+    RpcError,
+    limits::TOKEN_BYTES,
+    renewal::{Expiry, Look, OfFiles, Renewed},
+    tls::{Loaded, secret},
 };
-use tonic::{
-    metadata::{Ascii, MetadataValue},
-    transport::{Certificate, ClientTlsConfig, Identity},
-};
 
-use crate::{RpcError, limits::TOKEN_BYTES};
-
-/// U+FEFF in UTF-8.
-const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
-
-/// How peers prove that they belong to the cluster. All of a cluster use the same.
+/// How peers prove that they belong to the cluster. All of a cluster use the same. What was read from files is read again
+/// when they change: see [`Security::keep_renewed`].
 #[derive(Clone, Debug, Default)]
 pub enum Security {
     /// They do not.
@@ -36,24 +32,14 @@ pub enum Security {
 }
 
 impl Security {
-    /// A secret from a file: at least 16 visible ASCII characters; white space around them does not count.
+    /// A secret from a file: at least 16 visible ASCII characters; white space around them does not count. More lines may
+    /// have more secrets: the first is told to others, and others may tell any of them, so that one can be changed
+    /// while all run.
     ///
     /// # Errors
     /// If the file cannot be read or holds no such secret.
     pub fn from_token_file(file: &Path) -> Result<Self, RpcError> {
-        let text = read(file)?;
-        let secret = text.trim_ascii();
-        if secret.len() < TOKEN_BYTES || !secret.iter().all(u8::is_ascii_graphic) {
-            let problem = format!(
-                "no token: it takes at least {TOKEN_BYTES} visible ASCII characters; make one with \
-                 `openssl rand -hex 32`"
-            );
-            return Err(RpcError::Secret { file: file.to_owned(), problem });
-        }
-        let header = [b"Bearer ", secret].concat();
-        let mut header = MetadataValue::try_from(header).expect("visible ASCII may be in a header");
-        header.set_sensitive(true);
-        Ok(Self::Token(Token(header)))
+        Renewed::load(&[file]).map(|tokens| Self::Token(Token(Arc::new(tokens))))
     }
 
     /// The certificates of the authority, and the certificate (with those between, if any) and the
@@ -68,24 +54,86 @@ impl Security {
         certificate: &Path,
         key: &Path,
     ) -> Result<Self, RpcError> {
-        let files = TlsFiles { authority, certificate, key };
-        files.load().map(|tls| Self::Tls(Tls(Arc::new(tls))))
+        Renewed::load(&[authority, certificate, key]).map(|tls| Self::Tls(Tls(Arc::new(tls))))
+    }
+
+    /// When the certificate of this process ends, if it has one.
+    pub fn expiry(&self) -> Option<Expiry> {
+        match self {
+            Self::Open | Self::Token(_) => None,
+            Self::Tls(tls) => Some(tls.0.now().expiry.clone()),
+        }
+    }
+
+    /// The files it was read from.
+    pub(crate) fn files(&self) -> Vec<PathBuf> {
+        match self {
+            Self::Open => Vec::new(),
+            Self::Token(token) => token.0.files().to_vec(),
+            Self::Tls(tls) => tls.0.files().to_vec(),
+        }
+    }
+
+    /// Looks at the files, and takes up what is new.
+    pub(crate) fn look(&self) -> Look {
+        match self {
+            Self::Open => Look::Same,
+            Self::Token(token) => token.0.look(),
+            Self::Tls(tls) => tls.0.look(),
+        }
     }
 }
 
-/// A secret that the peers of a cluster share, as the header that carries it.
+/// Secrets that the peers of a cluster share.
 #[derive(Clone)]
-pub struct Token(MetadataValue<Ascii>);
+pub struct Token(Arc<Renewed<Headers>>);
+
+/// Secrets, as the headers that carry them: at least one.
+struct Headers(Vec<MetadataValue<Ascii>>);
+
+impl OfFiles for Headers {
+    fn make(files: &[PathBuf], contents: &[Vec<u8>]) -> Result<Self, RpcError> {
+        let ([file], [text]) = (files, contents) else { unreachable!("there is one file") };
+        let secrets = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
+        let secrets: Vec<&[u8]> = secrets.filter(|secret| !secret.is_empty()).collect();
+        let is_one =
+            |secret: &&[u8]| secret.len() >= TOKEN_BYTES && secret.iter().all(u8::is_ascii_graphic);
+        if secrets.is_empty() || !secrets.iter().all(is_one) {
+            let problem = format!(
+                "no token: it takes at least {TOKEN_BYTES} visible ASCII characters; make one with \
+                 `openssl rand -hex 32`"
+            );
+            return Err(secret(file, problem));
+        }
+        let header = |secret: &[u8]| {
+            let header = [b"Bearer ", secret].concat();
+            let mut header =
+                MetadataValue::try_from(header).expect("visible ASCII may be in a header");
+            header.set_sensitive(true);
+            header
+        };
+        Ok(Self(secrets.into_iter().map(header).collect()))
+    }
+
+    fn check(&self, _now: SystemTime) -> Result<(), RpcError> {
+        Ok(())
+    }
+}
 
 impl Token {
     /// The value of the `authorization` header.
-    pub(crate) fn header(&self) -> &MetadataValue<Ascii> {
-        &self.0
+    pub(crate) fn header(&self) -> MetadataValue<Ascii> {
+        self.0.now().0[0].clone()
     }
 
-    /// Whether a header carries the same secret; how long that takes does not tell how much of it is right.
+    /// Whether a header carries one of the secrets; how long that takes does not tell how much of it is right.
     pub(crate) fn is(&self, header: &[u8]) -> bool {
-        self.0.as_encoded_bytes().ct_eq(header).into()
+        let all = self.0.now();
+        let any = all
+            .0
+            .iter()
+            .fold(Choice::from(0), |any, secret| any | secret.as_encoded_bytes().ct_eq(header));
+        any.into()
     }
 }
 
@@ -97,20 +145,17 @@ impl fmt::Debug for Token {
 
 /// Certificates and a private key.
 #[derive(Clone)]
-pub struct Tls(Arc<Loaded>);
-
-struct Loaded {
-    server: Arc<ServerConfig>,
-    client: ClientTlsConfig,
-}
+pub struct Tls(Arc<Renewed<Loaded>>);
 
 impl Tls {
+    /// How a server shakes hands now.
     pub(crate) fn server(&self) -> Arc<ServerConfig> {
-        self.0.server.clone()
+        self.0.now().server.clone()
     }
 
-    pub(crate) fn client(&self) -> ClientTlsConfig {
-        self.0.client.clone()
+    /// How a client does.
+    pub(crate) fn client(&self) -> Arc<ClientConfig> {
+        self.0.now().client.clone()
     }
 }
 
@@ -118,83 +163,4 @@ impl fmt::Debug for Tls {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Tls")
     }
-}
-
-struct TlsFiles<'a> {
-    authority: &'a Path,
-    certificate: &'a Path,
-    key: &'a Path,
-}
-
-impl TlsFiles<'_> {
-    fn load(&self) -> Result<Loaded, RpcError> {
-        let [authority, certificate, key] =
-            [read(self.authority)?, read(self.certificate)?, read(self.key)?];
-        let mut roots = RootCertStore::empty();
-        for root in certificates(self.authority, &authority)? {
-            roots.add(root).map_err(|error| secret(self.authority, error))?;
-        }
-        let private = PrivateKeyDer::from_pem_slice(&key)
-            .map_err(|error| secret(self.key, format!("no private key in PEM format: {error}")))?;
-        let provider = Arc::new(ring::default_provider());
-        let server =
-            self.server(provider, roots, certificates(self.certificate, &certificate)?, private)?;
-        let client = ClientTlsConfig::new()
-            .ca_certificate(Certificate::from_pem(authority))
-            .identity(Identity::from_pem(certificate, key));
-        Ok(Loaded { server, client })
-    }
-
-    fn server(
-        &self,
-        provider: Arc<CryptoProvider>,
-        roots: RootCertStore,
-        chain: Vec<CertificateDer<'static>>,
-        key: PrivateKeyDer<'static>,
-    ) -> Result<Arc<ServerConfig>, RpcError> {
-        let clients = WebPkiClientVerifier::builder_with_provider(roots.into(), provider.clone())
-            .build()
-            .map_err(|error| secret(self.authority, error))?;
-        let mut config = ServerConfig::builder_with_provider(provider)
-            .with_safe_default_protocol_versions()
-            .map_err(|error| secret(self.certificate, error))?
-            .with_client_cert_verifier(clients)
-            .with_single_cert(chain, key)
-            .map_err(|error: rustls::Error| match error {
-                rustls::Error::InvalidCertificate(_) => secret(
-                    self.certificate,
-                    format!("{error}; it takes one of version 3, with a subjectAltName"),
-                ),
-                _ => {
-                    let (key, certificate) = (self.key.display(), self.certificate.display());
-                    secret(self.key, format!("{error}; is {key} the key of {certificate}?"))
-                }
-            })?;
-        config.alpn_protocols = vec![b"h2".to_vec()];
-        Ok(Arc::new(config))
-    }
-}
-
-/// The text of a file, without the byte order mark that some editors begin one with.
-fn read(file: &Path) -> Result<Vec<u8>, RpcError> {
-    let mut text =
-        fs::read(file).map_err(|source| RpcError::Unreadable { file: file.to_owned(), source })?;
-    if text.starts_with(BYTE_ORDER_MARK) {
-        text.drain(..BYTE_ORDER_MARK.len());
-    }
-    Ok(text)
-}
-
-/// The certificates of a PEM file, at least one.
-fn certificates(file: &Path, pem: &[u8]) -> Result<Vec<CertificateDer<'static>>, RpcError> {
-    let all: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(pem).collect();
-    match all {
-        Ok(all) if !all.is_empty() => Ok(all),
-        Ok(_) => Err(secret(file, "no certificate in PEM format")),
-        Err(error) => Err(secret(file, format!("no certificate in PEM format: {error}"))),
-    }
-}
-
-fn secret(file: &Path, problem: impl ToString) -> RpcError {
-    RpcError::Secret { file: PathBuf::from(file), problem: problem.to_string() }
 }

@@ -4,49 +4,8 @@ mod common;
 
 use std::{fs, path::PathBuf};
 
-use common::{TestServer, fetch};
-use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
-use tempfile::TempDir;
+use common::{TestServer, authority::Authority, fetch};
 use ziggurat_rpc::{RpcError, Security, data_client};
-
-/// An authority with its files.
-struct Authority {
-    issuer: Issuer<'static, KeyPair>,
-    dir: TempDir,
-}
-
-impl Authority {
-    fn new() -> Self {
-        let mut params = CertificateParams::default();
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.self_signed(&key).unwrap();
-        let dir = tempfile::tempdir().unwrap();
-        fs::write(dir.path().join("ca.pem"), certificate.pem()).unwrap();
-        Self { issuer: Issuer::new(params, key), dir }
-    }
-
-    fn file(&self, name: &str) -> PathBuf {
-        self.dir.path().join(name)
-    }
-
-    /// A certificate and its key, for a host.
-    fn issue(&self, host: &str) -> (PathBuf, PathBuf) {
-        let params = CertificateParams::new([host.to_owned()]).unwrap();
-        let key = KeyPair::generate().unwrap();
-        let certificate = params.signed_by(&key, &self.issuer).unwrap();
-        let files = (self.file(&format!("{host}.pem")), self.file(&format!("{host}.key")));
-        fs::write(&files.0, certificate.pem()).unwrap();
-        fs::write(&files.1, key.serialize_pem()).unwrap();
-        files
-    }
-
-    /// Somebody with a certificate of this authority, who trusts those of `trusted`.
-    fn member(&self, host: &str, trusted: &Self) -> Security {
-        let (certificate, key) = self.issue(host);
-        Security::from_tls_files(&trusted.file("ca.pem"), &certificate, &key).unwrap()
-    }
-}
 
 /// Asks the server for something, connecting first.
 async fn ask(server: &TestServer, security: &Security) -> Result<u16, String> {

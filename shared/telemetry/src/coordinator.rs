@@ -1,8 +1,8 @@
 //! The coordinator's metrics.
 
 use crate::{
-    Age, ByFailure, ByJob, ByState, ByStep, ByWorker, Counter, FailureKind, FloatGauge, Gauge,
-    Histogram, JobState, Registry, export::Exporter,
+    Age, ByCertificate, ByFailure, ByJob, ByState, ByStep, ByWorker, Counter, FailureKind,
+    FloatGauge, Gauge, Histogram, JobState, Registry, export::Exporter,
 };
 
 /// The coordinator's metrics; all are explained in `docs/METRICS.md`. Copies are of the same metrics.
@@ -36,6 +36,8 @@ pub struct CoordinatorMetrics {
     pub worker_memory_budget: ByWorker<Gauge>,
     /// Time from the order to save until all members have, in seconds; committed checkpoints only.
     pub checkpoint: Histogram,
+    /// When the certificate ends, if there is one, in seconds since 1970.
+    pub certificate_expiry: ByCertificate<Gauge>,
     /// What failed.
     pub failures: ByFailure<Counter>,
 }
@@ -59,6 +61,8 @@ impl CoordinatorMetrics {
             worker_memory_resident: e.bytes("worker_memory_resident", "What a worker has in use"),
             worker_memory_budget: e.bytes("worker_memory_budget", "What a worker may use"),
             checkpoint: e.times("checkpoint", "What committed checkpoints took"),
+            certificate_expiry: e
+                .seconds("certificate_expiry_timestamp", "When the certificate ends"),
             failures: e.number("failures", "What failed"),
         };
         // What never happened is zero, not missing: alerts compare with it.

@@ -32,6 +32,8 @@ pub type ByStep<M> = Labelled<StepLabels, M>;
 pub type ByWorker<M> = Labelled<WorkerLabels, M>;
 /// A metric for each state a job can be in.
 pub type ByState<M> = Labelled<StateLabels, M>;
+/// A metric for each certificate.
+pub type ByCertificate<M> = Labelled<CertificateLabels, M>;
 /// A metric for each kind of failure.
 pub type ByFailure<M> = Labelled<FailureLabels, M>;
 
@@ -154,6 +156,19 @@ impl From<&str> for WorkerLabels {
     }
 }
 
+/// Tells certificates apart.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EncodeLabelSet)]
+pub struct CertificateLabels {
+    /// The certificate's file.
+    pub file: Name,
+}
+
+impl From<&std::path::Path> for CertificateLabels {
+    fn from(file: &std::path::Path) -> Self {
+        Self { file: Name(file.display().to_string()) }
+    }
+}
+
 /// A name that somebody chose.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Name(pub String);
@@ -249,11 +264,13 @@ pub enum FailureKind {
     Disconnected,
     /// Somebody sent what is not in the protocol, or may not speak.
     Refused,
+    /// A token or a certificate that was renewed cannot be used.
+    Renewal,
 }
 
 impl FailureKind {
     /// All of them.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 8] = [
         Self::Unreachable,
         Self::Damage,
         Self::Unable,
@@ -261,6 +278,7 @@ impl FailureKind {
         Self::Lease,
         Self::Disconnected,
         Self::Refused,
+        Self::Renewal,
     ];
 }
 
@@ -274,6 +292,7 @@ impl EncodeLabelValue for FailureKind {
             Self::Lease => "lease",
             Self::Disconnected => "disconnected",
             Self::Refused => "refused",
+            Self::Renewal => "renewal",
         })
     }
 }

@@ -51,8 +51,9 @@ pub use age::Age;
 pub use coordinator::CoordinatorMetrics;
 pub use health::Health;
 pub use labels::{
-    ByFailure, ByJob, ByState, ByStep, ByWorker, FailureKind, FailureLabels, JobLabels, JobState,
-    Labelled, Name, StateLabels, StepLabels, StepName, WorkerLabels,
+    ByCertificate, ByFailure, ByJob, ByState, ByStep, ByWorker, CertificateLabels, FailureKind,
+    FailureLabels, JobLabels, JobState, Labelled, Name, StateLabels, StepLabels, StepName,
+    WorkerLabels,
 };
 pub use prometheus_client::{
     metrics::{counter::Counter, histogram::Histogram},

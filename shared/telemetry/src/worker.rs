@@ -1,8 +1,8 @@
 //! A worker's metrics.
 
 use crate::{
-    Age, ByFailure, ByJob, ByStep, Counter, FailureKind, FloatGauge, Gauge, Histogram, Registry,
-    export::Exporter,
+    Age, ByCertificate, ByFailure, ByJob, ByStep, Counter, FailureKind, FloatGauge, Gauge,
+    Histogram, Registry, export::Exporter,
 };
 
 /// A worker's metrics; all are explained in `docs/METRICS.md`. Copies are of the same metrics.
@@ -48,6 +48,8 @@ pub struct WorkerMetrics {
     pub checkpoint_store_written: Counter,
     /// Time to write the worker's part of a checkpoint down, in seconds.
     pub save: Histogram,
+    /// When the certificate ends, if there is one, in seconds since 1970.
+    pub certificate_expiry: ByCertificate<Gauge>,
     /// What failed.
     pub failures: ByFailure<Counter>,
 }
@@ -77,6 +79,8 @@ impl WorkerMetrics {
             checkpoint_store_read: e.bytes("checkpoint_store_read", "Objects read"),
             checkpoint_store_written: e.bytes("checkpoint_store_written", "Objects written"),
             save: e.times("save", "What writing a part of a checkpoint took"),
+            certificate_expiry: e
+                .seconds("certificate_expiry_timestamp", "When the certificate ends"),
             failures: e.number("failures", "What failed"),
         };
         // What never happened is zero, not missing: alerts compare with it.

@@ -1,6 +1,9 @@
 //! `docs/METRICS.md` and what is exported name the same metrics, of the same types, with the same labels.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 use prometheus_client::encoding::text;
 use ziggurat_telemetry::{CoordinatorMetrics, FailureKind, JobState, Registry, WorkerMetrics};
@@ -29,6 +32,7 @@ fn fill_coordinator(metrics: &CoordinatorMetrics) {
         worker_memory_resident,
         worker_memory_budget,
         checkpoint,
+        certificate_expiry,
         failures,
     } = metrics;
     residual.of(STEP).set(1e-9);
@@ -45,6 +49,7 @@ fn fill_coordinator(metrics: &CoordinatorMetrics) {
     worker_memory_resident.of("here").set(1);
     worker_memory_budget.of("here").set(1);
     checkpoint.observe(1.0);
+    certificate_expiry.of(Path::new("north.pem")).set(1);
     failures.of(FailureKind::Damage).inc();
 }
 
@@ -70,6 +75,7 @@ fn fill_worker(metrics: &WorkerMetrics) {
         checkpoint_store_read,
         checkpoint_store_written,
         save,
+        certificate_expiry,
         failures,
     } = metrics;
     residual.of(STEP).set(1e-9);
@@ -91,6 +97,7 @@ fn fill_worker(metrics: &WorkerMetrics) {
         counter.inc();
     }
     save.observe(1.0);
+    certificate_expiry.of(Path::new("north.pem")).set(1);
     failures.of(FailureKind::Damage).inc();
 }
 

@@ -132,6 +132,13 @@ impl Worker {
                 let (reason, coordinator) = match session::run(self, &drain).await {
                     Ended::Released => return Ok(()),
                     Ended::Unfit(error) => return Err(error),
+                    // Tokens are not changed everywhere at once: one that was good is about to be again.
+                    Ended::Refused(status)
+                        if status.code() == Code::Unauthenticated
+                            && self.welcomes.load(Ordering::Relaxed) > 0 =>
+                    {
+                        (status.message().to_owned(), Some(&self.options.coordinator))
+                    }
                     Ended::Refused(status) => {
                         let coordinator = self.options.coordinator.clone();
                         let reason = status.message().to_owned();

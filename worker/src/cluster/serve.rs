@@ -200,6 +200,18 @@ pub async fn serve(
         let page = ziggurat_telemetry::serve(pages, registry, health);
         tokio::spawn(ended.clone().run_until_cancelled_owned(page));
     }
+    let expiry = worker.metrics.certificate_expiry.clone();
+    let renewal = worker.metrics.failures.of(CountedFailure::Renewal);
+    let renewing = worker.options.security.clone().keep_renewed(
+        move |news| {
+            news.log();
+            renewal.inc_by(news.is_failure().into());
+        },
+        move |certificate| {
+            expiry.of(certificate.file.as_path()).set(certificate.until_unix_seconds());
+        },
+    );
+    tokio::spawn(ended.clone().run_until_cancelled_owned(renewing));
     let refused = worker.metrics.failures.of(CountedFailure::Refused);
     let incoming = bound.incoming_watched(move || {
         refused.inc();

@@ -1,6 +1,8 @@
 //! A small server as others would write it, and what it wrote to the log.
 #![allow(dead_code)]
 
+pub mod authority;
+
 use std::{
     io,
     net::SocketAddr,
