@@ -29,6 +29,7 @@
 //! | [`position`] | where the pieces are |
 //! | [`legal`] | which arrangements of pieces are positions |
 //! | [`notation`] | positions as a person types them |
+//! | [`rows`] | positions drawn in rows |
 //! | [`draw`] | boards as text |
 //! | [`moves`] | legal moves and what they lead to |
 //! | [`name`] | unknown names and what was probably meant |
@@ -47,6 +48,7 @@ pub mod name;
 pub mod notation;
 pub mod path;
 pub mod position;
+pub mod rows;
 pub mod ruleset;
 pub mod square;
 

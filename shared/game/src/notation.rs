@@ -4,10 +4,15 @@
 //! there are none, then `+k` if `k` pieces are scored; the others are in hand. `4,8+1/3,12` is:
 //! own pieces on path positions 4 and 8 and one scored, opponent pieces on path positions 3 and
 //! 12 of the opponent's path. `start` is the first position of a game, `-/-`.
+//!
+//! A square's [name](crate::Square::name) may stand for the path position, if the path visits it once: the player to move sits at
+//! column A, the opponent at column C. So `A1,B4+1/C2,B7` is a position, too, and so is one drawn in rows, see [`crate::rows`].
 
 use thiserror::Error;
 
-use crate::{Position, PositionError, Ruleset, Side, legal::Player, without_mark};
+use crate::{
+    Position, PositionError, Ruleset, Side, Square, legal::Player, rows::RowsProblem, without_mark,
+};
 
 /// A text that is not a position of a ruleset.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -38,6 +43,27 @@ pub enum NotationProblem {
         /// The length of the path.
         len: u8,
     },
+    /// A square that is not on the player's path.
+    #[error(
+        "{name} is not on the path of the {player} pieces; the player to move sits at column A, the opponent at C"
+    )]
+    NotOnPath {
+        /// Whose pieces.
+        player: Player,
+        /// The name of the square.
+        name: String,
+    },
+    /// A square that the path visits more than once.
+    #[error("the path visits {name} more than once; write the path position, one of {visits:?}")]
+    Visits {
+        /// The name of the square.
+        name: String,
+        /// The path positions on it.
+        visits: Vec<u8>,
+    },
+    /// Something in a position drawn in rows.
+    #[error("{0}")]
+    Rows(#[from] RowsProblem),
     /// Two pieces of one player on one path position.
     #[error("path position {at} is listed twice for the {player} pieces; it holds one piece")]
     Doubled {
@@ -81,6 +107,9 @@ impl Ruleset {
     pub fn parse_position(&self, text: &str) -> Result<Position, NotationError> {
         let typed = without_mark(text).trim();
         let parse = || {
+            if let Some(position) = self.parse_rows(typed) {
+                return position;
+            }
             if typed.eq_ignore_ascii_case("start") {
                 return Ok(Position::start());
             }
@@ -108,17 +137,36 @@ impl Ruleset {
         if board == "-" {
             return Ok(side);
         }
-        let len = self.path().len();
         for token in board.split(',').map(str::trim) {
-            let at: u8 = number(token)
-                .filter(|&at| (1..=len).contains(&at))
-                .ok_or_else(|| NotationProblem::Piece { token: token.to_owned(), len })?;
+            let at = self.parse_piece(player, token)?;
             if side.has(at) {
                 return Err(NotationProblem::Doubled { player, at });
             }
             side.board |= 1 << at;
         }
         Ok(side)
+    }
+
+    /// A path position, or a square that is visited once.
+    fn parse_piece(&self, player: Player, token: &str) -> Result<u8, NotationProblem> {
+        let len = self.path().len();
+        if let Some(square) = Square::parse(token) {
+            return self.visit(player, square);
+        }
+        let at = number(token).filter(|at| (1..=len).contains(at));
+        at.ok_or_else(|| NotationProblem::Piece { token: token.to_owned(), len })
+    }
+
+    /// The path position of a player's piece on a square, the player to move sitting at column A.
+    pub(crate) fn visit(&self, player: Player, square: Square) -> Result<u8, NotationProblem> {
+        let seen = if player == Player::Own { square } else { square.mirror() };
+        let visits = self.path().positions().filter(|(_, visited)| *visited == seen);
+        let visits: Vec<u8> = visits.map(|(at, _)| at).collect();
+        match visits[..] {
+            [at] => Ok(at),
+            [] => Err(NotationProblem::NotOnPath { player, name: square.name() }),
+            _ => Err(NotationProblem::Visits { name: square.name(), visits }),
+        }
     }
 
     fn parse_scored(&self, token: &str) -> Result<u8, NotationProblem> {
@@ -135,7 +183,28 @@ impl Ruleset {
     /// assert_eq!(finkel.format_position(&Position::start()), "-/-");
     /// ```
     pub fn format_position(&self, position: &Position) -> String {
-        format!("{}/{}", format_side(&position.own), format_side(&position.opponent))
+        let side = |side: &Side| format_side(side, |at| at.to_string());
+        format!("{}/{}", side(&position.own), side(&position.opponent))
+    }
+
+    /// Writes a position by the names of squares, the player to move at column A; path positions on squares that the path
+    /// visits more than once stay numbers. [`Ruleset::parse_position`] reads it back.
+    ///
+    /// ```
+    /// use ziggurat_game::Ruleset;
+    /// let finkel = Ruleset::builtin("finkel").unwrap();
+    /// let position = finkel.parse_position("4,8+1/3,12").unwrap();
+    /// assert_eq!(finkel.format_position_by_squares(&position), "A1,B4+1/C2,B8");
+    /// assert_eq!(finkel.parse_position("A1,B4+1/C2,B8"), Ok(position));
+    /// ```
+    pub fn format_position_by_squares(&self, position: &Position) -> String {
+        let name = |player: Player, at: u8| {
+            let square = self.path().square(at);
+            let square = if player == Player::Own { square } else { square.mirror() };
+            self.visit(player, square).map_or_else(|_| at.to_string(), |_| square.name())
+        };
+        let own = format_side(&position.own, |at| name(Player::Own, at));
+        format!("{own}/{}", format_side(&position.opponent, |at| name(Player::Opponent, at)))
     }
 }
 
@@ -144,8 +213,8 @@ fn number(token: &str) -> Option<u8> {
     token.bytes().all(|byte| byte.is_ascii_digit()).then(|| token.parse().ok())?
 }
 
-fn format_side(side: &Side) -> String {
-    let pieces: Vec<String> = side.positions().map(|at| at.to_string()).collect();
+fn format_side(side: &Side, name: impl Fn(u8) -> String) -> String {
+    let pieces: Vec<String> = side.positions().map(name).collect();
     let board = if pieces.is_empty() { "-".to_owned() } else { pieces.join(",") };
     if side.scored == 0 { board } else { format!("{board}+{}", side.scored) }
 }

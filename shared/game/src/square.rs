@@ -33,6 +33,42 @@ impl Square {
     pub const fn mirror(self) -> Self {
         Self { x: 4 - self.x, y: self.y }
     }
+
+    /// The letter of its column: A is the near player's, B the middle, C the far player's.
+    pub const fn column(self) -> char {
+        match self.x {
+            1 => 'A',
+            2 => 'B',
+            _ => 'C',
+        }
+    }
+
+    /// Its name, the letter of the column and the row.
+    ///
+    /// ```
+    /// use ziggurat_game::Square;
+    /// assert_eq!(Square::new(2, 12).name(), "B12");
+    /// assert_eq!(Square::parse("b12"), Some(Square::new(2, 12)));
+    /// ```
+    pub fn name(self) -> String {
+        format!("{}{}", self.column(), self.y)
+    }
+
+    /// The square of a name, in letters of any case; `None` if the text is none.
+    pub fn parse(name: &str) -> Option<Self> {
+        let column = name.chars().next()?;
+        let x = match column.to_ascii_uppercase() {
+            'A' => 1,
+            'B' => 2,
+            'C' => 3,
+            _ => return None,
+        };
+        let row = &name[1..];
+        let is_row = row.starts_with(|c: char| ('1'..='9').contains(&c))
+            && row.bytes().all(|byte| byte.is_ascii_digit());
+        let y = row.parse().ok().filter(|_| is_row)?;
+        Some(Self { x, y })
+    }
 }
 
 impl From<(u8, u8)> for Square {
