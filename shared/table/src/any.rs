@@ -7,6 +7,7 @@ use std::{
     path::Path,
 };
 
+use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
 
@@ -116,6 +117,17 @@ impl AnyTable {
         match self {
             Self::Zgt(table) => table.value(position),
             Self::Rgu(table) => table.value(position),
+        }
+    }
+
+    /// The chances that the player to move wins, for many positions at a time: each part of the file is read once.
+    ///
+    /// # Errors
+    /// If a position is not one of the ruleset's, or the file cannot be read or is damaged.
+    pub fn values(&self, positions: &[Position]) -> Result<Vec<f64>, TableError> {
+        match self {
+            Self::Zgt(table) => table.values(positions),
+            Self::Rgu(table) => positions.par_iter().map(|it| table.value(it)).collect(),
         }
     }
 

@@ -1,17 +1,19 @@
 //! Reading a `.zgt` table.
 
+mod lookup;
+
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::BTreeMap,
     fs::File,
     ops::Range,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
-    sync::{Arc, Mutex},
 };
 
+use lookup::Frames;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_64;
-use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Position, Ruleset};
 
 use crate::{
@@ -26,9 +28,6 @@ use crate::{
     value::{HALF, is_chance},
 };
 
-/// Frames kept for single look-ups: 16 MiB.
-const CACHED_FRAMES: usize = 16;
-
 /// A `.zgt` table, open for reading.
 ///
 /// Nothing of the values is read until it is asked for, and each frame's checksum is verified
@@ -42,11 +41,8 @@ pub struct Table {
     encoding: Encoding,
     entries: Vec<TierEntry>,
     by_tier: BTreeMap<Tier, usize>,
-    cache: Mutex<VecDeque<CachedFrame>>,
+    frames: Frames,
 }
-
-/// The little-endian values of a frame, and which tier entry and frame of it they are.
-type CachedFrame = ((usize, usize), Arc<Vec<u8>>);
 
 impl Table {
     /// Opens a table and verifies everything but its values.
@@ -77,8 +73,9 @@ impl Table {
         let encoding = Encoding::new(&ruleset)?;
         let by_tier = entries.iter().enumerate().map(|(i, entry)| (entry.tier, i)).collect();
         opening.check_tiers(&header, &encoding, &entries, &by_tier)?;
-        let (path, cache) = (path.to_owned(), Mutex::default());
-        Ok(Self { path, file, version, header, encoding, entries, by_tier, cache })
+        let frames = Frames::new(&entries, header.compression);
+        let path = path.to_owned();
+        Ok(Self { path, file, version, header, encoding, entries, by_tier, frames })
     }
 
     /// The file.
@@ -135,19 +132,28 @@ impl Table {
         }
     }
 
-    /// The value at an index: the chance of the player who just moved, less one half.
+    /// The chances that the player to move wins, for many positions: see [`Table::stored_at`].
     ///
     /// # Errors
-    /// If there is no such index, or the file cannot be read or is damaged.
-    pub fn stored(&self, index: Index) -> Result<f64, TableError> {
-        let number = self.entry(index.tier, &(index.offset..index.offset + 1))?;
-        let chunk = frame_values(self.value_type()) as u64;
-        let place = (number, (index.offset / chunk) as usize);
-        let frame = self.cached(place)?;
-        let start = (index.offset % chunk) as usize * self.value_type().bytes();
-        let mut value = [0.0];
-        self.numbers(place, &frame[start..], &mut value)?;
-        Ok(value[0])
+    /// If a position is not one of the ruleset's, or the file cannot be read or is damaged.
+    pub fn values(&self, positions: &[Position]) -> Result<Vec<f64>, TableError> {
+        let mut values = Vec::with_capacity(positions.len());
+        let (mut places, mut indices) = (Vec::new(), Vec::new());
+        for position in positions {
+            values.push(match check(self.ruleset(), position)? {
+                Some(Decided::Won) => 1.0,
+                Some(Decided::Lost) => 0.0,
+                None => {
+                    places.push(values.len());
+                    indices.push(self.encoding.rank(position));
+                    HALF
+                }
+            });
+        }
+        for (place, stored) in places.into_iter().zip(self.stored_at(&indices)?) {
+            values[place] -= stored;
+        }
+        Ok(values)
     }
 
     /// All values of a tier in index order: chances of the player who just moved, less one half.
@@ -232,24 +238,6 @@ impl Table {
     fn entry(&self, tier: Tier, offsets: &Range<u64>) -> Result<usize, TableError> {
         check_range(&self.encoding, tier, offsets)?;
         Ok(self.by_tier[&tier]) // there since `check_tiers`
-    }
-
-    fn cached(&self, key: (usize, usize)) -> Result<Arc<Vec<u8>>, TableError> {
-        let lock = || self.cache.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut cache = lock();
-        if let Some(at) = cache.iter().position(|(cached, _)| *cached == key)
-            && let Some(hit) = cache.remove(at)
-        {
-            let frame = Arc::clone(&hit.1);
-            cache.push_front(hit);
-            return Ok(frame);
-        }
-        drop(cache); // others may look up while this one reads
-        let frame = Arc::new(self.read_frame(key.0, key.1)?);
-        let mut cache = lock();
-        cache.truncate(CACHED_FRAMES - 1);
-        cache.push_front((key, Arc::clone(&frame)));
-        Ok(frame)
     }
 
     /// The little-endian values of a frame of a tier entry.
