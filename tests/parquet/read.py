@@ -55,7 +55,8 @@ def fastparquet(file):
 def pyspark(file):
     from pyspark.sql import SparkSession
 
-    spark = SparkSession.builder.master("local[1]").config("spark.ui.enabled", "false").getOrCreate()
+    quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    spark = SparkSession.builder.master("local[1]").config(map=quiet).getOrCreate()
     try:
         return [tuple(row) for row in spark.read.parquet(file).select(COLUMNS).collect()]
     finally:
