@@ -1,50 +1,17 @@
-//! What a table says about a position and a roll: every legal move with the chance it leads to,
-//! best first.
+//! How advice looks: the moves of a position for a roll, as text and as JSON.
 
 use serde_json::{Value, json};
-use ziggurat_game::{Move, Outcome, Position, Roll, Ruleset};
-use ziggurat_table::{AnyTable, TableError};
+use ziggurat_advice::{Advice, Advisor, Outlook};
+use ziggurat_game::{Move, Outcome, Ruleset};
+use ziggurat_records::{Player, move_name};
+use ziggurat_table::AnyTable;
 
 use crate::{
-    output::{columns, note, percent, typed},
+    output::{columns, note, typed},
     program_name,
 };
 
-/// A legal move and the chance that the player who makes it wins.
-#[derive(Clone, Copy, Debug)]
-pub struct ValuedMove {
-    /// The move.
-    pub mv: Move,
-    /// What it leads to.
-    pub outcome: Outcome,
-    /// The chance of winning after it.
-    pub chance: f64,
-}
-
-/// The legal moves for a roll.
-#[derive(Clone, Debug)]
-pub struct Advice {
-    /// The roll.
-    pub roll: Roll,
-    /// The legal moves, best first; none if the turn passes.
-    pub moves: Vec<ValuedMove>,
-    /// The chance of winning with the best move, or after passing.
-    pub chance: f64,
-    /// How far chances may be from the true ones: see [`bound_of`].
-    bound: f64,
-}
-
-/// How far the chances in a table may be from the true ones, so that no more of their digits are shown: as far as it is proven, or
-/// else as its type of values and its residual say, which may be too little (see [`tell_if_unproven`]).
-pub fn bound_of(table: &AnyTable) -> f64 {
-    table.certificate().unwrap_or_else(|| {
-        let tiers = table.encoding().tiers();
-        let residuals = tiers.into_iter().filter_map(|tier| table.statistics(tier).residual);
-        residuals.fold(table.quantum() / 2.0, f64::max)
-    })
-}
-
-/// Says of a table that proves nothing that its chances are only as good as that.
+/// Says of a table that proves nothing that its chances are not proven.
 pub fn tell_if_unproven(table: &AnyTable) {
     if table.certificate().is_none() {
         note!(
@@ -55,73 +22,89 @@ pub fn tell_if_unproven(table: &AnyTable) {
     }
 }
 
-/// Values the moves of an undecided position.
-///
-/// # Errors
-/// If the table cannot be read.
-pub fn advise(table: &AnyTable, position: &Position, roll: Roll) -> Result<Advice, TableError> {
-    let ruleset = table.ruleset();
-    let mut moves = Vec::new();
-    for mv in ruleset.moves(position, roll.value) {
-        let outcome = ruleset.apply(position, mv);
-        let chance = if outcome.won {
-            1.0
-        } else if outcome.rolls_again {
-            table.value(&outcome.position)?
-        } else {
-            1.0 - table.value(&outcome.next())?
-        };
-        moves.push(ValuedMove { mv, outcome, chance });
-    }
-    // Stable: equally good moves stay in the order of the board.
-    moves.sort_by(|a, b| b.chance.total_cmp(&a.chance));
-    let chance = match moves.first() {
-        Some(best) => best.chance,
-        None => 1.0 - table.value(&position.swap())?,
-    };
-    Ok(Advice { roll, moves, chance, bound: bound_of(table) })
+/// Lines for a person: the roll, then a move per line. Moves that are as good as the best one as far as can be told are marked.
+pub fn text(advice: &Advice, advisor: &Advisor) -> String {
+    text_with(advice, advisor, |mv| name(advisor.ruleset(), mv))
 }
 
-impl Advice {
-    /// Lines for a person: the roll, then a move per line.
-    pub fn text(&self, ruleset: &Ruleset) -> String {
-        let roll = self.roll.value;
-        if self.moves.is_empty() {
-            let passed = percent(self.chance, self.bound);
-            return format!("Roll {roll}: no legal move, the turn passes; {passed}\n");
-        }
-        let rows: Vec<Vec<String>> = self
-            .moves
-            .iter()
-            .map(|valued| {
-                let effect = effect(&valued.outcome);
-                let words = format!("  {}{effect}", name(ruleset, valued.mv));
-                vec![words, percent(valued.chance, self.bound)]
-            })
-            .collect();
-        format!("Roll {roll}\n{}", columns(&rows))
+/// The same with moves called otherwise.
+pub fn text_with(advice: &Advice, advisor: &Advisor, name: impl Fn(Move) -> String) -> String {
+    let roll = advice.roll.value;
+    let bound = advisor.bound();
+    if advice.moves.is_empty() {
+        let passed = bound.percent(advice.chance);
+        return format!("Roll {roll}: no legal move, the turn passes; {passed}\n");
     }
-
-    /// The same for machines.
-    pub fn json(&self, ruleset: &Ruleset) -> Value {
-        let moves = self.moves.iter().map(|valued| {
-            json!({
-                "from": valued.mv.from,
-                "to": valued.mv.to,
-                "percent": valued.chance * 100.0,
-                "captures": valued.outcome.captured,
-                "rolls_again": valued.outcome.rolls_again,
-                "wins": valued.outcome.won,
-                "next": ruleset.format_position(&valued.outcome.next()),
-            })
-        });
-        json!({
-            "roll": self.roll.value,
-            "probability": self.roll.chance(),
-            "percent": self.chance * 100.0,
-            "moves": moves.collect::<Vec<_>>(),
+    let rows: Vec<Vec<String>> = advice
+        .moves
+        .iter()
+        .map(|valued| {
+            let tie = if valued.tied { format!(", {}", tie(valued.place)) } else { String::new() };
+            let effect = effect(&valued.outcome);
+            let words = format!("  {}{effect}{tie}", name(valued.mv));
+            vec![words, bound.percent(valued.chance)]
         })
-    }
+        .collect();
+    format!("Roll {roll}\n{}", columns(&rows))
+}
+
+/// What a move is called that has a place together with others.
+fn tie(place: usize) -> String {
+    if place == 1 { "tied for best".to_owned() } else { format!("tied for {place}") }
+}
+
+/// The same for machines.
+pub fn json(advice: &Advice, ruleset: &Ruleset) -> Value {
+    let moves = advice.moves.iter().map(|valued| {
+        json!({
+            "from": valued.mv.from,
+            "to": valued.mv.to,
+            "squares": by_squares(ruleset, valued.mv),
+            "percent": valued.chance * 100.0,
+            "place": valued.place,
+            "tied": valued.tied,
+            "captures": valued.outcome.captured,
+            "rolls_again": valued.outcome.rolls_again,
+            "wins": valued.outcome.won,
+            "next": ruleset.format_position(&valued.outcome.next()),
+        })
+    });
+    json!({
+        "roll": advice.roll.value,
+        "probability": advice.roll.chance(),
+        "percent": advice.chance * 100.0,
+        "moves": moves.collect::<Vec<_>>(),
+    })
+}
+
+/// All rolls of a position for machines, each with its luck.
+pub fn outlook_json(outlook: &Outlook, only: Option<u8>, advisor: &Advisor) -> Value {
+    let ruleset = advisor.ruleset();
+    let shown = outlook.rolls.iter().filter(|it| only.is_none_or(|roll| roll == it.roll.value));
+    let rolls = shown.map(|advice| {
+        let mut json = json(advice, ruleset);
+        json["luck_points"] = (outlook.luck(advice) * 100.0).into();
+        json
+    });
+    json!({
+        "ruleset": ruleset.name(),
+        "pieces": ruleset.pieces(),
+        "position": ruleset.format_position(&outlook.position),
+        "percent": outlook.chance * 100.0,
+        "certificate": advisor.table().certificate(),
+        "rolls": rolls.collect::<Vec<_>>(),
+    })
+}
+
+/// The best moves for a roll on one line: `enter on 4`, `4 to 6 = 8 to 10` if they are tied, or `pass`.
+pub fn best_moves(advice: &Advice, name: impl Fn(Move) -> String) -> String {
+    let names: Vec<String> = advice.best_moves().iter().map(|it| name(it.mv)).collect();
+    if names.is_empty() { "pass".to_owned() } else { names.join(" = ") }
+}
+
+/// A move by the names of its squares, the player to move at column A: `A4A2`.
+pub fn by_squares(ruleset: &Ruleset, mv: Move) -> String {
+    move_name(ruleset, Player::Light, mv)
 }
 
 /// A move in words.

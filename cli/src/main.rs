@@ -17,6 +17,7 @@ mod job;
 mod needs;
 mod output;
 mod progress;
+mod questions;
 mod resources;
 mod selection;
 mod showcase;
@@ -51,6 +52,9 @@ enum Command {
     Resume(commands::resume::Args),
     Status(commands::status::Args),
     Best(commands::best::Args),
+    Review(commands::review::Args),
+    Play(commands::play::Args),
+    Puzzles(commands::puzzles::Args),
     #[command(subcommand)]
     Table(commands::table::Command),
     Export(commands::export::Args),
@@ -79,6 +83,9 @@ fn main() -> ExitCode {
         Command::Resume(args) => commands::resume::run(&args),
         Command::Status(args) => commands::status::run(&args),
         Command::Best(args) => commands::best::run(&args),
+        Command::Review(args) => commands::review::run(&args),
+        Command::Play(args) => commands::play::run(&args),
+        Command::Puzzles(args) => commands::puzzles::run(&args),
         Command::Table(command) => commands::table::run(&command),
         Command::Export(args) => commands::export::run(&args),
         Command::Count(args) => commands::count::run(&args),

@@ -4,7 +4,9 @@
 //! quietly. Nor is a standard error that nobody reads any more, or that is a file on a full disk.
 
 use std::{
+    fs::Permissions,
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
@@ -14,7 +16,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use ziggurat_files::size as bytes;
 use ziggurat_game::Ruleset;
 
-use crate::failure::Failure;
+use crate::failure::{Explain, Failure};
 
 /// Prints a line to standard error, if that can be written.
 macro_rules! note {
@@ -67,6 +69,28 @@ pub fn print(text: &str) -> Result<(), Failure> {
 /// Prints a value as one line of JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     print(&(serde_json::to_string(value)? + "\n"))
+}
+
+/// Writes a text into a file that is there completely or not at all. One that is there already is replaced only if it may be.
+pub fn write_whole(file: &Path, replace: bool, text: &str) -> Result<(), Failure> {
+    let shown = file.display().to_string();
+    let exists =
+        || Failure::bad_input(format!("{shown} already exists")).help("choose another name for it");
+    if !replace && file.exists() {
+        return Err(exists());
+    }
+    let cannot = || format!("cannot write {shown}");
+    let directory = file.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let everybody = Permissions::from_mode(0o666); // less what the user takes away
+    let interim = tempfile::Builder::new().permissions(everybody).tempfile_in(directory);
+    let mut interim = interim.context(cannot()).or_bad_input()?;
+    interim.write_all(text.as_bytes()).context(cannot())?;
+    ziggurat_files::sync(interim.as_file()).context(cannot())?;
+    match ziggurat_files::publish(interim, file, replace) {
+        Err(error) if error.error.kind() == io::ErrorKind::AlreadyExists => Err(exists()),
+        Err(error) => Err(error.error).context(cannot()),
+        Ok(_) => Ok(()),
+    }
 }
 
 /// A chance in percent, with as many decimals as are right if it is no further than `bound` from the true one, at most ten:

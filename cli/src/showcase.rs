@@ -5,13 +5,11 @@
 //! is close if the second-best move is nearly as good, and costly if the move that a hasty player
 //! makes, the piece furthest along, throws away much.
 
-use ziggurat_game::{Position, Roll, Ruleset};
-use ziggurat_table::{AnyTable, TableError};
+use ziggurat_advice::{Advice, Advisor, SeededDice};
+use ziggurat_game::Position;
+use ziggurat_table::TableError;
 
-use crate::{
-    advice::{Advice, advise, bound_of},
-    output::points,
-};
+use crate::output::points;
 
 /// A game longer than this is cut off; games of Finkel take some 200 turns.
 const MOST_TURNS: usize = 2000;
@@ -35,12 +33,12 @@ pub struct Decision {
 ///
 /// # Errors
 /// If the table cannot be read.
-pub fn decisions(table: &AnyTable) -> Result<Vec<Decision>, TableError> {
-    let played = sample_game(table)?;
+pub fn decisions(advisor: &Advisor) -> Result<Vec<Decision>, TableError> {
+    let played = sample_game(advisor)?;
     // What is less may be no difference.
-    let told_apart = 2.0 * bound_of(table);
+    let told_apart = advisor.bound().told_apart();
     let candidates = || played.iter().filter(|(_, advice)| advice.moves.len() >= LEAST_MOVES);
-    let gap = |advice: &Advice| advice.moves[0].chance - advice.moves[1].chance;
+    let gap = |advice: &Advice| advice.chance - advice.moves[1].chance;
     let hasty = |advice: &Advice| {
         let furthest = advice.moves.iter().max_by_key(|valued| valued.mv.from);
         furthest.map_or(0.0, |valued| advice.chance - valued.chance)
@@ -64,13 +62,12 @@ pub fn decisions(table: &AnyTable) -> Result<Vec<Decision>, TableError> {
 }
 
 /// All positions of the sample game with their moves.
-fn sample_game(table: &AnyTable) -> Result<Vec<(Position, Advice)>, TableError> {
-    let ruleset = table.ruleset();
-    let mut dice = SeededDice(0x5a17_0f7e_57a7_1c5e);
+fn sample_game(advisor: &Advisor) -> Result<Vec<(Position, Advice)>, TableError> {
+    let mut dice = SeededDice::new(0x5a17_0f7e_57a7_1c5e);
     let mut position = Position::start();
     let mut played = Vec::new();
     for _ in 0..MOST_TURNS {
-        let advice = advise(table, &position, dice.roll(ruleset))?;
+        let advice = advisor.advice(&position, dice.roll(advisor.ruleset()))?;
         let best = advice.moves.first().copied();
         played.push((position, advice));
         position = match best {
@@ -80,25 +77,4 @@ fn sample_game(table: &AnyTable) -> Result<Vec<(Position, Advice)>, TableError> 
         };
     }
     Ok(played)
-}
-
-/// SplitMix64 (Steele, Lea and Flood 2014): the same dice for everybody.
-struct SeededDice(u64);
-
-impl SeededDice {
-    fn roll(&mut self, ruleset: &Ruleset) -> Roll {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        let mut rest = ((z ^ (z >> 31)) >> 11) as f64 / (1u64 << 53) as f64;
-        let rolls = ruleset.dice().rolls();
-        for roll in rolls {
-            rest -= roll.chance();
-            if rest < 0.0 {
-                return *roll;
-            }
-        }
-        rolls[rolls.len() - 1]
-    }
 }

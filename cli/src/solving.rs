@@ -4,6 +4,7 @@
 use std::{fs, path::Path, time::Instant};
 
 use serde_json::json;
+use ziggurat_advice::{Advisor, Bound};
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{
     Event, Journal, Precision, Settings, SolveError, Summary, Surroundings, TierValues, solve,
@@ -14,6 +15,7 @@ use ziggurat_table::{
 use ziggurat_worker::Job;
 
 use crate::{
+    advice,
     cluster::download::Format,
     failure::{Exit, Explain, Failure},
     interrupt,
@@ -76,11 +78,12 @@ pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
     let started = Instant::now();
     let (summary, swept) = solve_into(solving)?;
     let seconds = started.elapsed().as_secs_f64();
-    let table = AnyTable::open(out)?;
+    let advisor = Advisor::open(out)?;
+    let table = advisor.table();
     let told = if json {
-        print_json(&result_json(&table, &summary, seconds)?)
+        print_json(&result_json(table, &summary, seconds)?)
     } else {
-        print(&report(&table, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)
+        print(&report(&advisor, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)
     };
     told.map_err(|failure| although_complete(failure, out))?;
     check_proven("the table is complete", table_bound(&summary), settings)?;
@@ -295,13 +298,14 @@ fn resume_with(job: &Job) -> String {
 
 /// The end of a solve for a person: the chance, some positions, what to try next.
 fn report(
-    table: &AnyTable,
+    advisor: &Advisor,
     summary: &Summary,
     solving: &Solving<'_>,
     rate: f64,
     seconds: f64,
 ) -> Result<String, Failure> {
     let Solving { out, job, .. } = *solving;
+    let table = advisor.table();
     let ruleset = table.ruleset();
     let size = fs::metadata(out).map_or(0, |file| file.len());
     let mut text = format!(
@@ -314,7 +318,7 @@ fn report(
             .map_or(String::new(), |peak| format!(", peak memory {}", bytes(peak))),
         percent(
             summary.first_player_wins,
-            table_bound(summary).unwrap_or_else(|| estimate(summary, solving.settings)),
+            table_bound(summary).unwrap_or_else(|| Bound::of(table).distance()),
         ),
     );
     text += &match (table_bound(summary), table.certificate()) {
@@ -338,7 +342,7 @@ fn report(
             )
         }
     };
-    let decisions = showcase::decisions(table)?;
+    let decisions = showcase::decisions(advisor)?;
     if !decisions.is_empty() {
         text += "\nFrom a game between two perfect players:\n";
     }
@@ -348,7 +352,7 @@ fn report(
             decision.title,
             ruleset.format_position(&decision.position),
             ruleset.draw_position(&decision.position),
-            decision.advice.text(ruleset),
+            advice::text(&decision.advice, advisor),
         );
     }
     let position = decisions.last().map(|last| &last.position);

@@ -5,6 +5,7 @@ mod cluster;
 mod errors;
 mod exact;
 mod file_systems;
+mod games;
 mod interrupt;
 mod limits;
 mod published;

@@ -2,8 +2,9 @@
 
 use std::{
     fs,
+    io::{BufRead, BufReader, Write},
     path::{Path, absolute},
-    process::Command,
+    process::{Command, Stdio},
 };
 
 use serde_json::Value;
@@ -89,9 +90,77 @@ fn positions_come_from_standard_input_too() {
     assert_eq!(typed.lines().count(), 3);
     let output = run(path, &["table", "get", "table.zgt", "start", ""]);
     assert_eq!((output.status.code(), &output.stdout[..]), (Some(2), &b""[..]));
-    let wrong = get("start\n99/-\n");
-    assert_eq!((wrong.status.code(), &wrong.stdout[..]), (Some(2), &b""[..]));
-    assert!(stderr(&wrong).contains("`99/-`"), "{}", stderr(&wrong));
+    // As some editors write it, and with a mistake: what is before that is answered.
+    let wrong = get("\u{feff}start\r\n\r\n99/-\r\n4/-\r\n");
+    let first = typed.lines().next().unwrap().to_owned() + "\n";
+    assert_eq!(
+        (wrong.status.code(), String::from_utf8_lossy(&wrong.stdout)),
+        (Some(2), first.into())
+    );
+    for part in ["line 3 of standard input", "`99/-`"] {
+        assert!(stderr(&wrong).contains(part), "{}", stderr(&wrong));
+    }
+}
+
+#[test]
+fn questions_are_answered_as_they_come() {
+    let directory = solved(&["finkel", "--pieces", "1"]);
+    for arguments in [["table", "get", "table.zgt", "-"], ["best", "table.zgt", "-", "--json"]] {
+        let mut asked = ziggurat(directory.path(), &arguments);
+        let asked = asked.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        let mut asked = asked.spawn().unwrap();
+        let mut questions = asked.stdin.take().unwrap();
+        let mut answers = BufReader::new(asked.stdout.take().unwrap()).lines();
+        // The next question is asked when the one before is answered: else this waits for ever.
+        for question in ["start", "4/-", "-/3"] {
+            writeln!(questions, "{question}").unwrap();
+            let answer = answers.next().unwrap().unwrap();
+            let question = if question == "start" { "-/-" } else { question };
+            assert!(answer.contains(question), "{answer}");
+        }
+        drop(questions);
+        assert!(asked.wait().unwrap().success());
+    }
+}
+
+#[test]
+fn best_moves_of_many_positions_are_a_line_each() {
+    let directory = solved(&["finkel", "--pieces", "2", "--value-type", "percent16"]);
+    let path = directory.path();
+    fs::write(path.join("positions"), "5,6/9,14\t3\n1,2/-\t1\n").unwrap();
+    let best = |arguments: &[&str]| {
+        let mut best = ziggurat(path, &[&["best", "table.zgt", "-"], arguments].concat());
+        best.stdin(fs::File::open(path.join("positions")).unwrap()).output().unwrap()
+    };
+    let output = best(&[]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let lines: Vec<Vec<&str>> = text.lines().map(|line| line.split('\t').collect()).collect();
+    assert_eq!(lines.len(), 2, "{text}");
+    // Their chances are nearer to each other than these values can tell.
+    assert_eq!(lines[0][..3], ["5,6/9,14", "3", "5 to 8 = 6 to 9"]);
+    assert_eq!(lines[1][..3], ["1,2/-", "1", "2 to 3"]);
+    let json = String::from_utf8(best(&["--json"]).stdout).unwrap();
+    let json: Value = serde_json::from_str(json.lines().next().unwrap()).unwrap();
+    let moves = json["rolls"][0]["moves"].as_array().unwrap();
+    assert!(moves.iter().all(|mv| mv["place"] == 1 && mv["tied"] == true), "{json}");
+    fs::write(path.join("positions"), "start\nstart\t5\n").unwrap();
+    let output = best(&[]);
+    assert_eq!(output.status.code(), Some(2));
+    let error = stderr(&output);
+    assert!(
+        error.contains("line 2 of standard input") && error.contains("never show 5"),
+        "{error}"
+    );
+}
+
+#[test]
+fn unproven_chances_are_not_printed_with_ten_decimals() {
+    let directory = solved(&["finkel", "--pieces", "2", "--uncertified"]);
+    let output = run(directory.path(), &["table", "get", "table.zgt", "start"]);
+    let text = String::from_utf8(output.stdout.clone()).unwrap();
+    let decimals = text.trim().trim_end_matches(" %").split_once('.').unwrap().1;
+    assert!(decimals.len() <= 4, "{text}");
+    assert!(stderr(&output).contains("Nothing is proven"), "{}", stderr(&output));
 }
 
 #[test]

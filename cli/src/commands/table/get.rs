@@ -1,14 +1,16 @@
 //! `ziggurat table get`: the chance of winning some positions.
 
-use std::{io, path::PathBuf};
+use std::path::PathBuf;
 
 use serde_json::json;
-use ziggurat_table::AnyTable;
+use ziggurat_advice::Advisor;
+use ziggurat_game::Position;
 
 use crate::{
-    advice::{bound_of, tell_if_unproven},
-    failure::{Exit, Explain, Failure},
-    output::{columns, percent, print, print_json},
+    advice::tell_if_unproven,
+    failure::{Exit, Failure},
+    output::print,
+    questions,
 };
 
 /// Print the chance that the player to move wins, for each position
@@ -28,37 +30,40 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    let table = AnyTable::open(&args.file)?;
-    let ruleset = table.ruleset();
-    // All or nothing: a mistake in the last position prints no chance of the first.
-    let mut chances = Vec::new();
-    let positions = match &args.positions[..] {
+    let advisor = Advisor::open(&args.file)?;
+    let parse = |text: &str| Ok(advisor.ruleset().parse_position(text.trim())?);
+    match &args.positions[..] {
         [one] if one == "-" => {
-            let lines = io::stdin()
-                .lines()
-                .filter(|line| !matches!(line, Ok(line) if line.trim().is_empty()));
-            lines.collect::<Result<_, _>>().context("cannot read standard input")?
+            questions::answer(parse, |positions| print(&answers(&advisor, positions, args.json)?))?;
         }
-        typed => typed.to_vec(),
-    };
-    for text in &positions {
-        let position = ruleset.parse_position(text.trim())?;
-        chances.push((ruleset.format_position(&position), table.value(&position)?));
+        // All or nothing: a mistake in the last position prints no chance of the first.
+        typed => {
+            let positions: Vec<Position> =
+                typed.iter().map(|text| parse(text)).collect::<Result<_, Failure>>()?;
+            print(&answers(&advisor, &positions, args.json)?)?;
+        }
     }
-    if args.json {
-        for (position, chance) in &chances {
-            print_json(&json!({
-                "position": position,
-                "percent": chance * 100.0,
-                "certificate": table.certificate(),
-            }))?;
-        }
-    } else {
-        let bound = bound_of(&table);
-        let row = |(position, chance)| vec![position, percent(chance, bound)];
-        let rows: Vec<Vec<String>> = chances.into_iter().map(row).collect();
-        print(&columns(&rows))?;
-        tell_if_unproven(&table);
+    if !args.json {
+        tell_if_unproven(advisor.table());
     }
     Ok(Exit::Success)
+}
+
+/// A line for each position.
+fn answers(advisor: &Advisor, positions: &[Position], as_json: bool) -> Result<String, Failure> {
+    let chances = advisor.values(positions)?;
+    let certificate = advisor.table().certificate();
+    let line = |(position, chance): (&Position, f64)| {
+        let position = advisor.ruleset().format_position(position);
+        if as_json {
+            let percent = chance * 100.0;
+            let line =
+                json!({"position": position, "percent": percent, "certificate": certificate});
+            format!("{line}\n")
+        } else {
+            // The width of a line does not depend on those after it, which may not be there yet.
+            format!("{position:<23} {}\n", advisor.bound().percent(chance))
+        }
+    };
+    Ok(positions.iter().zip(chances).map(line).collect())
 }

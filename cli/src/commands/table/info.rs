@@ -3,14 +3,14 @@
 use std::{fs, path::PathBuf};
 
 use serde_json::json;
+use ziggurat_advice::Bound;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Position;
 use ziggurat_table::{AnyTable, Compression, TierStatistics};
 
 use crate::{
-    advice::bound_of,
     failure::{Exit, Failure},
-    output::{bound, bytes, columns, grouped, percent, pieces, print, print_json},
+    output::{bound, bytes, columns, grouped, pieces, print, print_json},
 };
 
 /// Print the ruleset of a table, its values' type and size, and how it was solved
@@ -84,7 +84,7 @@ fn as_text(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64, list: bo
         ("size", format!("{} ({} bytes)", bytes(size), grouped(size))),
         ("residual", residual(largest_residual(tiers))),
         ("certificate", certificate(table.certificate())),
-        ("first player wins", percent(start, bound_of(table))),
+        ("first player wins", Bound::of(table).percent(start)),
     ];
     let mut text = format!("{}\n", table.path().display());
     for (what, value) in lines {
