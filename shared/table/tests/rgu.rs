@@ -392,7 +392,8 @@ fn keys_in_a_layout_that_is_not_known_are_refused_as_that() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("unknown.rgu");
     let keys = Keys::new(&ruleset("finkel", 2)).unwrap();
-    let layouts: [&dyn Fn(usize, &Position) -> u64; 3] = [
+    type Layout<'a> = &'a dyn Fn(usize, &Position) -> u64;
+    let layouts: [Layout; 3] = [
         &|ordinal, _| ordinal as u64,
         // Hands in the lowest bits, and the players exchanged.
         &|_, position| keys.key(position).rotate_left(6) & 0xffff_ffff,
