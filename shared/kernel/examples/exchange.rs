@@ -45,7 +45,7 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
         Rules { most_members: members, owners: &owners, orders_of_attempt: u32::MAX, files: None };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
-    let Exchanged { bytes, for_proofs, halo, halo_of_proofs } = &exchanged;
+    let Exchanged { bytes, for_proofs, halo, halo_of_proofs, .. } = &exchanged;
     let [bytes, proofs, halo, halo_of_proofs] = [bytes, for_proofs, halo, halo_of_proofs]
         .map(|number| number.load(Ordering::Relaxed) as f64);
     println!(

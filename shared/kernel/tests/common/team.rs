@@ -2,6 +2,7 @@
 
 use std::{
     collections::{BTreeMap, HashMap},
+    fmt::Debug,
     path::Path,
     sync::{
         Mutex,
@@ -11,6 +12,7 @@ use std::{
     thread,
 };
 
+use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JournalError, Kept,
@@ -51,6 +53,16 @@ pub struct Exchanged {
     pub halo: AtomicU64,
     /// The same for the interval supersteps of proofs.
     pub halo_of_proofs: AtomicU64,
+    /// The sum of the checksums of all messages and of all that was saved.
+    pub checksum: AtomicU64,
+}
+
+impl Exchanged {
+    /// Takes note of bytes that have a name.
+    fn add(&self, name: impl Debug, bytes: &[u8]) {
+        let checksum = xxh3_64_with_seed(bytes, xxh3_64(format!("{name:?}").as_bytes()));
+        self.checksum.fetch_add(checksum, Ordering::Relaxed);
+    }
 }
 
 /// What a message takes on a wire beside what it says.
@@ -71,6 +83,7 @@ struct Channels<'a> {
 impl Exchange for Channels<'_> {
     fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         assert!(part.bytes.len() <= PART_BYTES);
+        self.exchanged.add((self.me, member, barrier), &part.bytes);
         let bytes = part.bytes.len() as u64 + OVERHEAD_BYTES;
         self.exchanged.bytes.fetch_add(bytes, Ordering::Relaxed);
         if self.proves.load(Ordering::Relaxed) {
@@ -224,6 +237,7 @@ fn solve_step(
                         let mut saved = Saved::new();
                         for vectors in (0..=VECTORS).rev() {
                             for Part { column, shard, range, data } in member.parts(vectors, true) {
+                                exchanged.add((column, shard, range), data.bytes());
                                 saved.insert((column, shard, range), data.bytes().to_vec());
                             }
                         }
@@ -252,6 +266,7 @@ fn solve_step(
             let (statistics, attempts) = (*course.statistics(), attempt + 1);
             return Solved { values: parts, statistics, attempts };
         }
+        exchanged.add(tier, &serde_json::to_vec(&course).unwrap());
         saved = Some((parts, course.clone()));
     }
     unreachable!("attempts go on")
