@@ -39,65 +39,50 @@
 //! | `array`, `memory`, `scratch`, `kept` | where values are |
 //! | `journal`, `halo`, `predict` | what is written down, and what members send each other |
 
-mod accelerate;
-mod array;
-mod block;
 mod certificate;
 mod coarse;
-mod context;
-mod convergence;
-mod course;
-mod dense;
-mod gather;
+mod delta;
 mod halo;
-mod inner;
-mod journal;
-mod kept;
-mod layout;
-mod lists;
-mod member;
 mod memory;
-mod occupancy;
-mod pass;
-mod plan;
-mod predict;
-mod ranges;
-mod reads;
-mod routes;
-mod rows;
-mod rules;
-mod scratch;
-mod settings;
-mod shortlist;
+mod moves;
+mod planning;
+mod shards;
 mod simd;
-mod slab;
-mod solve;
-mod step;
+mod solver;
+mod superstep;
 mod sweep;
-mod team;
-mod turn;
-mod value;
-mod vector;
-mod waves;
-mod work;
 
-pub use accelerate::{DIFFERENCES, FINEST_UNITS, Multiples, POINTS, Products, VECTORS};
-pub use certificate::{Certificate, Certified, Certifier, Growth, Proof, USELESS_BOUND};
-pub use coarse::{Asked, CorrectedFrom, SAMPLE_UNITS, Sums};
-pub use context::Tables;
-pub use course::{Course, Goal, Order, Outcome};
-pub use journal::{Column, Data, Found, Journal, JournalError, Part};
-pub use kept::Kept;
-pub use member::{Assignment, Member, Sources, take_part};
-pub use memory::{Memory, MemoryError, resident_bytes};
-pub use plan::{Plan, Step, plan, shards};
-pub use reads::Places;
-pub use settings::{Precision, Settings, thread_count};
-pub use simd::{NoSuchSimd, Simd};
-pub use solve::{
-    Cancelled, Event, SolveError, Summary, Surroundings, TierStatistics, TierValues, solve,
-    time_supersteps,
+pub use certificate::problem::Certified;
+pub use halo::{
+    places::Places,
+    team::{Exchange, ExchangeError, HaloPart, PART_BYTES},
 };
-pub use team::{Exchange, ExchangeError, HaloPart, PART_BYTES};
-pub use waves::{Wave, interval_waves, waves};
-pub use work::ResumeFrom;
+pub use memory::budget::{Memory, MemoryError, resident_bytes};
+pub use moves::tables::Tables;
+pub use planning::{
+    controller::Course,
+    correction::CorrectedFrom,
+    goal::Goal,
+    order::{Order, Outcome},
+    proof::{Certificate, Growth, Proof, USELESS_BOUND},
+    quanta::FINEST_UNITS,
+    settings::{Precision, Settings, thread_count},
+    statistics::TierStatistics,
+    sums::{Asked, SAMPLE_UNITS, Sums},
+    waves::{Wave, interval_waves, waves},
+    weights::{DIFFERENCES, Multiples, POINTS, Products, VECTORS},
+};
+pub use shards::columns::{Column, Data, Part};
+pub use simd::dispatch::{NoSuchSimd, Simd};
+pub use solver::{
+    certifier::Certifier,
+    error::SolveError,
+    ground::ResumeFrom,
+    journal::{Found, Journal, JournalError},
+    kept::Kept,
+    member::{Assignment, Member, Sources, take_part},
+    plan::{Plan, Step, plan, shards},
+    solve::{Cancelled, Event, Summary, Surroundings, solve},
+    timing::time_supersteps,
+    values::TierValues,
+};

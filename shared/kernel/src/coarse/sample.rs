@@ -2,25 +2,27 @@
 
 use std::{
     mem::{Discriminant, discriminant},
-    ops::{Range, RangeInclusive},
+    ops::Range,
 };
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-use ziggurat_encoding::{Encoding, Index, Tier};
+use ziggurat_encoding::{Encoding, Index, Shard, Tier};
 use ziggurat_game::Position;
 
-use super::{
-    Usage,
-    sections::Sections,
-    sums::{LARGEST_MISSING, Sums},
-};
 use crate::{
-    context::Context,
-    rows::Offered,
-    simd::Simd,
-    value::Value,
-    vector::{Instructions, Operation},
+    coarse::sections::Sections,
+    halo::team::Team,
+    planning::{
+        correction::Usage,
+        sums::{Asked, LARGEST_MISSING, Sums},
+    },
+    shards::ranges::{ShardRange, in_order},
+    simd::{
+        dispatch::Simd,
+        value::Value,
+        vector::{Instructions, Operation},
+    },
+    sweep::{context::Context, sources::Offered},
 };
 
 /// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one is for
@@ -61,31 +63,6 @@ struct Sampled {
     offset: u64,
     /// Where its successors begin.
     successors: usize,
-}
-
-/// What a sample is asked.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum Asked {
-    /// What is to be added to values that are short of something, for a coarse correction.
-    Missing {
-        /// What they are short of is told in units of 2 to the power of this: one of [`SAMPLE_UNITS`].
-        unit: i32,
-    },
-    /// How many more turns the step goes on, for the start of a proof.
-    Turns,
-}
-
-/// The units there are of what values are short of, by exponent.
-pub const SAMPLE_UNITS: RangeInclusive<i32> = -1000..=0;
-
-impl Asked {
-    /// What a sample's answer is told in units of.
-    pub(super) fn unit(self) -> f64 {
-        match self {
-            Self::Missing { unit } => f64::from(unit).exp2(),
-            Self::Turns => 1.0,
-        }
-    }
 }
 
 /// The equations of sampled positions.
@@ -392,4 +369,24 @@ impl Equations {
             self.successors.last_mut().expect("there is one").is_last = true;
         }
     }
+}
+
+/// What a sample of the own shards' positions says of values, by orientation; the sample is written down where there is none
+/// yet.
+pub fn sums<'e, T: Value>(
+    encoding: &'e Encoding,
+    context: &Context<'_, T>,
+    shards: &[Shard],
+    values: &[&[T]],
+    (sample, asked): (&mut Option<Sample<'e>>, Asked),
+    simd: Simd,
+    team: Option<&Team<'_>>,
+) -> Sums {
+    let write_down = || {
+        let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
+        let ranges = in_order(shards, values.len() - 1).into_iter().filter(own);
+        let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
+        Sample::new(encoding, context, &ranges)
+    };
+    sample.get_or_insert_with(write_down).sums(context, values, asked, simd)
 }

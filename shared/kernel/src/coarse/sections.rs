@@ -9,29 +9,11 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Place, Tier};
 use ziggurat_game::{PathPosition, Position, Side};
 
-use crate::{simd::Simd, slab::bits, value::Value};
-
-/// Where the sections of a ruleset's path begin but the first, which begins with the hand: where the path comes to shared
-/// squares or leaves them, but for the last time, and at safe squares among shared ones and behind them.
-fn starts(encoding: &Encoding) -> Vec<PathPosition> {
-    let (ruleset, places) = (encoding.ruleset(), &encoding.geometry().own_place);
-    let is_shared = |at: PathPosition| matches!(places[at as usize], Place::Shared { .. });
-    let is_safe = |at: PathPosition| is_shared(at) && ruleset.capturable_from(at) == 0;
-    let last = (1..=ruleset.path().len()).rev().find(|&at| is_shared(at)).unwrap_or(0);
-    let begins =
-        |&at: &PathPosition| is_shared(at) != is_shared(at - 1) || is_safe(at) || is_safe(at - 1);
-    (2..=last).filter(begins).collect()
-}
-
-/// How many functions there are of so many numbers of pieces: 1, these, and their products by two.
-fn functions_of(variables: usize) -> usize {
-    1 + variables + variables * (variables + 1) / 2
-}
-
-/// How many functions there are that are not 0 in an orientation of a step.
-pub fn functions_of_orientation(encoding: &Encoding) -> usize {
-    functions_of(2 * starts(encoding).len())
-}
+use crate::{
+    moves::occupancy::bits,
+    planning::basis::{functions_of, starts},
+    simd::{dispatch::Simd, value::Value},
+};
 
 /// The sections of a ruleset's path, and the *arrangements* of a player's pieces: how many there are in each section but
 /// the first.

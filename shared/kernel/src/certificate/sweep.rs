@@ -1,0 +1,198 @@
+//! Interval sweeps of a step: both bounds of all intervals, wave by wave.
+
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{PoisonError, RwLock},
+};
+
+use rayon::prelude::*;
+use ziggurat_encoding::Shard;
+
+use crate::{
+    certificate::{
+        bounds::End,
+        distances::{
+            CHUNK, Distances, MayHaveGrown, ShardDistances, look_for_growth, own_distances, take,
+        },
+        pair::{Ends, Own, SweepSlab},
+        problem::Unproven,
+    },
+    halo::{
+        share::Strip,
+        team::{ExchangeError, Team},
+    },
+    memory::{array::Array, budget},
+    planning::proof::{FAR, Growth},
+    shards::{
+        ranges::ranges,
+        waves::{Cut, largest_first},
+    },
+    simd::{dispatch::Simd, value::Value},
+    sweep::{
+        elimination::validity::{Shortlist, Shortlists, Use, Visit},
+        order::for_each_pair_of_slabs,
+        scratch::Scratch,
+    },
+};
+
+impl<T: Value> Unproven<'_, T> {
+    /// Computes both ends of all intervals, or of those of a team's member. What shortlists leave out cannot be best,
+    /// so they change nothing; they are looked at if they hold.
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
+    pub fn sweep(
+        &self,
+        distances: &mut Distances,
+        shortlists: &Shortlists,
+        simd: Simd,
+        team: Option<&Team<'_>>,
+    ) -> Result<Growth, ExchangeError> {
+        let lists = match shortlists.hold_for_intervals(f64::from(FAR) * self.unit) {
+            true => Use::Take,
+            false => Use::None,
+        };
+        let encoding = self.context.encoding;
+        let last = self.values.len() - 1;
+        let Cut { shards, waves } = self.cut;
+        let Distances { all, live, may_have_grown, working } = distances;
+        let working = &*working;
+        let mut growth = Growth::default();
+        for wave in waves {
+            let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
+            let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
+            let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
+            let others = (&*all, &*may_have_grown);
+            let lists = own_of_wave.iter().map(|&i| (shortlists.of(i), lists));
+            let parts = own.iter().copied().zip(lists).zip(own_distances(live, &own));
+            let tasks = self.tasks(parts.map(|((shard, lists), live)| (shard, lists, live)));
+            growth = largest_first(tasks, Task::work)
+                .map(|task| {
+                    working.with(
+                        || Scratch::new(encoding),
+                        |scratch| self.sweep_task(task, others, scratch, simd),
+                    )
+                })
+                .reduce(Growth::default, Growth::and)
+                .and(growth);
+            let swept = own_distances(live, &own);
+            let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
+            if let Some(barrier) = &barrier {
+                let places: HashMap<_, _> = wave
+                    .iter()
+                    .filter(|&&shard| team.is_some_and(|team| team.owns(shard)))
+                    .zip(&swept)
+                    .collect();
+                barrier.give(|strip, packed| {
+                    let Strip { shard, range, start, orientation, values } = strip;
+                    let place = *start..start + values.len();
+                    let new = places[shard].each_ref().map(|end| &end[*range][place.clone()]);
+                    let old = all.each_ref().map(|end| &end[*orientation][values.clone()]);
+                    packed.push_distances(new, old);
+                })?;
+            }
+            for (shard, swept) in own.iter().zip(swept) {
+                for ((distances, grown), swept) in
+                    all.iter_mut().zip(&mut *may_have_grown).zip(swept)
+                {
+                    for ((orientation, range), swept) in
+                        ranges(shard, last).into_iter().flatten().zip(swept)
+                    {
+                        let distances = &mut distances[orientation];
+                        budget::copy_together(&mut distances[range.clone()], swept);
+                        look_for_growth(distances, &mut grown[orientation], range);
+                    }
+                }
+            }
+            if let Some(barrier) = &barrier {
+                take(all, barrier)?;
+            }
+        }
+        Ok(growth)
+    }
+
+    /// The tasks of a wave: to sweep its shards, or where others would have to wait for one, its two chains.
+    fn tasks<'a>(
+        &self,
+        shards: impl Iterator<Item = (&'a Shard, OfShard<'a>, ShardDistances<'a>)>,
+    ) -> Vec<Task<'a>> {
+        let shards: Vec<_> = shards.collect();
+        let positions: u64 = shards.iter().map(|(shard, ..)| shard.len()).sum();
+        let threads = rayon::current_num_threads() as u64;
+        let mut tasks = Vec::with_capacity(2 * shards.len());
+        for (shard, lists, live) in shards {
+            let is_long = threads > 1 && 2 * threads * shard.len() > positions;
+            if !is_long || shard.ranges.1.is_none() {
+                tasks.push(Task { shard, chains: &[End::Upper, End::Lower], lists, live });
+                continue;
+            }
+            let [[lower, other_lower], [upper, other_upper]] = live;
+            let first = [[&mut [], other_lower], [upper, &mut []]];
+            let second = [[lower, &mut []], [&mut [], other_upper]];
+            tasks.push(Task { shard, chains: &[End::Upper], lists, live: first });
+            tasks.push(Task { shard, chains: &[End::Lower], lists, live: second });
+        }
+        tasks
+    }
+
+    /// Computes ends of the intervals of a shard.
+    fn sweep_task(
+        &self,
+        Task { shard, chains, lists: (shortlist, lists), mut live }: Task<'_>,
+        (others, may_have_grown): (&[Vec<Array<u16>>; 2], &MayHaveGrown),
+        scratch: &mut Scratch<f64>,
+        simd: Simd,
+    ) -> Growth {
+        let shortlist = shortlist.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Visit::begin(shortlist.as_deref(), lists, shard);
+        let last = self.values.len() - 1;
+        for (live, others) in live.iter_mut().zip(others) {
+            for (live, (orientation, range)) in
+                live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
+            {
+                if !live.is_empty() {
+                    budget::copy(live, &others[orientation][range]);
+                }
+            }
+        }
+        let mut growth = Growth::default();
+        let grown = may_have_grown.each_ref().map(|of_end| {
+            let own = ranges(shard, last).into_iter();
+            let of_range = |(orientation, range): (usize, Range<usize>)| {
+                of_end[orientation][range.start / CHUNK..range.end.div_ceil(CHUNK)].to_vec()
+            };
+            let mut own = own.map(|range| range.map_or_else(Vec::new, of_range));
+            [own.next(), own.next()].map(Option::unwrap_or_default)
+        });
+        let first = chains[0];
+        let mut ends = Ends { step: self, shard, live, others, may_have_grown, grown, first, simd };
+        for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
+            let (ends, growth, shortlist) = (&mut ends, &mut growth, lists.take());
+            // Both chains are the same for a slab that is its own swap.
+            let chains = if is_own_swap { &chains[..1] } else { chains };
+            simd.run(SweepSlab { ends, slabs, chains, shortlist, scratch, growth });
+        });
+        growth
+    }
+}
+
+/// The shortlist of a shard, and what is done with it.
+type OfShard<'a> = (Option<&'a RwLock<Shortlist>>, Use);
+
+/// What one thread sweeps of a wave.
+struct Task<'a> {
+    shard: &'a Shard,
+    /// The end of the first range that each chain computes.
+    chains: &'static [End],
+    lists: OfShard<'a>,
+    /// The distances that are computed; others are empty.
+    live: ShardDistances<'a>,
+}
+
+impl Task<'_> {
+    /// How long it takes, as a number of positions of both chains.
+    fn work(&self) -> u64 {
+        self.shard.len() * self.chains.len() as u64
+    }
+}

@@ -1,0 +1,318 @@
+//! Interval sweeps of small games: what is passed over or left out changes nothing, and nothing wrong is proven.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+
+use crate::{
+    certificate::{
+        distances::{CHUNK, Distances},
+        problem::{Certified, Unproven},
+    },
+    coarse::sample::sums,
+    memory::{array::Array, budget::Memory},
+    moves::tables::Tables,
+    planning::{
+        proof::{Certificate, FAR, GROWN, Proof, Verdict},
+        settings::{Precision, Settings},
+        sums::Asked,
+    },
+    shards::waves::Cut,
+    simd::{dispatch::Simd, value::Value},
+    solver::{
+        error::thread_pool,
+        solve::{Cancelled, Surroundings, solve},
+        values::TierValues,
+    },
+    superstep::state::StepState,
+    sweep::{context::Context, elimination::validity::Shortlists},
+};
+
+/// A game with as many pieces as a tier has of one player.
+fn encoding_of(game: &str, tier: Tier) -> Encoding {
+    let pieces = Some(tier.just_moved.max(tier.to_move));
+    let overrides = Overrides { pieces, ..Overrides::default() };
+    Encoding::new(&Ruleset::builtin(game).unwrap().with(&overrides).unwrap()).unwrap()
+}
+
+/// All tiers of a game, as near to their limits as supersteps get.
+fn solved(encoding: &Encoding) -> HashMap<Tier, Vec<f64>> {
+    let settings = Settings { tolerance: 1e-15, certified: false, ..Settings::new(Precision::F64) };
+    let cancelled = Cancelled::new(false);
+    let surroundings = Surroundings::in_memory(&cancelled);
+    let mut tiers = HashMap::new();
+    let mut keep = |tier, _, values: TierValues<'_>| {
+        let TierValues::F64(values) = values else { unreachable!("f64 is asked for") };
+        tiers.insert(tier, values.to_vec());
+        Ok(())
+    };
+    solve(encoding, &settings, surroundings, &mut |_| {}, &mut keep).unwrap();
+    tiers
+}
+
+fn all(distances: &Distances) -> Vec<u16> {
+    distances.all.iter().flatten().flat_map(|array| array.values().to_vec()).collect()
+}
+
+/// Sweeps the intervals of a step until none grows, passing over what is settled; returns after how many sweeps.
+fn sweep_until_settled(game: &str, tier: Tier) -> u32 {
+    let encoding = encoding_of(game, tier);
+    let tables = Tables::new(&encoding);
+    let tiers = solved(&encoding);
+    let bound = 2e-13;
+    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+    let is_first = tier.reads().next().is_none();
+    let mut proof = Proof::new(bound, if is_first { 0.0 } else { 1e-13 }).unwrap();
+    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+    assert!(cut.waves.len() > 2, "{game} {tier}");
+    let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
+    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+    let mut distances = Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+    distances.reset(&proof, &encoding, tier, &cut.shards, None);
+    let sweep = |step: &Unproven<'_, f64>, distances: &mut Distances| {
+        step.sweep(distances, &Shortlists::default(), Simd::best(), None).unwrap()
+    };
+    loop {
+        step.look_at(&proof);
+        let growth = sweep(&step, &mut distances);
+        let largest = all(&distances).into_iter().map(|distance| distance & !GROWN).max();
+        assert_eq!(largest, Some(growth.largest), "{game} {tier}");
+        proof.after(growth);
+        if !growth.grew {
+            break;
+        }
+    }
+    let settled = all(&distances);
+    assert!(settled.iter().all(|distance| distance & GROWN == 0));
+    // Everything is settled now, so a sweep changes nothing.
+    step.look_at(&proof);
+    assert!(!sweep(&step, &mut distances).grew && all(&distances) == settled, "{game} {tier}");
+    // What is made to grow here and there reaches all that it must, however little else is swept.
+    let len = settled.len() / 2;
+    for (i, place) in (0..len).step_by(len / 16).enumerate() {
+        let end = &mut distances.all[i % 2];
+        let orientation = usize::from(place >= end[0].values().len());
+        let offset = place - orientation * end[0].values().len();
+        let planted = &mut end[orientation][offset];
+        *planted = (*planted + 3_000) | GROWN;
+        distances.may_have_grown[i % 2][orientation][offset / CHUNK] = 1;
+        step.skips = true;
+        while sweep(&step, &mut distances).grew {}
+        step.skips = false;
+        assert!(!sweep(&step, &mut distances).grew, "{game} {tier}: {orientation} {offset}");
+    }
+    proof.sweeps()
+}
+
+#[test]
+fn what_rounding_may_take_away_widens_every_interval() {
+    let tier = Tier::new(2, 1);
+    let encoding = encoding_of("finkel", tier);
+    let tables = Tables::new(&encoding);
+    let tiers = solved(&encoding);
+    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+    let proof = Proof::new(2e-13, 1e-13).unwrap();
+    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+    let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
+    let swept = |units_more: f64| {
+        let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+        step.margin += units_more * proof.unit();
+        let mut distances =
+            Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+        distances.reset(&proof, &encoding, tier, &cut.shards, None);
+        step.look_at(&proof);
+        step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None).unwrap();
+        distances
+    };
+    let (narrow, wide) = (swept(0.0), swept(64.0));
+    for (narrow, wide) in narrow.all.iter().flatten().zip(wide.all.iter().flatten()) {
+        let both = narrow.values().iter().zip(wide.values());
+        let mut both = both.map(|(narrow, wide)| (narrow & !GROWN, wide & !GROWN));
+        assert!(both.all(|(narrow, wide)| narrow + 60 <= wide));
+    }
+}
+
+/// Proves a step of a game, which reads the true values, with the shortlists of its supersteps and without, and
+/// compares all distances after each interval sweep.
+fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
+    let encoding = encoding_of(game, tier);
+    let tables = Tables::new(&encoding);
+    let memory = Memory::anonymous();
+    let array = |values: &[f64]| {
+        let mut array = memory.filled(T::default(), values.len()).unwrap();
+        array.iter_mut().zip(values).for_each(|(to, &value)| *to = T::from_f64(value));
+        array
+    };
+    let read: HashMap<Tier, Array<T>> =
+        solved(&encoding).into_iter().map(|(tier, values)| (tier, array(&values))).collect();
+    let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
+    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+    let halves = tier.both().map(|tier| array(&vec![0.0; encoding.tier_len(tier) as usize]));
+    let simd = Simd::best();
+    let (shards, halves) = (cut.shards.clone(), halves.collect());
+    let mut state = StepState::new(&memory, &encoding, halves, shards, simd).unwrap();
+    while state.superstep(&context, (0, -100), None).unwrap() > residual {}
+    let shortlists = std::mem::take(&mut state.shortlists);
+    assert!(shortlists.words() > 0, "{game} {tier}");
+
+    let values = state.into_values();
+    let values: Vec<&[T]> = values.iter().map(|values| values.values()).collect();
+    let finals = |tier| Certified { values: read[&tier].values(), bound: bound / 2.0 };
+    let is_first = tier.reads().next().is_none();
+    let proof = || Proof::new(bound, if is_first { 0.0 } else { bound / 2.0 }).unwrap();
+    assert!(shortlists.hold_for_intervals(f64::from(FAR) * proof().unit()), "{game} {tier}");
+    let room = || Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
+    let (mut with, mut without, mut proof) = (room(), room(), proof());
+    for distances in [&mut with, &mut without] {
+        distances.reset(&proof, &encoding, tier, &cut.shards, None);
+    }
+    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+    loop {
+        step.look_at(&proof);
+        let growth = step.sweep(&mut with, &shortlists, simd, None).unwrap();
+        let same = step.sweep(&mut without, &Shortlists::default(), simd, None).unwrap();
+        assert!(growth == same && all(&with) == all(&without), "{game} {tier}");
+        match proof.after(growth) {
+            Verdict::Sweep => {}
+            Verdict::Proven(_) => break,
+            Verdict::Refused => panic!("{game} {tier} is not proven"),
+        }
+    }
+}
+
+/// What a proof says of a step of a game whose values are wrong by so much in one place, after how many sweeps, and
+/// how many distances it starts with; it may start by the turns that are still to come.
+fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
+    let (tier, bound) = (Tier::new(2, 2), 2e-13);
+    let encoding = encoding_of("double-short", tier);
+    let tables = Tables::new(&encoding);
+    let mut tiers = solved(&encoding);
+    let middle = encoding.tier_len(tier) as usize / 2;
+    tiers.get_mut(&tier).unwrap()[middle] += wrong;
+    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 12));
+    let values = [&tiers[&tier][..encoding.tier_len(tier) as usize]];
+    let turns = if has_turns {
+        let context = Context::new(&encoding, &tables, tier, |tier| &tiers[&tier]);
+        let sample = (&mut None, Asked::Turns);
+        let shards = &cut.shards;
+        let sums = sums(&encoding, &context, shards, &values, sample, Simd::best(), None);
+        sums.multiples(Asked::Turns).unwrap()
+    } else {
+        Vec::new()
+    };
+    let mut proof = Proof::with_turns(bound, 1e-13, turns).unwrap();
+    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+    let mut distances = Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+    let mut starts = std::collections::BTreeSet::new();
+    let mut sweeps = 0;
+    loop {
+        if proof.sweeps() == 0 {
+            distances.reset(&proof, &encoding, tier, &cut.shards, None);
+            let own = distances.all.iter().map(|end| &end[0].values()[..values[0].len()]);
+            starts = own.flatten().copied().collect();
+            assert!(
+                starts.last() <= Some(&proof.start()) && starts.first() >= Some(&proof.least())
+            );
+        }
+        step.look_at(&proof);
+        let growth =
+            step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None).unwrap();
+        sweeps += 1;
+        match proof.after(growth) {
+            Verdict::Sweep => {}
+            verdict => return (verdict, sweeps, starts.len()),
+        }
+    }
+}
+
+#[test]
+fn distances_that_fall_with_the_turns_to_come_prove_the_same_sooner() {
+    let proven = |sweeps| Verdict::Proven(Certificate { bound: 2e-13, sweeps });
+    let (verdict, sweeps, starts) = prove_wrong_by(0.0, false);
+    assert_eq!((verdict, starts), (proven(sweeps), 1));
+    let (with_turns, fewer, starts) = prove_wrong_by(0.0, true);
+    assert_eq!(with_turns, proven(fewer));
+    assert!(fewer < sweeps && starts > 100, "{fewer} instead of {sweeps}, {starts}");
+    // No start proves what is wrong.
+    for has_turns in [false, true] {
+        assert_eq!(prove_wrong_by(4e-13, has_turns).0, Verdict::Refused);
+    }
+}
+
+#[test]
+fn shortlists_change_no_distance() {
+    for (game, tier) in [
+        ("blitz", Tier::new(3, 2)),
+        ("finkel", Tier::new(3, 3)),
+        ("masters", Tier::new(2, 2)),
+        ("double-short", Tier::new(2, 1)),
+    ] {
+        compare_with_shortlists::<f64>(game, tier, 1e-12, 1e-9);
+        compare_with_shortlists::<f32>(game, tier, 1e-6, 2e-5);
+    }
+}
+
+/// Proves a step of a game on one thread and on so many that chains are swept apart, and compares all distances
+/// after each interval sweep. Shards have at most so many positions.
+fn compare_threads(game: &str, tier: Tier, limit: u64) {
+    let encoding = encoding_of(game, tier);
+    let tables = Tables::new(&encoding);
+    let tiers = solved(&encoding);
+    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
+    let read = if tier.reads().next().is_none() { 0.0 } else { 1e-13 };
+    let mut proof = Proof::new(2e-13, read).unwrap();
+    let cut = Cut::new(&encoding, encoding.shards(tier, limit));
+    let pairs = cut.shards.iter().filter(|shard| shard.ranges.1.is_some()).count();
+    assert!(pairs >= cut.shards.len() / 2, "{game} {tier}: {pairs} of {}", cut.shards.len());
+    let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
+    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+    let memory = Memory::anonymous();
+    let mut on_threads = [1, 64].map(|threads| {
+        let mut distances = Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
+        distances.reset(&proof, &encoding, tier, &cut.shards, None);
+        (thread_pool(threads).unwrap(), distances)
+    });
+    loop {
+        step.look_at(&proof);
+        let none = Shortlists::default();
+        let [alone, together] = on_threads.each_mut().map(|(pool, distances)| {
+            pool.install(|| step.sweep(distances, &none, Simd::best(), None)).unwrap()
+        });
+        let [(_, alone_distances), (_, distances)] = &on_threads;
+        assert!(alone == together && all(alone_distances) == all(distances), "{game} {tier}");
+        proof.after(alone);
+        if !alone.grew {
+            break;
+        }
+    }
+}
+
+#[test]
+fn chains_that_are_swept_apart_give_the_same_distances() {
+    for game in Ruleset::builtin_names() {
+        compare_threads(game, Tier::new(1, 1), 1);
+    }
+    for (game, pieces) in [("finkel", 3), ("blitz", 2), ("skiriuk", 2), ("double-short", 2)] {
+        for other in [pieces, pieces - 1] {
+            compare_threads(game, Tier::new(pieces, other), 1 << 9);
+        }
+    }
+}
+
+#[test]
+fn what_is_settled_would_not_grow() {
+    let mut sweeps = 0;
+    for (game, tier) in [
+        ("blitz", Tier::new(2, 2)),
+        ("finkel", Tier::new(3, 2)),
+        ("masters", Tier::new(3, 1)),
+        ("skiriuk", Tier::new(2, 1)),
+        ("murray", Tier::new(1, 1)),
+        ("double-short", Tier::new(2, 1)),
+    ] {
+        sweeps += sweep_until_settled(game, tier);
+    }
+    assert!(sweeps > 12, "only {sweeps}: hardly anything could be passed over");
+}

@@ -1,0 +1,308 @@
+//! The coarse correction of small games: what is added, what a sample says, and what that saves.
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+
+use crate::{
+    coarse::{sample::Sample, sections::Sections},
+    memory::{array::Array, budget::Memory},
+    moves::tables::Tables,
+    planning::{
+        correction::{CorrectedFrom, functions},
+        settings::{Precision, Settings},
+        statistics::TierStatistics,
+        sums::Asked,
+    },
+    simd::dispatch::Simd,
+    solver::{
+        plan::{Plan, plan},
+        solve::{Cancelled, Surroundings, solve},
+    },
+    superstep::state::StepState,
+    sweep::context::Context,
+};
+
+fn encoding(game: &str) -> Encoding {
+    let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
+    Encoding::new(&Ruleset::builtin(game).unwrap().with(&overrides).unwrap()).unwrap()
+}
+
+/// Multiples of so many functions that look random.
+fn multiples(functions: usize) -> Vec<f64> {
+    (0..functions).map(|i| 1e-7 * (i as f64 * 0.7).sin()).collect()
+}
+
+#[test]
+fn what_is_added_to_a_value_is_what_the_functions_of_its_position_say() {
+    for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(2, 2))] {
+        let encoding = encoding(game);
+        let sections = Sections::new(&encoding, tier);
+        let multiples = multiples(sections.functions());
+        for (orientation, tier) in tier.both().enumerate() {
+            let table = sections.table(orientation, &multiples);
+            let mut values = vec![0.0; encoding.tier_len(tier) as usize];
+            // In pieces that begin and end within rows.
+            for (piece, values) in values.chunks_mut(1237).enumerate() {
+                let places = piece * 1237..piece * 1237 + values.len();
+                sections.add(orientation, places, values, &table, Simd::best());
+            }
+            for (offset, &value) in (0..).zip(&values) {
+                let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
+                let mut sum = 0.0;
+                sections.for_each_function(
+                    orientation,
+                    sections.of(&position),
+                    |function, value| sum += multiples[function] * value,
+                );
+                assert_eq!(value, f64::from(sum as f32), "{game} {position:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn samples_take_memory_that_cannot_be_in_files() {
+    let encoding = encoding("finkel");
+    let plan = |corrected_from| {
+        plan(&encoding, &Settings { corrected_from, threads: 1, ..Settings::new(Precision::F64) })
+    };
+    let (all, none) = (plan(CorrectedFrom::ALL), plan(CorrectedFrom::NOTHING));
+    let largest = Sample::bytes(&encoding, Tier::new(2, 2), 1);
+    assert!(all.scratch_bytes >= none.scratch_bytes + largest);
+    let in_files = |plan: &Plan| plan.peak_memory_bytes - plan.scratch_bytes;
+    assert_eq!(in_files(&all), in_files(&none));
+}
+
+#[test]
+fn a_number_of_pieces_in_each_section_is_a_function() {
+    let encoding = encoding("double-short");
+    let tier = Tier::new(2, 2);
+    let sections = Sections::new(&encoding, tier);
+    assert_eq!(sections.functions(), functions(&encoding, tier));
+    let position = encoding.unrank(ziggurat_encoding::Index { tier, offset: 12_345 });
+    let (own, opponent) = (position.opponent.board, position.own.board);
+    let mut sum = [0.0; 2];
+    // The functions behind the first, 1, are the numbers of pieces: seven of each player.
+    sections.for_each_function(0, sections.of(&position), |function, value| match function {
+        0 => assert_eq!(value, 1.0),
+        1..=7 => sum[0] += value,
+        8..=14 => sum[1] += value,
+        _ => {}
+    });
+    let from_first_section = |board: u64| f64::from((board >> 5).count_ones());
+    assert_eq!(sum, [own, opponent].map(from_first_section), "{position:?}");
+}
+
+/// The step of a tier that reads made-up values, iterated until nothing changes; and what is then done with it.
+fn with_solved_step(
+    game: &str,
+    tier: Tier,
+    work: impl FnOnce(&Encoding, &Context<'_, f64>, &mut StepState<f64>),
+) {
+    let encoding = encoding(game);
+    let tables = Tables::new(&encoding);
+    let memory = Memory::anonymous();
+    let filled = |tier, value| memory.filled(value, encoding.tier_len(tier) as usize).unwrap();
+    let finals: Vec<(Tier, Array<f64>)> =
+        tier.reads().map(|tier| (tier, filled(tier, 0.2))).collect();
+    let read = |wanted| &*finals.iter().find(|(tier, _)| *tier == wanted).unwrap().1;
+    let context = Context::new(&encoding, &tables, tier, |tier| read(tier));
+    let values = tier.both().map(|tier| filled(tier, 0.0)).collect();
+    let shards = encoding.shards(tier, 1 << 12);
+    let mut state = StepState::new(&memory, &encoding, values, shards, Simd::best()).unwrap();
+    let mut superstep = || state.superstep(&context, (0, -100), None).unwrap();
+    while superstep() > 1e-15 {}
+    work(&encoding, &context, &mut state);
+}
+
+#[test]
+fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
+    for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(1, 1))] {
+        with_solved_step(game, tier, |encoding, context, state| {
+            let mut sample = None;
+            let found = |state: &StepState<f64>, sample: &mut _| {
+                let asked = Asked::Missing { unit: -46 };
+                let sums = state.sums(encoding, context, sample, asked, None);
+                sums.multiples(asked).expect("the sample tells")
+            };
+            let none = found(state, &mut sample);
+            let sections = Sections::new(encoding, tier);
+            let solution: Vec<f64> = state.values()[0].values().to_vec();
+            state.correct(&sections, &multiples(sections.functions()), None);
+            let differences = |state: &StepState<f64>| {
+                let values = state.values()[0].values().iter().zip(&solution);
+                values.map(|(value, solution)| (value - solution).abs()).fold(0.0, f64::max)
+            };
+            let before = differences(state);
+            let back = found(state, &mut sample);
+            state.correct(&sections, &back, None);
+            let after = differences(state);
+            assert!(before > 1e-7, "{game}: {before}");
+            assert!(after < 1e-3 * before, "{game}: {after} of {before} is left");
+            assert!(none.iter().all(|multiple| multiple.abs() < 1e-12), "{game}: {none:?}");
+        });
+    }
+}
+
+/// How many more turns the step goes on from each position, by orientation, as sums of functions say, and as steps from position to
+/// position do.
+fn turns(
+    encoding: &Encoding,
+    context: &Context<'_, f64>,
+    state: &StepState<f64>,
+) -> Vec<(f64, f64)> {
+    let tiers = &context.tiers;
+    let sums = state.sums(encoding, context, &mut None, Asked::Turns, None);
+    let multiples = sums.multiples(Asked::Turns).expect("the sample tells");
+    let sections = Sections::new(encoding, tiers[0]);
+    let foretold = |orientation: usize| {
+        let len = encoding.tier_len(tiers[orientation]) as usize;
+        let table = sections.table(orientation, &multiples);
+        let mut turns = vec![0.0; len];
+        let copy = |turns: &mut [f64], row: &[f32]| {
+            turns.iter_mut().zip(row).for_each(|(turns, &row)| *turns = row.into());
+        };
+        sections.for_each_row(orientation, 0..len, &mut turns, &table, copy);
+        turns
+    };
+    let foretold: Vec<Vec<f64>> = (0..tiers.len()).map(foretold).collect();
+    // The places that the best moves lead to, with their chances.
+    let (ruleset, rolls) = (encoding.ruleset(), encoding.ruleset().dice().rolls());
+    let place = |index: ziggurat_encoding::Index| {
+        let orientation = tiers.iter().position(|&tier| tier == index.tier)?;
+        Some((orientation, index.offset as usize))
+    };
+    let value = |index: ziggurat_encoding::Index| match place(index) {
+        Some((orientation, offset)) => state.values()[orientation][offset],
+        None => 0.2, // all that is read
+    };
+    let led_to = |position: &ziggurat_game::Position, roll: u8| {
+        let moves = ruleset.moves(position, roll).map(|mv| {
+            let outcome = ruleset.apply(position, mv);
+            let next = (!outcome.won).then(|| encoding.rank(&outcome.next()));
+            let stored = next.map_or(0.5, value);
+            (if outcome.rolls_again { -stored } else { stored }, next)
+        });
+        match moves.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
+            Some((_, next)) => next,
+            None => Some(encoding.rank(&position.swap())),
+        }
+    };
+    let mut leads = vec![];
+    for (orientation, &tier) in tiers.iter().enumerate() {
+        for offset in 0..encoding.tier_len(tier) {
+            let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
+            let next = rolls.iter().filter_map(|roll| {
+                let next = led_to(&position, roll.value).and_then(place)?;
+                Some((roll.chance(), next))
+            });
+            leads.push((orientation, offset as usize, next.collect::<Vec<_>>()));
+        }
+    }
+    let mut turns: Vec<Vec<f64>> = foretold.iter().map(|all| vec![0.0; all.len()]).collect();
+    for _ in 0..2_000 {
+        for (orientation, offset, next) in &leads {
+            let after = next.iter().map(|&(chance, (to, at))| chance * turns[to][at]);
+            turns[*orientation][*offset] = 1.0 + after.sum::<f64>();
+        }
+    }
+    foretold.concat().into_iter().zip(turns.concat()).collect()
+}
+
+#[test]
+fn a_sample_tells_how_many_more_turns_a_step_goes_on() {
+    for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(1, 1))] {
+        with_solved_step(game, tier, |encoding, context, state| {
+            let turns = turns(encoding, context, state);
+            let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {
+                turns.iter().map(of).sum::<f64>() / turns.len() as f64
+            };
+            let (foretold, made) = (mean(&|turns| turns.0), mean(&|turns| turns.1));
+            let together = mean(&|turns| (turns.0 - foretold) * (turns.1 - made));
+            let spreads = mean(&|turns| (turns.0 - foretold).powi(2))
+                * mean(&|turns| (turns.1 - made).powi(2));
+            let correlation = together / spreads.sqrt();
+            assert!(correlation > 0.9, "{game}: {correlation}");
+            let ratio = foretold / made;
+            assert!((0.7..1.4).contains(&ratio), "{game}: {foretold} instead of {made}");
+        });
+    }
+}
+
+#[test]
+fn sums_are_the_same_whoever_adds_up_which() {
+    let tier = Tier::new(2, 1);
+    with_solved_step("double-short", tier, |encoding, context, state| {
+        let lengths = tier.both().map(|tier| encoding.tier_len(tier) as usize);
+        let all: Vec<_> = lengths.map(|len| 0..len).enumerate().collect();
+        let half = |(orientation, all): &(usize, std::ops::Range<usize>)| {
+            let middle = all.end / 3;
+            [(*orientation, 0..middle), (*orientation, middle..all.end)]
+        };
+        let halves: Vec<_> = all.iter().flat_map(half).collect();
+        let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
+        let sums = |ranges: &[_]| {
+            let asked = Asked::Missing { unit: -60 };
+            let mut sample = Sample::new(encoding, context, ranges);
+            sample.sums(context, &values, asked, Simd::best())
+        };
+        let whole = sums(&all);
+        let (first, rest) = halves.split_at(1);
+        assert!(whole.parts()[0].iter().any(|&missing| missing != 0.0));
+        assert!(sums(first).and(&sums(rest)).as_ref() == Some(&whole));
+    });
+}
+
+#[test]
+fn what_a_sample_knows_already_changes_no_sum() {
+    let tier = Tier::new(2, 1);
+    with_solved_step("double-short", tier, |encoding, context, state| {
+        let ranges: Vec<_> =
+            tier.both().map(|tier| 0..encoding.tier_len(tier) as usize).enumerate().collect();
+        let solution: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
+        let made_up = |values: &&[f64]| -> Vec<f64> {
+            (0..values.len()).map(|i| 0.4 * (i as f64 * 0.37).sin()).collect()
+        };
+        let made_up: Vec<Vec<f64>> = solution.iter().map(made_up).collect();
+        let made_up: Vec<&[f64]> = made_up.iter().map(|values| &values[..]).collect();
+        let new = || Sample::new(encoding, context, &ranges);
+        let mut used = new();
+        let missing = Asked::Missing { unit: -60 };
+        let mut gained = Vec::new();
+        for (values, asked) in [
+            (&solution, missing),
+            (&made_up, missing),
+            (&made_up, Asked::Turns),
+            (&solution, missing),
+            (&solution, missing),
+        ] {
+            let sums = used.sums(context, values, asked, Simd::best());
+            assert!(new().sums(context, values, asked, Simd::best()) == sums, "{asked:?}");
+            gained.push(sums.parts()[1].to_vec());
+        }
+        assert!(gained[0] != gained[1] && gained[1] != gained[2], "other moves are best");
+    });
+}
+
+#[test]
+fn a_correction_before_the_first_superstep_saves_some_of_them() {
+    for game in ["finkel", "blitz"] {
+        let overrides = Overrides { pieces: Some(4), ..Overrides::default() };
+        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let supersteps = |corrected_from| {
+            let settings = Settings { corrected_from, ..Settings::new(Precision::F32) };
+            let cancelled = Cancelled::new(false);
+            let surroundings = Surroundings::in_memory(&cancelled);
+            let solved =
+                solve(&encoding, &settings, surroundings, &mut |_| {}, &mut |_, _, _| Ok(()));
+            let of_tier = |(tier, statistics): (Tier, TierStatistics)| {
+                u64::from(statistics.supersteps) * encoding.tier_len(tier)
+            };
+            solved.unwrap().tiers.into_iter().map(of_tier).sum::<u64>()
+        };
+        let (corrected, plain) =
+            (supersteps(CorrectedFrom::DEFAULT), supersteps(CorrectedFrom::NOTHING));
+        assert!(corrected < plain, "{game}: {corrected} and {plain}");
+    }
+}

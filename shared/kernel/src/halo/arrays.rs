@@ -1,0 +1,84 @@
+//! The parts of arrays that a member of a team has, its halo among them.
+
+use std::ops::Range;
+
+use bytemuck::Pod;
+use rayon::prelude::*;
+use ziggurat_encoding::Shard;
+
+use crate::{
+    halo::{
+        codec::Content,
+        share::{Strip, slices},
+        team::{ExchangeError, Team},
+    },
+    memory::{
+        array::Array,
+        budget::{self, look},
+    },
+    shards::ranges::{ShardRange, in_order, split_off},
+    simd::value::Value,
+};
+
+/// Fills arrays, one for each orientation; of those of a team's member what it needs.
+pub fn fill<V: Pod + PartialEq + Send + Sync>(
+    arrays: &mut [Array<V>],
+    value: V,
+    shards: &[Shard],
+    team: Option<&Team<'_>>,
+) {
+    let Some(team) = team else {
+        return arrays.iter_mut().for_each(|array| budget::fill(array, value));
+    };
+    for part in in_order(shards, arrays.len() - 1) {
+        if team.owns(part.shard) {
+            budget::fill(&mut arrays[part.orientation][part.values], value);
+        }
+    }
+    for strip in team.halo().flatten() {
+        arrays[strip.orientation][strip.values.clone()].fill(value);
+    }
+}
+
+/// Takes over the halo of values from other members.
+///
+/// # Errors
+/// If they cannot be reached.
+pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
+    let barrier = team.barrier(|_| true);
+    barrier.give(|Strip { orientation, values, .. }, packed| {
+        packed.push_values(&arrays[*orientation][values.clone()]);
+    })?;
+    barrier.take(Content::Values(size_of::<T>()), 1, |strips, packed| {
+        let places = slices(arrays.iter_mut().map(|all| &mut **all).collect(), strips);
+        packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
+    })
+}
+
+/// Visits the parts of arrays, one for each orientation, that a team's member has, the halo among them: with their
+/// orientation and places.
+pub fn for_own_parts<V: Pod + Send + Sync>(
+    arrays: &mut [Array<V>],
+    shards: &[Shard],
+    team: Option<&Team<'_>>,
+    visit: impl Fn(usize, Range<usize>, &mut [V]) + Sync,
+) {
+    let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
+    let last = arrays.len() - 1;
+    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
+    let parts = in_order(shards, last).into_iter().map(|part| {
+        let values = split_off(&mut rest[part.orientation], part.values.len());
+        (part, values)
+    });
+    let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();
+    parts.into_par_iter().for_each(|(ShardRange { orientation, values: places, .. }, values)| {
+        look();
+        visit(orientation, places, values);
+    });
+    for strips in team.iter().flat_map(|team| team.halo()) {
+        let values = slices(arrays.iter_mut().map(|all| &mut **all).collect(), &strips);
+        strips.into_par_iter().zip(values).for_each(|(strip, values)| {
+            visit(strip.orientation, strip.values.clone(), values);
+        });
+    }
+}

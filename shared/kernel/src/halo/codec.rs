@@ -1,0 +1,382 @@
+//! The halo on the wire: what changed between two barriers, as bytes.
+//!
+//! A payload is sent in parts, each compressed by itself (a zstd frame), so that threads compress and unpack several at a time, and
+//! the first are on their way while others are made. A part is a list of *strips* of at most [`STRIP`] numbers: first a byte
+//! for each, its *head*, then the data of one after the other. There are three kinds:
+//!
+//! * What values changed by, in units ([`tell`](crate::delta::encoding::tell)): a byte each. A head of n is a
+//!   unit of 2^-n; a head of 128 + n says that it is this, but nothing changed, and nothing follows.
+//! * What distances of a proof changed by: as many bytes each as the head says, 0, 1 or 2, all first (lower)
+//!   bytes before all second ones. The distances of both ends change alike, so a strip of lower ends comes
+//!   before one of what the upper ends changed by beyond that.
+//! * Values as they are, as many bytes each as the head says, the lowest first.
+//!
+//! Changes are [foretold](crate::halo::prediction) from those before them: their data begin with a byte that has the code of
+//! the [predictor](Predictor), and above it how many zero bits all changes end in, which are not told; then follows
+//! what is left.
+
+use std::{cell::RefCell, io};
+
+use bytemuck::Pod;
+use thiserror::Error;
+use zstd::{
+    bulk::{Compressor, Decompressor},
+    zstd_safe::{CParameter, ParamSwitch},
+};
+
+use crate::{
+    delta::encoding::{PIECE, change},
+    halo::prediction::{Number, Predictor},
+    planning::quanta::{exponent_of, unit},
+    simd::{dispatch::Simd, value::Value},
+};
+
+/// The most values of a strip.
+pub const STRIP: usize = 2 << 10;
+
+const _: () = assert!(PIECE.is_multiple_of(STRIP));
+
+/// The bit of the head of changes that says that there are none.
+const NOTHING: u8 = 1 << 7;
+
+/// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
+const ZEROS_AT: u32 = 4;
+
+/// How zstd compresses parts. There is hardly anything to find in them twice, so it looks for matches at few places; what
+/// helps is that it codes bytes by how frequent they are, in every block of 16 KiB anew.
+const COMPRESSION_LEVEL: i32 = 1;
+const COMPRESSION: [CParameter; 5] = [
+    CParameter::MinMatch(7),
+    CParameter::HashLog(8),
+    CParameter::TargetLength(4096),
+    CParameter::LiteralCompressionMode(ParamSwitch::Enable),
+    CParameter::WindowLog(14),
+];
+
+/// A part of a payload is not as it should be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
+#[error("what came for a barrier does not fit what it is for")]
+pub struct WrongPart;
+
+/// What the strips of a part have.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Content {
+    /// What values changed by.
+    Changes,
+    /// What distances changed by.
+    Distances,
+    /// Values of so many bytes.
+    Values(usize),
+}
+
+impl Content {
+    /// How many bytes the data of a strip of so many numbers have by its head, if there can be such a head.
+    fn bytes(self, head: u8, len: usize) -> Option<usize> {
+        match (self, head) {
+            (Self::Changes, 1..=126) => Some(1 + len),
+            (Self::Changes, 129..=254) | (Self::Distances, 0) => Some(0),
+            (Self::Distances, 1..=2) => Some(1 + usize::from(head) * len),
+            (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes * len),
+            _ => None,
+        }
+    }
+}
+
+/// The strips of a part while it is made.
+#[derive(Default)]
+pub struct Packed {
+    heads: Vec<u8>,
+    data: Vec<u8>,
+}
+
+impl Packed {
+    /// The part.
+    pub fn into_part(self) -> Vec<u8> {
+        let Self { mut heads, data } = self;
+        heads.extend(data);
+        heads
+    }
+
+    /// Adds a strip of what values changed by, in units of a power of two.
+    pub fn push_changes(&mut self, changes: &[i8], unit: f32) {
+        let head = -exponent_of(unit.into()) as u8;
+        if changes.iter().all(|&change| change == 0) {
+            self.heads.push(NOTHING | head);
+        } else {
+            self.heads.push(head);
+            let mut left = [0; STRIP];
+            let left = &mut left[..changes.len()];
+            self.data.push(left_of(changes, left));
+            self.data.extend_from_slice(bytemuck::cast_slice(left));
+        }
+    }
+
+    /// Adds the two strips of what the distances of lower and upper ends changed by.
+    pub fn push_distances(&mut self, new: [&[u16]; 2], old: [&[u16]; 2]) {
+        let (mut lower, mut beyond) = ([0_i16; STRIP], [0_i16; STRIP]);
+        let len = new[0].len();
+        let change = |end: usize, i: usize| new[end][i].wrapping_sub(old[end][i]) as i16;
+        for i in 0..len {
+            lower[i] = change(0, i);
+            beyond[i] = change(1, i).wrapping_sub(lower[i]);
+        }
+        self.push(&mut lower[..len]);
+        self.push(&mut beyond[..len]);
+    }
+
+    fn push(&mut self, changes: &mut [i16]) {
+        if changes.iter().all(|&change| change == 0) {
+            return self.heads.push(0);
+        }
+        let zeros = zeros_of(changes);
+        changes.iter_mut().for_each(|change| *change >>= zeros);
+        let mut left = [0; STRIP];
+        let left = &mut left[..changes.len()];
+        self.data.push(left_of(changes, left) | (zeros as u8) << ZEROS_AT);
+        let is_narrow = left.iter().all(|&left| i8::try_from(left).is_ok());
+        let width = if is_narrow { 1 } else { 2 };
+        self.heads.push(width);
+        for byte in 0..u32::from(width) {
+            self.data.extend(left.iter().map(|&left| (left >> (8 * byte)) as u8));
+        }
+    }
+
+    /// Adds a strip of values.
+    pub fn push_values<T: Value>(&mut self, values: &[T]) {
+        self.heads.push(size_of::<T>() as u8);
+        self.data.extend_from_slice(bytemuck::cast_slice(values));
+    }
+}
+
+/// What is left of changes by the predictor that suits them best, and its code.
+fn left_of<N: Number>(changes: &[N], left: &mut [N]) -> u8 {
+    let predictor = Predictor::best(changes);
+    predictor.left(changes, left);
+    predictor.code()
+}
+
+/// How many of the lowest bits are 0 in all of some numbers.
+fn zeros_of(numbers: &[i16]) -> u32 {
+    numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(15)
+}
+
+/// Compresses a part.
+///
+/// # Errors
+/// If there is no memory for it.
+pub fn compressed(part: &[u8]) -> io::Result<Vec<u8>> {
+    thread_local! {
+        static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
+    }
+    COMPRESSOR.with_borrow_mut(|compressor| {
+        let compressor = match compressor {
+            Some(compressor) => compressor,
+            None => compressor.insert(new_compressor()?),
+        };
+        compressor.compress(part)
+    })
+}
+
+fn new_compressor() -> io::Result<Compressor<'static>> {
+    let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
+    COMPRESSION.into_iter().try_for_each(|one| compressor.set_parameter(one))?;
+    Ok(compressor)
+}
+
+/// A part of strips of these lengths that was compressed.
+///
+/// # Errors
+/// If there can be no such part.
+pub fn decompressed(part: &[u8], lengths: &[usize]) -> Result<Vec<u8>, WrongPart> {
+    thread_local! {
+        static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::default();
+    }
+    let most_bytes = lengths.iter().map(|len| 2 + 8 * len).sum();
+    let part = DECOMPRESSOR.with_borrow_mut(|all| all.decompress(part, most_bytes));
+    part.map_err(|_| WrongPart)
+}
+
+/// A strip of a part.
+#[derive(Clone, Copy, Debug)]
+pub struct PackedStrip<'a> {
+    head: u8,
+    /// How its numbers are foretold; `None` if they are not.
+    predictor: Option<Predictor>,
+    /// How many bits that are 0 follow each number.
+    zeros: u8,
+    data: &'a [u8],
+    len: usize,
+}
+
+/// The strips of a part, if their lengths are these.
+///
+/// # Errors
+/// If the part is longer or shorter, or has impossible heads.
+pub fn strips<'a>(
+    part: &'a [u8],
+    lengths: &[usize],
+    content: Content,
+) -> Result<Vec<PackedStrip<'a>>, WrongPart> {
+    let (heads, mut data) = part.split_at_checked(lengths.len()).ok_or(WrongPart)?;
+    let strips = heads.iter().zip(lengths).map(|(&head, &len)| {
+        let bytes = content.bytes(head, len).ok_or(WrongPart)?;
+        let mut own = data.split_off(..bytes).ok_or(WrongPart)?;
+        let (mut predictor, mut zeros) = (None, 0);
+        if bytes > 0 && !matches!(content, Content::Values(_)) {
+            let code = own.split_off_first().ok_or(WrongPart)?;
+            zeros = code >> ZEROS_AT;
+            let code = code & ((1 << ZEROS_AT) - 1);
+            predictor = Some(Predictor::with_code(code).ok_or(WrongPart)?);
+        }
+        Ok(PackedStrip { head, predictor, zeros, data: own, len })
+    });
+    let strips = strips.collect::<Result<_, _>>()?;
+    if data.is_empty() { Ok(strips) } else { Err(WrongPart) }
+}
+
+impl PackedStrip<'_> {
+    /// What a unit of the changes is worth.
+    pub fn unit(&self) -> f32 {
+        unit(-i32::from(self.head & !NOTHING))
+    }
+
+    /// Changes values, and keeps what they changed by.
+    pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8], simd: Simd) {
+        self.read_changes(changes);
+        if self.predictor.is_some() {
+            change(values, changes, self.unit(), simd);
+        }
+    }
+
+    /// What values changed by.
+    pub fn read_changes(&self, changes: &mut [i8]) {
+        let Some(predictor) = self.predictor else { return changes.fill(0) };
+        changes.copy_from_slice(bytemuck::cast_slice(self.data));
+        predictor.restore(changes);
+    }
+
+    /// The values.
+    pub fn read_values<T: Pod>(&self, values: &mut [T]) {
+        bytemuck::cast_slice_mut(values).copy_from_slice(self.data);
+    }
+
+    /// Changes distances, of which the other end changes by what `beyond` says beyond that.
+    pub fn change_distances(&self, beyond: &Self, [lower, upper]: [&mut [u16]; 2]) {
+        let (mut first, mut second) = ([0_i16; STRIP], [0_i16; STRIP]);
+        let changes = self.integers(&mut first).iter().zip(beyond.integers(&mut second));
+        for ((lower, upper), (&change, &more)) in lower.iter_mut().zip(upper).zip(changes) {
+            *lower = lower.wrapping_add_signed(change);
+            *upper = upper.wrapping_add_signed(change.wrapping_add(more));
+        }
+    }
+
+    fn integers<'b>(&self, room: &'b mut [i16; STRIP]) -> &'b [i16] {
+        let Self { head, predictor, zeros, data, len } = *self;
+        let room = &mut room[..len];
+        let Some(predictor) = predictor else { return room };
+        match head {
+            1 => room.iter_mut().zip(data).for_each(|(to, &byte)| *to = i16::from(byte as i8)),
+            _ => {
+                let (low, high) = data.split_at(len);
+                for ((to, &low), &high) in room.iter_mut().zip(low).zip(high) {
+                    *to = i16::from_le_bytes([low, high]);
+                }
+            }
+        }
+        predictor.restore(room);
+        room.iter_mut().for_each(|number| *number <<= zeros);
+        room
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::delta::encoding::changed;
+
+    proptest! {
+        #[test]
+        fn changes_come_back(
+            changes in prop::collection::vec(any::<i8>(), 1..STRIP),
+            exponent in 6..=106_i32,
+        ) {
+            let unit = (-exponent as f32).exp2();
+            let mut packed = Packed::default();
+            packed.push_changes(&changes, unit);
+            let part = packed.into_part();
+            let strips = strips(&part, &[changes.len()], Content::Changes).unwrap();
+            let mut read = vec![1; changes.len()];
+            let mut values = vec![0.1; changes.len()];
+            strips[0].change_values(&mut values, &mut read, Simd::best());
+            prop_assert_eq!(&read, &changes);
+            let expected: Vec<f64> = changes.iter().map(|&by| changed(0.1, by, unit)).collect();
+            prop_assert_eq!(values, expected);
+        }
+
+        #[test]
+        fn distances_come_back(
+            ends in prop::collection::vec(any::<[u16; 4]>(), 1..STRIP),
+        ) {
+            let column = |i: usize| ends.iter().map(|end| end[i]).collect::<Vec<_>>();
+            let (mut lower, mut upper) = (column(0), column(1));
+            let new = [column(2), column(3)];
+            let mut packed = Packed::default();
+            packed.push_distances([&new[0], &new[1]], [&lower, &upper]);
+            let part = packed.into_part();
+            let strips = strips(&part, &[ends.len(); 2], Content::Distances).unwrap();
+            strips[0].change_distances(&strips[1], [&mut lower, &mut upper]);
+            prop_assert_eq!([lower, upper], new);
+        }
+
+        #[test]
+        fn values_come_back(values in prop::collection::vec(any::<f64>(), 1..STRIP)) {
+            let mut packed = Packed::default();
+            packed.push_values(&values);
+            let part = packed.into_part();
+            let mut read = vec![0.0; values.len()];
+            strips(&part, &[values.len()], Content::Values(8)).unwrap()[0].read_values(&mut read);
+            let bits = |values: &[f64]| values.iter().map(|x| x.to_bits()).collect::<Vec<_>>();
+            prop_assert_eq!(bits(&read), bits(&values));
+        }
+
+        #[test]
+        fn no_part_makes_anything_panic(
+            part in prop::collection::vec(any::<u8>(), 0..200),
+            lengths in prop::collection::vec(0..20_usize, 0..8),
+        ) {
+            for content in [Content::Changes, Content::Distances, Content::Values(4)] {
+                let Ok(strips) = strips(&part, &lengths, content) else { continue };
+                for (strip, &len) in strips.iter().zip(&lengths) {
+                    match content {
+                        Content::Changes => {
+                            let (mut values, mut changes) = (vec![0.5_f64; len], vec![0; len]);
+                            strip.change_values(&mut values, &mut changes, Simd::best());
+                        }
+                        Content::Distances => strip
+                            .change_distances(strip, [&mut vec![0; len], &mut vec![7; len]]),
+                        Content::Values(_) => strip.read_values(&mut vec![0_f32; len]),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn parts_come_back() {
+        let part: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(i) >> 11) as u8).collect();
+        let compressed = compressed(&part).unwrap();
+        assert_eq!(decompressed(&compressed, &[20_000]).unwrap(), part);
+        assert_eq!(decompressed(&compressed, &[10_000]), Err(WrongPart));
+        assert_eq!(decompressed(&compressed[1..], &[20_000]), Err(WrongPart));
+    }
+
+    #[test]
+    fn strips_without_a_change_take_a_byte() {
+        let mut packed = Packed::default();
+        packed.push_changes(&[0; 100], 0.5);
+        packed.push_distances([&[7; 100]; 2], [&[7; 100]; 2]);
+        assert_eq!(packed.into_part(), [NOTHING | 1, 0, 0]);
+    }
+}

@@ -1,0 +1,147 @@
+//! Who sweeps which shards, and the strips of the halo that follow from it.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Shard, Tier};
+
+use crate::{
+    halo::{
+        codec::STRIP,
+        places::{Places, tidy},
+        reads::Reads,
+    },
+    moves::tables::Tables,
+    shards::ranges::{ShardRange, in_order},
+    sweep::context::Context,
+};
+
+/// A part of a shard that another member reads.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Strip {
+    /// The shard.
+    pub shard: usize,
+    /// Which of its ranges.
+    pub range: usize,
+    /// Where in that.
+    pub start: usize,
+    /// The orientation.
+    pub orientation: usize,
+    /// Which values of it: at most [`STRIP`].
+    pub values: Range<usize>,
+}
+
+/// A member's part in a step.
+#[derive(Debug)]
+pub struct Share {
+    /// Whether a shard is the member's.
+    pub own: Vec<bool>,
+    /// By member, what it reads of this one's shards, and this one of its. In the order of values.
+    pub gives: Vec<Vec<Strip>>,
+    pub takes: Vec<Vec<Strip>>,
+    /// What is read of the tiers that scoring leads to, by orientation.
+    finals: [Places; 2],
+}
+
+impl Share {
+    /// The part of member `me` in the step of a tier, whose shards are swept by `owners`, members below
+    /// `members`.
+    ///
+    /// # Panics
+    /// If there are not as many owners as shards, or too few members.
+    pub(crate) fn new(
+        encoding: &Encoding,
+        tables: &Tables,
+        tier: Tier,
+        shards: &[Shard],
+        owners: &[usize],
+        (me, members): (usize, usize),
+    ) -> Self {
+        assert!(owners.len() == shards.len() && owners.iter().all(|&owner| owner < members));
+        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
+        let ranges = in_order(shards, context.tiers.len() - 1);
+        let of_member = |member: usize| {
+            let own = shards.par_iter().zip(owners).filter(|&(_, &owner)| owner == member);
+            own.map(|(shard, _)| Reads::of(&context, shard)).reduce(Reads::default, |mut a, b| {
+                a.add(b);
+                a
+            })
+        };
+        let of_owner = |strips: &[Strip], owner: usize| -> Vec<Strip> {
+            strips.iter().filter(|strip| owners[strip.shard] == owner).cloned().collect()
+        };
+        let mine = of_member(me);
+        let halo = cut(&ranges, &mine.step);
+        let takes = (0..members).map(|other| match other == me {
+            true => Vec::new(),
+            false => of_owner(&halo, other),
+        });
+        let gives = (0..members).map(|other| match other == me {
+            true => Vec::new(),
+            false => of_owner(&cut(&ranges, &of_member(other).step), me),
+        });
+        let own = owners.iter().map(|&owner| owner == me).collect();
+        Self { own, gives: gives.collect(), takes: takes.collect(), finals: mine.finals }
+    }
+
+    /// The positions of other members' shards that this member reads.
+    pub fn halo_positions(&self) -> u64 {
+        self.takes.iter().flatten().map(|strip| strip.values.len() as u64).sum()
+    }
+
+    /// The places of the step's values that the member knows when the step is solved, by orientation: those of
+    /// its own shards, and the halo.
+    pub(crate) fn known(&self, shards: &[Shard], orientations: usize) -> Vec<Places> {
+        let mut known = vec![Places::new(); orientations];
+        for part in in_order(shards, orientations - 1) {
+            if self.own[part.shard] {
+                known[part.orientation].push(part.values);
+            }
+        }
+        for strip in self.takes.iter().flatten() {
+            known[strip.orientation].push(strip.values.clone());
+        }
+        known.iter_mut().for_each(|places| tidy(places, 0));
+        known
+    }
+
+    /// The parts of tiers that scoring leads to that the member reads, by orientation.
+    pub(crate) fn finals(&self) -> &[Places; 2] {
+        &self.finals
+    }
+}
+
+/// The parts of ranges that are read.
+pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<Strip> {
+    let mut strips = Vec::new();
+    for ShardRange { shard, range, orientation, values } in ranges {
+        let places = &read[*orientation];
+        let first = places.partition_point(|place| place.end <= values.start);
+        for place in places[first..].iter().take_while(|place| place.start < values.end) {
+            let (from, to) = (place.start.max(values.start), place.end.min(values.end));
+            let mut at = from;
+            while at < to {
+                let start = at - values.start;
+                // No strip has parts of two pieces.
+                let end = to.min(values.start + (start / STRIP + 1) * STRIP);
+                let (shard, range, orientation) = (*shard, *range, *orientation);
+                strips.push(Strip { shard, range, start, orientation, values: at..end });
+                at = end;
+            }
+        }
+    }
+    strips
+}
+
+/// The places of strips, which are in order, in values by orientation.
+pub fn slices<'a, V>(values: Vec<&'a mut [V]>, strips: &[&Strip]) -> Vec<&'a mut [V]> {
+    let mut rest: Vec<(usize, &mut [V])> = values.into_iter().map(|all| (0, all)).collect();
+    let take = |strip: &&Strip| {
+        let (at, values) = &mut rest[strip.orientation];
+        let skipped = strip.values.start - *at;
+        values.split_off_mut(..skipped).expect("strips are in order");
+        *at = strip.values.end;
+        values.split_off_mut(..strip.values.len()).expect("strips are within the tier")
+    };
+    strips.iter().map(take).collect()
+}

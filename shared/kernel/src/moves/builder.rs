@@ -1,0 +1,411 @@
+//! How the routes of a ruleset are worked out.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::{Encoding, shared::Budgets};
+
+use crate::{
+    moves::{
+        dense::{self, DenseSlab},
+        layout::{Block, Layout},
+        lists::{RowList, RowMove, TurnedBlock, ValueList, Within},
+        occupancy::Occupancies,
+        routes::{Route, Routes},
+        rules::{BlockMove, End, Rows, Rules},
+    },
+    planning::basis::is_dense,
+    simd::vector::LANES,
+};
+
+impl Routes {
+    /// The layouts and routes of an encoding's ruleset.
+    pub fn new(encoding: &Encoding, rules: &Rules, occupancies: &Occupancies) -> Self {
+        let pieces = encoding.ruleset().pieces();
+        let rolls = rules.rolls.len();
+        let all = || (0..=pieces).flat_map(|own| (0..=pieces).map(move |opponent| (own, opponent)));
+        let layouts: Vec<_> = all().map(|b| Layout::new(encoding, b, rolls)).collect();
+        let own = layouts.iter().map(|layout| rows_of(layout, |_| true, Block::own)).collect();
+        let mut this = Self {
+            layouts,
+            own,
+            within: Vec::new(),
+            dense: Vec::new(),
+            rolls_again_within: false,
+            routes: Vec::new(),
+            whole: Vec::new(),
+            blocks: Vec::new(),
+            lists: Vec::new(),
+            values: Vec::new(),
+            budgets: pieces as usize + 1,
+            rolls,
+            starts: encoding.geometry().own_place.len(),
+        };
+        let mut builder = Builder {
+            encoding,
+            rules,
+            occupancies,
+            rows: HashMap::new(),
+            picked: HashMap::new(),
+            turned: HashMap::new(),
+        };
+        for budgets in all() {
+            for roll in 0..rolls {
+                let whole = [false, true].map(|columns| {
+                    let wanted = |block: &Block| block.is_column == columns;
+                    let list = rows_of(this.layout(budgets), wanted, |block| block.best(roll));
+                    this.add(list)
+                });
+                this.whole.push(whole);
+            }
+            match is_dense(encoding) {
+                true => builder.add_dense(&mut this, budgets),
+                false => builder.add_within(&mut this, budgets),
+            }
+            for (roll, moves) in rules.rolls.iter().enumerate() {
+                for mv in &moves.moves {
+                    for captures in [false, true] {
+                        let mv = mv.as_ref().filter(|mv| !mv.stays_in_slab());
+                        let route = mv.and_then(|mv| match is_dense(encoding) {
+                            true => builder.dense_route(&mut this, budgets, roll, mv, captures),
+                            false => builder.route(&mut this, budgets, roll, mv, captures),
+                        });
+                        this.routes.push(route);
+                    }
+                }
+            }
+        }
+        this
+    }
+}
+
+/// All rows of the wanted blocks of a slab, into the matrix that `to` names.
+pub fn rows_of(
+    layout: &Layout,
+    wanted: impl Fn(&Block) -> bool,
+    to: impl Fn(&Block) -> usize,
+) -> RowList {
+    let mut rows = Vec::new();
+    for block in layout.blocks.iter().filter(|block| wanted(block)) {
+        let (lines, len) = block.lines();
+        for line in 0..lines {
+            let row = RowMove::new(to(block) + line * block.stride, block.start + line * len);
+            rows.push((block.stride, row));
+        }
+    }
+    RowList::new(rows)
+}
+
+/// Whether these rows of a block are all of them, each from the same one.
+pub fn are_same(pairs: &[(u32, u32)], block: &Block) -> bool {
+    pairs.len() == block.rows && pairs.iter().all(|(p, after)| p == after)
+}
+
+/// What a move does to a configuration of the inner squares.
+pub struct InnerStep {
+    x: u16,
+    after: u16,
+    captures: bool,
+}
+
+pub struct Builder<'a> {
+    encoding: &'a Encoding,
+    rules: &'a Rules,
+    occupancies: &'a Occupancies,
+    /// Lists of rows of moves that touch outer squares only, by the pieces before and after, roll, and whether they
+    /// are columns.
+    rows: HashMap<(Budgets, Budgets, usize, bool), u32>,
+    /// The same for lists of single values, by whether they are negated too.
+    picked: HashMap<(Budgets, Budgets, usize, bool), u32>,
+    /// The same for lists of blocks.
+    turned: HashMap<(Budgets, Budgets, usize), u32>,
+}
+
+impl Builder<'_> {
+    /// What a move does to the inner squares, wherever they allow it.
+    fn inner_steps(&self, budgets: Budgets, mv: &BlockMove) -> Vec<InnerStep> {
+        let shared = self.encoding.shared();
+        let fits = |(own, opponent): Budgets| own <= budgets.0 && opponent <= budgets.1;
+        let fitting = (0..).zip(shared.inner_pieces()).filter(|&(_, &pieces)| fits(pieces));
+        let step = |x: u16| {
+            let occupancy = &self.occupancies.inner()[x as usize];
+            let mut after = x;
+            if let Some(left) = mv.leaves
+                && let Some(inner) = left.inner
+            {
+                if occupancy.own >> mv.from & 1 == 0 {
+                    return None;
+                }
+                after -= inner.weight * u16::from(left.digit);
+            }
+            let mut captures = false;
+            if let End::Shared(reached) = mv.end
+                && let Some(inner) = reached.inner
+            {
+                if occupancy.blocked >> mv.to & 1 == 1 && !mv.same_square {
+                    return None;
+                }
+                captures = occupancy.captures >> mv.to & 1 == 1;
+                let mut w = ziggurat_encoding::SharedConfiguration::default();
+                w.0[shared.inner_chunk()] = x;
+                let before = if captures { shared.digit(&w, reached.square) } else { 0 };
+                after += inner.weight * u16::from(reached.digit);
+                after -= inner.weight * u16::from(before);
+            }
+            Some(InnerStep { x, after, captures })
+        };
+        fitting.filter_map(|(x, _)| step(x)).collect()
+    }
+
+    /// Which rows of a block lead to which, for a player with at most `k` private pieces.
+    fn pairs(mv: &BlockMove, k: u8, rows: usize) -> Vec<(u32, u32)> {
+        match &mv.rows {
+            Rows::Same => (0..rows as u32).map(|p| (p, p)).collect(),
+            Rows::SameWithHand { counts } => {
+                (0..counts[k as usize] as u32).map(|p| (p, p)).collect()
+            }
+            Rows::Mapped(map) => map.up_to(k).to_vec(),
+        }
+    }
+
+    fn rolls_again(&self, mv: &BlockMove, captures: bool) -> bool {
+        mv.rosette || captures && self.rules.captures_grant_rolls
+    }
+
+    /// Adds the moves within slabs with these pieces left that lead to other blocks.
+    fn add_within(&self, routes: &mut Routes, budgets: Budgets) {
+        let layout = routes.layout(budgets);
+        let mut of_block = vec![(Vec::new(), Vec::new()); layout.by_inner.len()];
+        let mut rolls_again_within = false;
+        for (roll, moves) in self.rules.rolls.iter().enumerate() {
+            for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
+                for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
+                    let (block, Some(source)) = (layout.block(x), &layout.by_inner[after as usize])
+                    else {
+                        continue; // needs a piece that there is not
+                    };
+                    let again = self.rolls_again(mv, captures);
+                    rolls_again_within |= again;
+                    let matrix = if again { source.value() } else { source.own() };
+                    let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;
+                    let best = block.best(roll);
+                    let pairs = Self::pairs(mv, k, block.rows);
+                    assert!(pairs.iter().all(|&(_, after)| (after as usize) < source.rows));
+                    let (rows, values) = &mut of_block[x as usize];
+                    if !block.is_column {
+                        assert!(!source.is_column && block.stride <= source.stride);
+                        rows.extend(pairs.into_iter().map(|(p, after)| {
+                            let from = matrix + after as usize * source.stride;
+                            RowMove::new(best + p as usize * block.stride, from)
+                        }));
+                    } else if source.is_column && are_same(&pairs, block) {
+                        rows.push(RowMove::new(best, matrix));
+                    } else {
+                        let row = if source.is_column { 1 } else { source.stride * LANES };
+                        values.extend(pairs.into_iter().map(|(p, after)| {
+                            let from = matrix * LANES + after as usize * row;
+                            RowMove::new(best * LANES + p as usize, from)
+                        }));
+                    }
+                }
+            }
+        }
+        let mut within = Within::default();
+        for (block, (rows, values)) in layout.by_inner.iter().zip(of_block) {
+            within.push(block.as_ref(), rows, values);
+        }
+        routes.rolls_again_within |= rolls_again_within;
+        routes.within.push(within);
+    }
+
+    /// The pieces that the outer squares leave after a move; `None` if a player has too many.
+    fn budgets_after(
+        &self,
+        routes: &Routes,
+        (own, opponent): Budgets,
+        mv: &BlockMove,
+        captures: bool,
+    ) -> Option<Budgets> {
+        let leaves_outer = mv.leaves.is_some_and(|left| left.inner.is_none());
+        let reaches_outer = match mv.end {
+            End::Shared(reached) => reached.inner.is_none(),
+            End::Scored => true,
+            End::Private => false,
+        };
+        let own = (own + u8::from(leaves_outer)).checked_sub(u8::from(reaches_outer))?;
+        let after = (own, opponent + u8::from(captures));
+        routes.fits(after).then_some(after)
+    }
+
+    fn route(
+        &mut self,
+        routes: &mut Routes,
+        budgets: Budgets,
+        roll: usize,
+        mv: &BlockMove,
+        outer_captures: bool,
+    ) -> Option<Route> {
+        let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
+        let (layout, plain) = (routes.layout(budgets), routes.layout(after));
+        let again = routes.layout((after.1, after.0));
+        let (mut rows, mut columns, mut turned) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut picked, mut single) = (Vec::new(), Vec::new());
+        let mut route = Route::default();
+        for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
+            let (block, Some(source)) = (layout.block(x), &plain.by_inner[after as usize]) else {
+                continue; // needs a piece that there is not
+            };
+            let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;
+            let pairs = Self::pairs(mv, k, block.rows);
+            if pairs.is_empty() {
+                continue;
+            }
+            let in_range = |&(p, after): &(u32, u32)| {
+                (p as usize) < block.rows && (after as usize) < source.rows
+            };
+            assert!(pairs.iter().all(in_range) && block.columns <= source.columns);
+            let best = block.best(roll);
+            let value = |p: u32| best * LANES + p as usize;
+            if !self.rolls_again(mv, outer_captures || captures) {
+                let from = |after: u32| source.start + after as usize * source.columns;
+                let pairs = pairs.iter();
+                if !block.is_column {
+                    rows.extend(pairs.map(|&(p, after)| {
+                        let to = best + p as usize * block.stride;
+                        (block.stride, RowMove::new(to, from(after)))
+                    }));
+                } else if source.is_column && are_same(pairs.as_slice(), block) {
+                    columns.push((block.stride, RowMove::new(best, source.start)));
+                } else {
+                    picked.extend(pairs.map(|&(p, after)| RowMove::new(value(p), from(after))));
+                }
+                continue;
+            }
+            let source = again.block(self.encoding.shared().inner_swapped(after));
+            if block.is_column {
+                // The other player has one configuration, with no piece on private squares: the first.
+                single.extend(
+                    pairs
+                        .iter()
+                        .map(|&(p, after)| RowMove::new(value(p), source.start + after as usize)),
+                );
+                continue;
+            }
+            let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
+            turned.push(TurnedBlock {
+                to: best,
+                block: *block,
+                from: source.start,
+                source_rows: source.columns,
+                pairs,
+            });
+        }
+        route.is_complete = mv.touches_outer_only() && !rows.is_empty();
+        // Moves that touch outer squares only do the same.
+        let key = mv.touches_outer_only().then_some((budgets, after, roll));
+        let mut add = |rows: Vec<(usize, RowMove)>, columns| {
+            if rows.is_empty() {
+                return None;
+            }
+            let key = key.map(|(before, after, roll)| (before, after, roll, columns));
+            let known = key.and_then(|key| self.rows.get(&key).copied());
+            let list = known.unwrap_or_else(|| routes.add(RowList::new(rows)));
+            self.rows.extend(key.map(|key| (key, list)));
+            Some(list)
+        };
+        (route.plain, route.columns) = (add(rows, false), add(columns, true));
+        route.picked = self.add_values(routes, key, picked, false);
+        route.single = self.add_values(routes, key, single, true);
+        if !turned.is_empty() {
+            let known = key.and_then(|key| self.turned.get(&key).copied());
+            let list = known.unwrap_or_else(|| {
+                // Blocks of one shape follow each other: what they do is then foreseen.
+                turned.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
+                routes.blocks.push(turned);
+                routes.blocks.len() as u32 - 1
+            });
+            self.turned.extend(key.map(|key| (key, list)));
+            route.turned = Some(list);
+        }
+        (route.passes_turn() || route.rolls_again()).then_some(route)
+    }
+
+    /// Adds a list of single values, if there are any, or finds it; moves with a key do the same wherever it is the same.
+    fn add_values(
+        &mut self,
+        routes: &mut Routes,
+        key: Option<(Budgets, Budgets, usize)>,
+        values: Vec<RowMove>,
+        again: bool,
+    ) -> Option<u32> {
+        if values.is_empty() {
+            return None;
+        }
+        let key = key.map(|(before, after, roll)| (before, after, roll, again));
+        let known = key.and_then(|key| self.picked.get(&key).copied());
+        let list = known.unwrap_or_else(|| routes.add_values(ValueList::new(values)));
+        self.picked.extend(key.map(|key| (key, list)));
+        Some(list)
+    }
+
+    /// Adds the dense slabs with these pieces left.
+    fn add_dense(&self, routes: &mut Routes, budgets: Budgets) {
+        let block = *routes.layout(budgets).block(0);
+        let place = |x| dense::place(self.encoding, budgets, x);
+        let mut of_value = vec![Vec::new(); self.encoding.shared().inner_pieces().len()];
+        for (roll, moves) in self.rules.rolls.iter().enumerate() {
+            for mv in moves.moves.iter().flatten().filter(|mv| mv.stays_in_slab()) {
+                for step in self.inner_steps(budgets, mv) {
+                    let (Some(to), Some(after)) = (place(step.x), place(step.after)) else {
+                        continue; // needs a piece that there is not
+                    };
+                    let again = self.rolls_again(mv, step.captures);
+                    routes.rolls_again_within |= again;
+                    let from = if again { block.value() } else { block.own() };
+                    of_value[step.x as usize]
+                        .push(RowMove::new(block.best(roll) * LANES + to, from * LANES + after));
+                }
+            }
+        }
+        routes.dense.push(DenseSlab::new(self.encoding, budgets, of_value));
+    }
+
+    /// [`Builder::route`] for dense slabs.
+    fn dense_route(
+        &mut self,
+        routes: &mut Routes,
+        budgets: Budgets,
+        roll: usize,
+        mv: &BlockMove,
+        outer_captures: bool,
+    ) -> Option<Route> {
+        let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
+        let block = *routes.layout(budgets).block(0);
+        let mut route = Route::default();
+        if mv.touches_outer_only() && after == budgets && !self.rolls_again(mv, outer_captures) {
+            let [whole, _] = routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll];
+            route.plain = Some(whole);
+            route.is_complete = true;
+            return Some(route);
+        }
+        let (mut picked, mut single) = (Vec::new(), Vec::new());
+        for step in self.inner_steps(budgets, mv) {
+            let place = |budgets, x| dense::place(self.encoding, budgets, x);
+            let (Some(to), Some(from)) = (place(budgets, step.x), place(after, step.after)) else {
+                continue; // needs a piece that there is not
+            };
+            let to = block.best(roll) * LANES + to;
+            if self.rolls_again(mv, outer_captures || step.captures) {
+                let swapped = self.encoding.shared().inner_swapped(step.after);
+                let from = place((after.1, after.0), swapped);
+                single.push(RowMove::new(to, from.expect("the swapped value fits as well")));
+            } else {
+                picked.push(RowMove::new(to, from));
+            }
+        }
+        // Moves that touch outer squares only do the same.
+        let key = mv.touches_outer_only().then_some((budgets, after, roll));
+        route.picked = self.add_values(routes, key, picked, false);
+        route.single = self.add_values(routes, key, single, true);
+        (route.passes_turn() || route.rolls_again()).then_some(route)
+    }
+}

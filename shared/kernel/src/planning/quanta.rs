@@ -1,0 +1,40 @@
+//! Quanta: the powers of two that what values change by is a multiple of.
+
+use std::ops::RangeInclusive;
+
+/// A value is changed by the square of at most this, in units.
+pub const MOST_ROOT: f32 = 127.0;
+
+/// The finest units there are, by exponent: `f32` has them all.
+pub const FINEST_UNITS: RangeInclusive<i32> = -126..=-1;
+
+/// The largest power of two that is no larger than a positive number, by its exponent; -1023 for what is
+/// smaller than 2^-1022.
+pub fn exponent_of(number: f64) -> i32 {
+    (number.to_bits() >> 52) as i32 - 1023
+}
+
+/// 2 to the power of an exponent among the [`FINEST_UNITS`].
+pub fn unit(exponent: i32) -> f32 {
+    f32::from_bits(((127 + exponent) as u32) << 23)
+}
+
+/// The most that a value is changed by at once, in units of this size.
+pub fn most(unit: f32) -> f64 {
+    f64::from(MOST_ROOT * MOST_ROOT * unit)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn units_are_powers_of_two() {
+        for exponent in FINEST_UNITS {
+            assert_eq!(unit(exponent), (exponent as f32).exp2());
+            assert!(unit(exponent) >= f32::MIN_POSITIVE);
+            assert_eq!(exponent_of(unit(exponent).into()), exponent);
+            assert_eq!(exponent_of(1.99 * f64::from(unit(exponent))), exponent);
+        }
+    }
+}

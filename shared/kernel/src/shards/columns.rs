@@ -1,0 +1,114 @@
+//! The typed arrays of a step as they are written down: columns, and the parts of them that shards have.
+
+use bytemuck::Pod;
+use serde::{Deserialize, Serialize};
+
+/// Which of the arrays of a step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Column {
+    /// The values.
+    Values,
+    /// One of the vectors that an extrapolation is made of, in units: what supersteps changed, and what leads from
+    /// the earlier point to the start of the row.
+    Vector(u8),
+    /// What the units are worth: for each piece of the shard a row of one for each vector.
+    Units,
+    /// The distances of the lower ends of the intervals of a proof.
+    Lower,
+    /// The distances of the upper ends.
+    Upper,
+}
+
+/// Numbers of a type.
+#[derive(PartialEq, Debug)]
+pub enum Data<'a> {
+    /// 32-bit floating point.
+    F32(&'a mut [f32]),
+    /// 64-bit floating point.
+    F64(&'a mut [f64]),
+    /// Signed bytes.
+    I8(&'a mut [i8]),
+    /// 16-bit integers.
+    U16(&'a mut [u16]),
+}
+
+impl Data<'_> {
+    /// How many numbers there are.
+    pub fn count(&self) -> usize {
+        self.bytes().len() / self.width()
+    }
+
+    /// How many bytes a number has.
+    pub fn width(&self) -> usize {
+        match self {
+            Self::F32(_) => 4,
+            Self::F64(_) => 8,
+            Self::I8(_) => 1,
+            Self::U16(_) => 2,
+        }
+    }
+
+    /// The numbers as they are in memory.
+    pub fn bytes(&self) -> &[u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice(values),
+            Self::F64(values) => bytemuck::cast_slice(values),
+            Self::I8(values) => bytemuck::cast_slice(values),
+            Self::U16(values) => bytemuck::cast_slice(values),
+        }
+    }
+
+    /// The numbers as they are in memory.
+    pub fn bytes_mut(&mut self) -> &mut [u8] {
+        match self {
+            Self::F32(values) => bytemuck::cast_slice_mut(values),
+            Self::F64(values) => bytemuck::cast_slice_mut(values),
+            Self::I8(values) => bytemuck::cast_slice_mut(values),
+            Self::U16(values) => bytemuck::cast_slice_mut(values),
+        }
+    }
+
+    /// The same room once more.
+    pub fn again(&mut self) -> Data<'_> {
+        match self {
+            Self::F32(values) => Data::F32(values),
+            Self::F64(values) => Data::F64(values),
+            Self::I8(values) => Data::I8(values),
+            Self::U16(values) => Data::U16(values),
+        }
+    }
+}
+
+/// A part of an array of a step: that of a range of a shard.
+#[derive(Debug)]
+pub struct Part<'a> {
+    /// Which array.
+    pub column: Column,
+    /// The shard's place among those of the step.
+    pub shard: u32,
+    /// Which of the shard's ranges.
+    pub range: u8,
+    /// What is to be remembered, or the room for it.
+    pub data: Data<'a>,
+}
+
+/// A type of numbers that columns have.
+pub trait Number: Pod {
+    /// Numbers of this type.
+    fn data(numbers: &mut [Self]) -> Data<'_>;
+}
+
+macro_rules! number {
+    ($type:ty, $data:ident) => {
+        impl Number for $type {
+            fn data(numbers: &mut [Self]) -> Data<'_> {
+                Data::$data(numbers)
+            }
+        }
+    };
+}
+
+number!(f32, F32);
+number!(f64, F64);
+number!(i8, I8);
+number!(u16, U16);

@@ -1,0 +1,5 @@
+//! The arrays of a step, cut into shards.
+
+pub mod columns;
+pub mod ranges;
+pub mod waves;

@@ -1,0 +1,67 @@
+//! The arrays of a step, by shard: where the values of each are, and visiting those that a member has.
+
+use std::ops::Range;
+
+use ziggurat_encoding::Shard;
+
+use crate::{
+    memory::array::Array,
+    shards::columns::{Column, Number, Part},
+};
+
+/// A range of a shard.
+pub struct ShardRange {
+    /// The shard's place.
+    pub shard: usize,
+    /// Which of the shard's ranges.
+    pub range: usize,
+    /// The orientation it is in.
+    pub orientation: usize,
+    /// Which values of it.
+    pub values: Range<usize>,
+}
+
+/// A shard's ranges, each with its orientation; `last` is the last orientation of the step.
+pub fn ranges(shard: &Shard, last: usize) -> [Option<(usize, Range<usize>)>; 2] {
+    let range = |range: &Range<u64>| range.start as usize..range.end as usize;
+    let (first, second) = &shard.ranges;
+    [Some((0, range(first))), second.as_ref().map(|second| (last, range(second)))]
+}
+
+/// The ranges of shards in the order of their values.
+pub fn in_order(shards: &[Shard], last: usize) -> Vec<ShardRange> {
+    let of_shard = |(shard, all)| {
+        let ranges = ranges(all, last).into_iter().flatten().enumerate();
+        ranges.map(move |(range, (orientation, values))| ShardRange {
+            shard,
+            range,
+            orientation,
+            values,
+        })
+    };
+    let mut all: Vec<_> = shards.iter().enumerate().flat_map(of_shard).collect();
+    all.sort_by_key(|part| (part.orientation, part.values.start));
+    all
+}
+
+/// The first values of a slice, which loses them.
+pub fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
+    rest.split_off_mut(..len).expect("the shards of a step fill it")
+}
+
+/// The parts of a column, which has an array for each orientation.
+pub fn parts_of<'a, V: Number>(
+    column: Column,
+    arrays: &'a mut [Array<V>],
+    shards: &[Shard],
+) -> Vec<Part<'a>> {
+    let last = arrays.len() - 1;
+    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
+    let part = |ShardRange { shard, range, orientation, values }: ShardRange| Part {
+        column,
+        shard: shard as u32,
+        range: range as u8,
+        data: V::data(split_off(&mut rest[orientation], values.len())),
+    };
+    in_order(shards, last).into_iter().map(part).collect()
+}

@@ -1,0 +1,72 @@
+//! What a worker still has of solved steps, for those that it works on next.
+//!
+//! The halo of a step that is solved has the values of its owners. So a member knows far more of the solution than
+//! its own shards, and the steps that read it find most of what they need here, without asking anybody.
+//! A solver that is alone keeps as much: the tiers of a level until those of the next are solved.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::Tier;
+
+use crate::{
+    halo::places::Places,
+    memory::{array::Array, budget::Memory},
+};
+
+/// The values of solved tiers that are still at hand.
+#[derive(Default, Debug)]
+pub struct Kept {
+    pub(crate) f32: Tiers<f32>,
+    pub(crate) f64: Tiers<f64>,
+}
+
+/// By tier, both of a step.
+pub type Tiers<T> = HashMap<Tier, KeptTier<T>>;
+
+/// What is known of a solved tier.
+#[derive(Debug)]
+pub struct KeptTier<T> {
+    /// The solution it is part of.
+    pub solution: u32,
+    /// The values, of which only some are known.
+    pub values: Array<T>,
+    /// Which.
+    pub known: Places,
+}
+
+impl Kept {
+    /// Gives up what the step of a tier does not read, and everything if arrays are in files, since these
+    /// end with the memory they were made in.
+    pub(crate) fn retain_for(&mut self, tier: Tier, memory: &Memory) {
+        // A step under way may have been kept where its solution was expected.
+        let is_own = |other: Tier| tier.both().any(|own| own == other);
+        let is_read = |other: &Tier| other.level() + 1 >= tier.level() && !is_own(*other);
+        self.f32.retain(|tier, _| !memory.is_limited() && is_read(tier));
+        self.f64.retain(|tier, _| !memory.is_limited() && is_read(tier));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_step_reads_is_kept_and_the_step_itself_is_not() {
+        let tiers = [(3, 3), (3, 2), (2, 3), (2, 2), (3, 1), (1, 2)].map(|(n, m)| Tier::new(n, m));
+        let retained = |memory: &Memory| {
+            let none =
+                || KeptTier { solution: 1, values: Array::filled(0.0, 0), known: Places::new() };
+            let mut kept = Kept::default();
+            kept.f64.extend(tiers.map(|tier| (tier, none())));
+            kept.retain_for(Tier::new(3, 2), memory);
+            let mut left: Vec<Tier> = kept.f64.into_keys().collect();
+            left.sort();
+            left
+        };
+        let mut read = [Tier::new(3, 3), Tier::new(2, 2), Tier::new(3, 1)];
+        read.sort();
+        assert_eq!(retained(&Memory::anonymous()), read);
+        let dir = tempfile::tempdir().unwrap();
+        assert_eq!(retained(&Memory::in_files(dir.path(), 1 << 30, 1).unwrap()), []);
+    }
+}

@@ -1,0 +1,145 @@
+//! What solving a ruleset will do, in which order, and what it takes.
+
+use ziggurat_encoding::{Encoding, Shard, Tier};
+
+use crate::{
+    certificate::distances::Distances,
+    coarse::sample::Sample,
+    planning::{
+        correction::Corrected,
+        settings::{Precision, Settings},
+    },
+    superstep::state::StepState,
+    sweep::{elimination::validity::Shortlists, order::order_bytes, scratch::Scratch},
+};
+
+/// A job step: the tiers (n, m) and (m, n), solved together.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Step {
+    /// The tier with the most pieces left for the player who just moved; with its swap it is
+    /// the step.
+    pub tier: Tier,
+    /// Positions of both tiers.
+    pub positions: u64,
+    /// Shards the step is cut into.
+    pub shards: usize,
+}
+
+/// What a solve will do and need.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// The steps in the order they are solved.
+    pub steps: Vec<Step>,
+    /// Undecided positions of the ruleset.
+    pub positions: u64,
+    /// The most memory the solver will hold at once, in bytes.
+    pub peak_memory_bytes: u64,
+    /// How much of it cannot be in files: the threads' working memory, and what steps are sampled for.
+    pub scratch_bytes: u64,
+}
+
+/// The steps of a ruleset in the order they are solved, in batches that are solved at the same
+/// time: steps of one level that together are no larger than the largest step.
+pub(crate) fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
+    let steps: Vec<Tier> =
+        encoding.tiers().into_iter().filter(|&tier| tier.first_of_step() == tier).collect();
+    let largest = steps.iter().map(|&tier| encoding.step_len(tier)).max().unwrap_or(0);
+    let mut batches: Vec<Vec<Tier>> = Vec::new();
+    let mut room = 0;
+    for tier in steps {
+        let positions = encoding.step_len(tier);
+        match batches.last_mut() {
+            Some(batch) if batch[0].level() == tier.level() && positions <= room => {
+                batch.push(tier);
+            }
+            _ => {
+                batches.push(vec![tier]);
+                room = largest;
+            }
+        }
+        room -= positions;
+    }
+    batches
+}
+
+/// The shards of the step of a tier.
+pub fn shards(encoding: &Encoding, settings: &Settings, tier: Tier) -> Vec<Shard> {
+    let default = || encoding.default_shard_positions(tier);
+    encoding.shards(tier, settings.shard_positions.unwrap_or_else(default))
+}
+
+/// What solving `encoding`'s ruleset with `settings` will do and need.
+pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
+    let size = settings.precision.bytes() as u64;
+    let threads = settings.thread_count();
+    let (mut peak, mut ordering, mut sampling) = (0, 0, 0);
+    let mut steps = Vec::new();
+    let mut finals: Vec<(u8, u64)> = Vec::new();
+    for batch in batches(encoding) {
+        let this = batch[0].level();
+        finals.retain(|&(at, _)| at + 1 >= this);
+        let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
+        let (mut working, mut samples) = (0, 0);
+        for &tier in &batch {
+            let positions = encoding.step_len(tier);
+            let shards = shards(encoding, settings, tier);
+            // What is solved in `f32` first takes less, together with the final tiers in `f32`.
+            let sweeping = match settings.precision {
+                Precision::F32 => StepState::<f32>::bytes(encoding, &shards, threads),
+                Precision::F64 => StepState::<f64>::bytes(encoding, &shards, threads),
+            };
+            let proving =
+                positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
+            working += sweeping.max(if settings.certified { proving } else { 0 });
+            samples += match settings.corrected_from.when(encoding, tier) {
+                Corrected::Never => 0,
+                Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
+            };
+            ordering = order_bytes(encoding, tier, &shards).max(ordering);
+            steps.push(Step { tier, positions, shards: shards.len() });
+            finals.push((this, positions * size));
+        }
+        peak = peak.max(kept + working);
+        sampling = samples.max(sampling);
+    }
+    let scratch_bytes = threads as u64 * ordering + sampling + scratch_bytes(encoding, settings);
+    let peak_memory_bytes = peak + scratch_bytes;
+    Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
+}
+
+/// The working memory of all threads.
+fn scratch_bytes(encoding: &Encoding, settings: &Settings) -> u64 {
+    settings.thread_count() as u64
+        * match settings.precision {
+            Precision::F32 => Scratch::<f32>::bytes(encoding),
+            Precision::F64 => Scratch::<f64>::bytes(encoding),
+        }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_game::Ruleset;
+
+    use super::*;
+
+    #[test]
+    fn a_plan_has_room_for_every_step_what_it_reads_and_its_proof() {
+        for game in ["finkel", "masters", "blitz"] {
+            let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
+            let job =
+                |certified| Settings { certified, threads: 2, ..Settings::new(Precision::F64) };
+            for settings in [job(false), job(true)] {
+                let plan = plan(&encoding, &settings);
+                for Step { tier, positions, .. } in plan.steps {
+                    let shards = shards(&encoding, &settings, tier);
+                    let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
+                    let sweeping = StepState::<f64>::bytes(&encoding, &shards, 2);
+                    let proof = Distances::bytes(&encoding, &shards) + Shortlists::bytes(&shards);
+                    let proving = if settings.certified { 8 * positions + proof } else { 0 };
+                    let needed = read + sweeping.max(proving) + plan.scratch_bytes;
+                    assert!(plan.peak_memory_bytes >= needed, "{game} {tier}: {needed}");
+                }
+            }
+        }
+    }
+}

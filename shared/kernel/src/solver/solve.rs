@@ -1,0 +1,409 @@
+//! Solving a ruleset tier by tier.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::Instant,
+};
+
+use rayon::prelude::*;
+use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_game::Position;
+
+use crate::{
+    memory::{array::Array, budget::Memory},
+    moves::tables::Tables,
+    planning::{
+        controller::Course,
+        goal::Goal,
+        order::Order,
+        settings::{Precision, Settings},
+        statistics::TierStatistics,
+    },
+    shards::{
+        columns::{Column, Part},
+        ranges::parts_of,
+    },
+    solver::{
+        error::{SolveError, thread_pool},
+        ground::{Final, Ground, ResumeFrom},
+        journal::{Found, Journal},
+        kept::{Kept, Tiers},
+        plan::{batches, shards},
+        values::{AsTierValues, TierValues},
+        work::Work,
+    },
+};
+
+/// What happens during a solve, for progress displays. Told from the thread that called
+/// [`solve`].
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Event {
+    /// A step begins.
+    StepStarted {
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
+        step: usize,
+    },
+    /// A step that another process had begun goes on.
+    StepResumed {
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
+        step: usize,
+        /// Supersteps made in it before.
+        supersteps: u32,
+    },
+    /// A step was solved by another process.
+    StepFound {
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
+        step: usize,
+        /// Supersteps it took.
+        supersteps: u32,
+    },
+    /// A superstep of a step is done.
+    Superstep {
+        /// The step's place in [`Plan::steps`](crate::Plan::steps).
+        step: usize,
+        /// Supersteps made in this step so far.
+        superstep: u32,
+        /// Largest change of any value in it, as a probability.
+        residual: f64,
+        /// Positions swept so far, over all steps and supersteps.
+        swept_positions: u64,
+    },
+    /// The values of a step are solved, and an interval sweep of their proof is done.
+    Certifying {
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
+        step: usize,
+        /// Interval sweeps made in this proof so far.
+        sweep: u32,
+    },
+    /// A step is solved and frozen.
+    StepFinished {
+        /// Its place in [`Plan::steps`](crate::Plan::steps).
+        step: usize,
+    },
+}
+
+/// What a finished solve has to say.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Summary {
+    /// The chance that the first player wins from the starting position.
+    pub first_player_wins: f64,
+    /// Statistics of every tier, in the order of [`Encoding::tiers`].
+    pub tiers: Vec<(Tier, TierStatistics)>,
+    /// Positions swept over all steps and supersteps.
+    pub swept_positions: u64,
+}
+
+/// A sign that somebody asked a solve to stop.
+pub type Cancelled = AtomicBool;
+
+/// Receives the values of a solved tier.
+pub type Store<'a> = dyn FnMut(
+        Tier,
+        TierStatistics,
+        TierValues<'_>,
+    ) -> Result<(), Box<dyn std::error::Error + Send + Sync>>
+    + Send
+    + 'a;
+
+/// Where a solve happens.
+#[derive(Clone, Copy)]
+pub struct Surroundings<'a> {
+    /// Becomes true when the solve is to stop.
+    pub cancelled: &'a Cancelled,
+    /// Where its arrays are.
+    pub memory: &'a Memory,
+    /// Where it writes down what it must not lose, if anywhere.
+    pub journal: Option<&'a dyn Journal>,
+}
+
+/// Arrays are in memory.
+static IN_MEMORY: Memory = Memory::anonymous();
+
+impl<'a> Surroundings<'a> {
+    /// In memory, with nothing written down.
+    pub fn in_memory(cancelled: &'a Cancelled) -> Self {
+        Self { cancelled, memory: &IN_MEMORY, journal: None }
+    }
+}
+
+/// Solves every tier in dependency order and hands each to `store`, which keeps what it needs (the
+/// slice is gone afterwards): once it is solved, or with a journal, once all are. What the journal
+/// holds already is not computed again.
+///
+/// # Errors
+/// If the threads cannot be started, there is no room, `store` or the journal fails, or `cancelled`
+/// becomes true.
+pub fn solve(
+    encoding: &Encoding,
+    settings: &Settings,
+    surroundings: Surroundings<'_>,
+    tell: &mut (dyn FnMut(Event) + Send),
+    store: &mut Store<'_>,
+) -> Result<Summary, SolveError> {
+    let pool = thread_pool(settings.threads)?;
+    pool.install(|| match settings.precision {
+        Precision::F32 => Solver::<f32>::new(encoding, settings, surroundings, tell).run(store),
+        Precision::F64 => Solver::<f64>::new(encoding, settings, surroundings, tell).run(store),
+    })
+}
+
+impl AsTierValues for f32 {
+    const PRECISION: Precision = Precision::F32;
+
+    fn as_tier_values(values: &[Self]) -> TierValues<'_> {
+        TierValues::F32(values)
+    }
+
+    fn tiers(kept: &mut Kept) -> &mut Tiers<Self> {
+        &mut kept.f32
+    }
+}
+
+impl AsTierValues for f64 {
+    const PRECISION: Precision = Precision::F64;
+
+    fn as_tier_values(values: &[Self]) -> TierValues<'_> {
+        TierValues::F64(values)
+    }
+
+    fn tiers(kept: &mut Kept) -> &mut Tiers<Self> {
+        &mut kept.f64
+    }
+}
+
+/// A step to be solved.
+#[derive(Clone, Copy)]
+struct Unsolved {
+    /// Its place in [`Plan::steps`](crate::Plan::steps).
+    step: usize,
+    tier: Tier,
+}
+
+struct Solver<'a, T> {
+    encoding: &'a Encoding,
+    settings: &'a Settings,
+    surroundings: Surroundings<'a>,
+    tell: Mutex<&'a mut (dyn FnMut(Event) + Send)>,
+    tables: Tables,
+    swept_positions: AtomicU64,
+    /// The tiers that are still read.
+    finals: HashMap<Tier, Final<T>>,
+}
+
+impl<'a, T: AsTierValues> Solver<'a, T> {
+    fn new(
+        encoding: &'a Encoding,
+        settings: &'a Settings,
+        surroundings: Surroundings<'a>,
+        tell: &'a mut (dyn FnMut(Event) + Send),
+    ) -> Self {
+        Self {
+            encoding,
+            settings,
+            surroundings,
+            tell: Mutex::new(tell),
+            tables: Tables::new(encoding),
+            swept_positions: AtomicU64::new(0),
+            finals: HashMap::new(),
+        }
+    }
+
+    fn run(mut self, store: &mut Store<'_>) -> Result<Summary, SolveError> {
+        let mut statistics = Vec::new();
+        let mut steps = 0..;
+        let batches = batches(self.encoding);
+        for batch in &batches {
+            let batch: Vec<Unsolved> =
+                steps.by_ref().zip(batch).map(|(step, &tier)| Unsolved { step, tier }).collect();
+            let mut unsolved = Vec::new();
+            for step in batch.iter().copied() {
+                if let Some(found) = self.found_solved(step.tier)? {
+                    self.tell(Event::StepFound { step: step.step, supersteps: found.supersteps });
+                    statistics.push((step.tier, found));
+                } else {
+                    unsolved.push(step);
+                }
+            }
+            for solved in self.solve_steps(&unsolved)? {
+                if self.surroundings.journal.is_none() {
+                    self.store(solved, store)?;
+                }
+                statistics.push((solved, self.finals[&solved].statistics));
+            }
+        }
+        if self.surroundings.journal.is_some() {
+            for &step in batches.iter().flatten() {
+                if self.surroundings.cancelled.load(Ordering::Relaxed) {
+                    return Err(SolveError::Cancelled);
+                }
+                self.provide(step)?;
+                self.store(step, store)?;
+                let start = self.encoding.rank(&Position::start()).tier;
+                self.finals.retain(|&tier, _| tier == start);
+            }
+        }
+        let swept = |(tier, made): &(Tier, TierStatistics)| {
+            u64::from(made.supersteps) * self.encoding.step_len(*tier)
+        };
+        let swept_positions = statistics.iter().map(swept).sum();
+        let start = self.encoding.rank(&Position::start());
+        let first_player = self.finals[&start.tier].values[start.offset as usize].to_f64();
+        let mut tiers: Vec<_> = statistics
+            .into_iter()
+            .flat_map(|(tier, made)| tier.both().map(move |tier| (tier, made)))
+            .collect();
+        tiers.sort_by_key(|(tier, _)| (tier.level(), tier.just_moved));
+        tiers.dedup();
+        Ok(Summary { first_player_wins: 0.5 - first_player, tiers, swept_positions })
+    }
+
+    /// What the journal knows of the solution of a step.
+    fn found_solved(&self, tier: Tier) -> Result<Option<TierStatistics>, SolveError> {
+        let Some(journal) = self.surroundings.journal else { return Ok(None) };
+        Ok(match journal.find(tier)? {
+            Found::Solved(statistics) => Some(statistics),
+            Found::Begun(_) | Found::Nothing => None,
+        })
+    }
+
+    /// Hands both tiers of a step to `store`.
+    fn store(&self, step: Tier, store: &mut Store<'_>) -> Result<(), SolveError> {
+        for tier in step.both() {
+            let Final { values, statistics } = &self.finals[&tier];
+            store(tier, *statistics, T::as_tier_values(values.values()))
+                .map_err(|source| SolveError::Store { tier, source })?;
+        }
+        Ok(())
+    }
+
+    /// Solves steps of one level at the same time, and returns them.
+    fn solve_steps(&mut self, steps: &[Unsolved]) -> Result<Vec<Tier>, SolveError> {
+        let Some(Unsolved { tier, .. }) = steps.first() else { return Ok(Vec::new()) };
+        let level = tier.level();
+        for tier in steps.iter().flat_map(|step| step.tier.reads()) {
+            self.provide(tier.first_of_step())?;
+        }
+        // A level reads the one below it, and may take several batches to be solved.
+        self.finals.retain(|tier, _| tier.level() + 1 >= level);
+        let solved: Vec<(Tier, Vec<Array<T>>, TierStatistics)> = steps
+            .par_iter()
+            .map(|step| self.solve_step(*step).map(|(values, made)| (step.tier, values, made)))
+            .collect::<Result<_, _>>()?;
+        Ok(solved.into_iter().map(|(tier, values, made)| self.keep(tier, values, made)).collect())
+    }
+
+    fn keep(&mut self, step: Tier, values: Vec<Array<T>>, statistics: TierStatistics) -> Tier {
+        for (tier, values) in step.both().zip(values) {
+            self.finals.insert(tier, Final { values, statistics });
+        }
+        step
+    }
+
+    /// Makes sure that the values of a solved step are at hand: reads them, or if they are damaged,
+    /// solves the step again.
+    fn provide(&mut self, step: Tier) -> Result<(), SolveError> {
+        if self.finals.contains_key(&step) {
+            return Ok(());
+        }
+        let journal = self.surroundings.journal.expect("without a journal, finals are in memory");
+        if let Found::Solved(statistics) = journal.find(step)? {
+            let mut values = self.ground(step).room::<T>()?;
+            let parts = parts_of(Column::Values, &mut values, &self.shards(step));
+            match journal.load(step, parts) {
+                Ok(()) => {
+                    self.keep(step, values, statistics);
+                    return Ok(());
+                }
+                Err(error) if error.is_damage => journal.forget(step, &error)?,
+                Err(error) => return Err(error.into()),
+            }
+        }
+        let all = batches(self.encoding).concat();
+        let place = all.iter().position(|&tier| tier == step).expect("a step is in the plan");
+        self.solve_steps(&[Unsolved { step: place, tier: step }]).map(drop)
+    }
+
+    fn shards(&self, tier: Tier) -> Vec<Shard> {
+        shards(self.encoding, self.settings, tier)
+    }
+
+    /// What the work on a step stands on.
+    fn ground(&self, tier: Tier) -> Ground<'_, T> {
+        let Self { encoding, settings, tables, finals, .. } = self;
+        let (memory, simd) = (self.surroundings.memory, settings.simd);
+        Ground { encoding, memory, tables, tier, finals, simd, team: None }
+    }
+
+    /// The values of both orientations of a step.
+    fn solve_step(
+        &self,
+        Unsolved { step, tier }: Unsolved,
+    ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
+        let Surroundings { cancelled, journal, .. } = self.surroundings;
+        let positions = self.encoding.step_len(tier);
+        let (mut course, mut work) = self.begin(step, tier)?;
+        let mut saved = Instant::now();
+        while let Some(order) = course.order() {
+            let started = Instant::now();
+            course.take(work.carry_out(&order)?);
+            if matches!(order, Order::Sweep { .. }) {
+                let TierStatistics { supersteps: superstep, residual, .. } = *course.statistics();
+                let before = self.swept_positions.fetch_add(positions, Ordering::Relaxed);
+                let swept_positions = before + positions;
+                self.tell(Event::Superstep { step, superstep, residual, swept_positions });
+            }
+            if let Some(proof) = course.proof() {
+                self.tell(Event::Certifying { step, sweep: proof.sweeps() });
+            }
+            let stops = cancelled.load(Ordering::Relaxed);
+            if let Some(journal) = journal.filter(|_| course.can_be_saved())
+                && (stops || journal.is_due(saved.elapsed(), started.elapsed()))
+            {
+                work.save(&course, journal)?;
+                saved = Instant::now();
+            }
+            if stops && course.can_be_saved() {
+                return Err(SolveError::Cancelled);
+            }
+        }
+        let statistics = *course.statistics();
+        let values = work.finish(statistics, journal)?;
+        self.tell(Event::StepFinished { step });
+        Ok((values, statistics))
+    }
+
+    /// Goes on where the journal says that the step is, or starts.
+    fn begin(&self, step: usize, tier: Tier) -> Result<(Course, Work<'_, T>), SolveError> {
+        let (ground, shards) = (self.ground(tier), self.shards(tier));
+        if let Some(journal) = self.surroundings.journal
+            && let Found::Begun(course) = journal.find(tier)?
+        {
+            let supersteps = course.statistics().supersteps;
+            let load = |parts: Vec<Part<'_>>| journal.load(tier, parts);
+            match Work::resume(ground, shards.clone(), ResumeFrom::of(&course), &load) {
+                Ok(work) => {
+                    self.tell(Event::StepResumed { step, supersteps });
+                    return Ok((*course, work));
+                }
+                Err(SolveError::Journal(error)) if error.is_damage => {
+                    journal.forget(tier, &error)?
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        self.tell(Event::StepStarted { step });
+        let read = tier.reads().map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
+        let course = Course::new(Goal::new(self.encoding, self.settings, tier, read));
+        let work = Work::start(ground, shards, course.precision())?;
+        Ok((course, work))
+    }
+
+    fn tell(&self, event: Event) {
+        // A display that panicked must not stop the solve.
+        (self.tell.lock().unwrap_or_else(PoisonError::into_inner))(event);
+    }
+}

@@ -1,0 +1,74 @@
+//! Timing supersteps, for benchmarks.
+
+use std::{
+    collections::HashMap,
+    time::{Duration, Instant},
+};
+
+use ziggurat_encoding::{Encoding, Tier};
+
+use crate::{
+    memory::{array::Array, budget::Memory},
+    moves::tables::Tables,
+    planning::{
+        quanta::FINEST_UNITS,
+        settings::{Precision, Settings},
+        weights::DIFFERENCES,
+    },
+    simd::value::Value,
+    solver::{
+        error::{SolveError, thread_pool},
+        plan::shards,
+    },
+    superstep::state::StepState,
+    sweep::context::Context,
+};
+
+/// Sweeps the step of a tier `supersteps` times, starting from one half and with one half for all
+/// values of the tiers it reads, and returns how long each took. What it computes means nothing; a
+/// superstep takes the same time whatever the values are. For benchmarks.
+///
+/// # Errors
+/// If the threads cannot be started.
+pub fn time_supersteps(
+    encoding: &Encoding,
+    settings: &Settings,
+    tier: Tier,
+    supersteps: u32,
+) -> Result<Vec<Duration>, SolveError> {
+    match settings.precision {
+        Precision::F32 => time_supersteps_in::<f32>(encoding, settings, tier, supersteps),
+        Precision::F64 => time_supersteps_in::<f64>(encoding, settings, tier, supersteps),
+    }
+}
+
+pub fn time_supersteps_in<T: Value>(
+    encoding: &Encoding,
+    settings: &Settings,
+    tier: Tier,
+    supersteps: u32,
+) -> Result<Vec<Duration>, SolveError> {
+    let pool = thread_pool(settings.threads)?;
+    let tables = Tables::new(encoding);
+    let first = tier.first_of_step();
+    let finals: HashMap<Tier, Array<T>> = first
+        .reads()
+        .map(|tier| (tier, Array::filled(T::default(), encoding.tier_len(tier) as usize)))
+        .collect();
+    let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
+    let shards = shards(encoding, settings, first);
+    let memory = Memory::anonymous();
+    let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
+    let halves = first.both().map(half).collect::<Result<_, _>>()?;
+    let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd)?;
+    pool.install(|| {
+        (0..supersteps)
+            .map(|i| {
+                let start = Instant::now();
+                let row = i as usize % DIFFERENCES;
+                state.superstep(&context, (row, *FINEST_UNITS.start()), None)?;
+                Ok(start.elapsed())
+            })
+            .collect()
+    })
+}

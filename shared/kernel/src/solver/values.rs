@@ -1,0 +1,29 @@
+//! Values of solved tiers, as those who store them take them.
+
+use crate::{
+    planning::settings::Precision,
+    shards::columns::Number,
+    simd::value::Value,
+    solver::kept::{Kept, Tiers},
+};
+
+/// The values of a solved tier in index order: the chance of the player who just moved, less one half.
+#[derive(Clone, Copy, Debug)]
+pub enum TierValues<'a> {
+    /// 32-bit values.
+    F32(&'a [f32]),
+    /// 64-bit values.
+    F64(&'a [f64]),
+}
+
+/// A type of values that steps end in.
+pub trait AsTierValues: Value + Number {
+    /// The precision that these are values of.
+    const PRECISION: Precision;
+
+    /// The values as what receivers take.
+    fn as_tier_values(values: &[Self]) -> TierValues<'_>;
+
+    /// What is kept of such tiers.
+    fn tiers(kept: &mut Kept) -> &mut Tiers<Self>;
+}

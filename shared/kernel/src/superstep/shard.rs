@@ -1,0 +1,149 @@
+//! The sweep of one shard in a superstep.
+
+use std::{
+    ops::Range,
+    sync::{PoisonError, RwLock},
+};
+
+use ziggurat_encoding::Shard;
+
+use crate::{
+    delta::encoding::{PIECE, Told, tell},
+    memory::{
+        array::Array,
+        budget::{self},
+    },
+    shards::ranges::ranges,
+    simd::{
+        dispatch::Simd,
+        value::{PADDING, Value},
+    },
+    sweep::{
+        context::Context,
+        elimination::{
+            record::Record,
+            validity::{Shortlist, Use, Visit},
+        },
+        order::for_each_pair_of_slabs,
+        pair::SweepSlab,
+        scratch::Scratch,
+        slab::Slab,
+        sources::{Place, Placed, arrays},
+    },
+};
+
+/// A shard to be swept.
+pub struct Unswept<'a> {
+    /// Its place.
+    pub place: usize,
+    pub shard: &'a Shard,
+    pub is_tail: bool,
+    pub shortlist: Option<&'a RwLock<Shortlist>>,
+    /// Where its changes are to be told, range by range.
+    pub changes: [&'a mut [i8]; 2],
+}
+
+/// What a sweep has made of a shard, piece by piece of its ranges.
+pub type Swept = Vec<Vec<Told>>;
+
+/// Of the shards of the tail slabs are swept twice if fewer positions than one part in so many are
+/// swept after them.
+pub const TAIL_SLABS: u64 = 4;
+
+/// The padded lengths of a shard's ranges.
+pub fn padded_lengths(shard: &Shard) -> [usize; 2] {
+    let padded = |range: &Range<u64>| (range.end - range.start) as usize + PADDING;
+    [padded(&shard.ranges.0), shard.ranges.1.as_ref().map_or(0, padded)]
+}
+
+/// Which values of the step are the shard's own.
+pub struct Ranges<'a> {
+    ranges: &'a (Range<u64>, Option<Range<u64>>),
+    /// The last orientation of the step: 1, or 0 if both are the same.
+    last: usize,
+}
+
+impl Placed for Ranges<'_> {
+    #[inline(always)]
+    fn place(&self, orientation: usize, offset: u64) -> Place {
+        let (first, second) = self.ranges;
+        let own = |range: usize, start: u64| Place {
+            array: arrays::LIVE + range,
+            start: (offset - start) as usize,
+        };
+        if orientation == 0 && first.contains(&offset) {
+            return own(0, first.start);
+        }
+        match second {
+            Some(second) if orientation == self.last && second.contains(&offset) => {
+                own(1, second.start)
+            }
+            _ => Place { array: arrays::PUBLISHED + orientation, start: offset as usize },
+        }
+    }
+}
+
+impl Unswept<'_> {
+    /// Updates every position of the shard, and tells what that changes while it is still in the caches. Returns the
+    /// shard's place, too.
+    pub fn sweep<T: Value>(
+        self,
+        context: &Context<'_, T>,
+        published: &[Array<T>],
+        (scratch, live): (&mut Scratch<T>, &mut [T]),
+        (lists, finest): (Use, i32),
+        simd: Simd,
+    ) -> (usize, Swept) {
+        let Self { place, shard, is_tail, shortlist, changes } = self;
+        let [first, second] = padded_lengths(shard);
+        let (first, rest) = live.split_at_mut(first);
+        let mut live = [first, &mut rest[..second]];
+        let guard = shortlist.map(|list| list.write().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Visit::begin(guard.as_deref(), lists, shard);
+        let of_range = |(orientation, range): (usize, Range<usize>)| &published[orientation][range];
+        let published_of =
+            ranges(shard, published.len() - 1).map(|range| range.map_or(&[][..], of_range));
+        for (live, old) in live.iter_mut().zip(published_of) {
+            budget::copy(&mut live[..old.len()], old);
+        }
+        let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
+        let mut after = shard.len();
+        for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
+            let slab_len = |slab: &Slab<'_>| context.encoding.shared().slab_len(slab.budgets);
+            after -= slabs.iter().take(if is_own_swap { 1 } else { 2 }).map(slab_len).sum::<u64>();
+            let again = is_tail && after * TAIL_SLABS < shard.len();
+            let shortlist = lists.take();
+            for _ in 0..if again { 2 } else { 1 } {
+                let live = &mut live;
+                simd.run(SweepSlab {
+                    scratch,
+                    context,
+                    published,
+                    live,
+                    slabs,
+                    is_own_swap,
+                    shortlist,
+                });
+            }
+            let can_be_listed = !is_own_swap && !context.is_dense();
+            lists.record(|margin, words| {
+                if can_be_listed {
+                    let (live, margin) = (&live, T::from_f64(margin));
+                    simd.run(Record { scratch, context, published, live, slabs, margin, words });
+                }
+            });
+        });
+        let recorded = lists.end();
+        if let (Some(recorded), Some(mut shortlist)) = (recorded, guard) {
+            *shortlist = recorded;
+        }
+        let told = |((live, old), changes): ((&&mut [T], &[T]), &mut [i8])| {
+            let pieces = live[..old.len()]
+                .chunks(PIECE)
+                .zip(old.chunks(PIECE))
+                .zip(changes.chunks_mut(PIECE));
+            pieces.map(|((new, old), changes)| tell(new, old, changes, finest, simd)).collect()
+        };
+        (place, live.iter().zip(published_of).zip(changes).map(told).collect())
+    }
+}

@@ -1,0 +1,105 @@
+//! The order in which the slabs of a shard are swept: those with the pieces furthest along first.
+
+use std::cmp::Reverse;
+
+use ziggurat_encoding::{
+    Encoding, Shard, SharedConfiguration, Tier,
+    shared::{Advance, Budgets},
+};
+
+use crate::{
+    memory::budget,
+    simd::value::Value,
+    sweep::{context::Context, slab::Slab, sources::Placed},
+};
+
+/// Visits the slabs of a shard with their swaps, those with the pieces furthest along first, and whether the two are one.
+pub fn for_each_pair_of_slabs<'t, T: Value>(
+    context: &Context<'t, T>,
+    shard: &Shard,
+    placed: &impl Placed,
+    mut visit: impl FnMut(&[Slab<'t>; 2], bool),
+) {
+    let shared = context.encoding.shared();
+    let last = context.tiers.len() - 1;
+    let one_range = last == 0 && shard.ranges.1.is_none();
+    let mut slabs = [Slab::default(), Slab::default()];
+    let mut visit = |w: &SharedConfiguration, budgets: Budgets| {
+        let (own, opponent) = budgets;
+        let swapped = shared.swap(w);
+        if one_range && *w < swapped {
+            return; // visited as the swap of its swap
+        }
+        budget::look();
+        slabs[0].set(context, placed, w, (own, opponent), 0);
+        slabs[1].set(context, placed, &swapped, (opponent, own), last);
+        visit(&slabs, one_range && *w == swapped);
+    };
+    if !context.encoding.geometry().visits_squares_again() {
+        return shared.for_each_slab_descending(context.tiers[0], &shard.prefix, &mut visit);
+    }
+    let count = shared.slabs(context.tiers[0], &shard.prefix);
+    let mut advanced: Vec<Advanced> = Vec::with_capacity(count as usize);
+    shared.for_each_slab_descending(context.tiers[0], &shard.prefix, &mut |w, budgets| {
+        advanced.push((shared.advance(w), *w, budgets));
+    });
+    advanced.sort_unstable_by_key(|&(advance, ..)| Reverse(advance));
+    advanced.iter().for_each(|(_, w, budgets)| visit(w, *budgets));
+}
+
+/// A slab, with empty inner squares, and how far its pieces are.
+pub type Advanced = (Advance, SharedConfiguration, Budgets);
+
+/// The most bytes it takes to visit the slabs of a shard in order, for any of these shards of the step of a tier.
+pub fn order_bytes(encoding: &Encoding, tier: Tier, shards: &[Shard]) -> u64 {
+    if !encoding.geometry().visits_squares_again() {
+        return 0;
+    }
+    let count = |shard: &Shard| encoding.shared().slabs(tier, &shard.prefix);
+    shards.iter().map(count).max().unwrap_or(0) * size_of::<Advanced>() as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    use ziggurat_game::{Overrides, Ruleset};
+
+    use super::*;
+    use crate::{halo::reads::Everywhere, moves::tables::Tables};
+
+    #[test]
+    fn slabs_are_visited_once_those_with_the_pieces_furthest_along_first() {
+        let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
+        let ruleset = Ruleset::builtin("skiriuk").unwrap().with(&overrides).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let (tables, shared) = (Tables::new(&encoding), encoding.shared());
+        for tier in [Tier::new(2, 1), Tier::new(2, 2)] {
+            let context = Context::<f64>::new(&encoding, &tables, tier, |_| &[]);
+            let last = context.tiers.len() - 1;
+            let shards = encoding.shards(tier, 2_000);
+            assert!(shards.len() > 1);
+            let (mut visited, mut most) = (BTreeSet::new(), 0);
+            for shard in &shards {
+                let (mut before, mut own) = (Advance::MAX, 0);
+                for_each_pair_of_slabs(&context, shard, &Everywhere, |slabs, is_own_swap| {
+                    let [first, second] = slabs.each_ref().map(|slab| slab.own);
+                    let (w, _) = shared.locate(tier, first.start as u64);
+                    let advance = shared.advance(&w);
+                    assert!(advance < before);
+                    (before, own) = (advance, own + 1);
+                    assert_eq!(is_own_swap, last == 0 && first.start == second.start);
+                    assert!(visited.insert((first.array, first.start)));
+                    assert!(is_own_swap || visited.insert((second.array, second.start)));
+                });
+                let slabs = shared.slabs(tier, &shard.prefix);
+                assert!(own <= slabs);
+                most = most.max(slabs);
+            }
+            let slabs: u64 = context.tiers.iter().map(|&tier| shared.slabs(tier, &[])).sum();
+            assert_eq!(visited.len() as u64, slabs);
+            let bytes = order_bytes(&encoding, tier, &shards);
+            assert_eq!(bytes, most * size_of::<Advanced>() as u64);
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! The working memory of one thread.
+
+use ziggurat_encoding::Encoding;
+
+use crate::{
+    moves::layout::Layout,
+    simd::{
+        value::{Group, Value, groups},
+        vector::LANES,
+    },
+};
+
+/// Working memory for the largest pair of slabs.
+pub struct Scratch<T: Value> {
+    /// A slab and its swap, one after the other, as [`Layout`] describes them.
+    pub slabs: Vec<T::Group>,
+    /// A block turned to the mover's rows.
+    pub turned: Vec<T::Group>,
+}
+
+impl<T: Value> Scratch<T> {
+    /// Working memory for the slabs of an encoding's ruleset.
+    pub fn new(encoding: &Encoding) -> Self {
+        let (slabs, turned) = Self::sizes(encoding);
+        let filled = |groups| vec![T::Group::splat(T::WIN); groups];
+        Self { slabs: filled(slabs), turned: filled(turned) }
+    }
+
+    /// The size in bytes of [`Scratch::new`]'s memory.
+    pub fn bytes(encoding: &Encoding) -> u64 {
+        let (slabs, turned) = Self::sizes(encoding);
+        ((slabs + turned) * size_of::<T::Group>()) as u64
+    }
+
+    fn sizes(encoding: &Encoding) -> (usize, usize) {
+        let pieces = encoding.ruleset().pieces();
+        let rolls = encoding.ruleset().dice().rolls().iter().filter(|roll| roll.value > 0).count();
+        let side = groups(encoding.private().count(pieces) as usize);
+        let slab = Layout::new(encoding, (pieces, pieces), rolls).groups;
+        (2 * slab, side * LANES * side)
+    }
+}

@@ -1,0 +1,142 @@
+//! What a sweep of one shard reads: arrays, places in them, and what is found there.
+#![expect(unsafe_code)]
+
+use crate::{
+    memory::array::Array,
+    simd::{
+        value::Value,
+        vector::{Instructions, Vector},
+    },
+    sweep::context::Context,
+};
+
+/// The arrays of values that a sweep of one shard reads, padded.
+pub struct Sources<'a, T> {
+    /// Each orientation as it was published at the last barrier, the shard's own ranges as they
+    /// are now, and for each orientation the tier that scoring a piece leads to.
+    pub arrays: [&'a [T]; 6],
+}
+
+/// Where an array begins among [`Sources::arrays`].
+pub mod arrays {
+    /// Published values, by orientation.
+    pub const PUBLISHED: usize = 0;
+    /// The shard's own values, by range.
+    pub const LIVE: usize = 2;
+    /// Values after scoring, by orientation.
+    pub const FINAL: usize = 4;
+}
+
+/// A place among the [`Sources`].
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Place {
+    /// Which array.
+    pub array: usize,
+    /// Where in it.
+    pub start: usize,
+}
+
+impl<'a, T> Sources<'a, T> {
+    /// The values from a place on.
+    #[inline(always)]
+    pub fn at(&self, place: Place) -> &'a [T] {
+        &self.arrays[place.array][place.start..]
+    }
+}
+
+/// Where what is offered is found.
+pub trait Offering<T: Value> {
+    /// What is found there.
+    type Values<'s>: Offered<T>
+    where
+        Self: 's;
+
+    /// What is offered from a place on, and whether the mover rolls again.
+    fn offered(&self, place: Place, rolls_again: bool) -> Self::Values<'_>;
+}
+
+impl<T: Value> Offering<T> for Sources<'_, T> {
+    type Values<'s>
+        = &'s [T]
+    where
+        Self: 's;
+
+    #[inline(always)]
+    fn offered(&self, place: Place, _: bool) -> &[T] {
+        self.at(place)
+    }
+}
+
+/// Where values of the step are found: a shard's own values as they are now, those of others as
+/// they were published.
+pub trait Placed {
+    /// The place of an index of an orientation.
+    fn place(&self, orientation: usize, offset: u64) -> Place;
+}
+
+/// Values that others offer: as they are stored, or made of what is stored when they are needed.
+pub trait Offered<T: Value>: Copy {
+    /// Whether so many values may be asked for, in whole groups.
+    fn has(&self, reach: usize) -> bool;
+
+    /// The group of values from a place on.
+    ///
+    /// # Safety
+    /// It must be within what the values [have](Offered::has).
+    unsafe fn group<I: Instructions>(&self, at: usize) -> T::Vector<I>;
+
+    /// The value at a place.
+    ///
+    /// # Safety
+    /// It must be within what the values [have](Offered::has).
+    unsafe fn value(&self, at: usize) -> T;
+
+    /// Asks for the memory of what is at a place, which need not be there.
+    fn ask<I: Instructions>(&self, instructions: I, at: usize);
+
+    /// The values from a place on, of which `len` are looked at, and as many are readable as there are in memory or, of
+    /// values that are made in `room`, at least `reach`.
+    fn from<'r>(&'r self, at: usize, len: usize, reach: usize, room: &'r mut Vec<T>) -> &'r [T];
+}
+
+impl<T: Value> Offered<T> for &[T] {
+    #[inline(always)]
+    fn has(&self, reach: usize) -> bool {
+        self.len() >= reach
+    }
+
+    #[inline(always)]
+    unsafe fn group<I: Instructions>(&self, at: usize) -> T::Vector<I> {
+        // SAFETY: the caller promises it.
+        unsafe { T::Vector::<I>::read(self.as_ptr().add(at)) }
+    }
+
+    #[inline(always)]
+    unsafe fn value(&self, at: usize) -> T {
+        // SAFETY: the caller promises it.
+        unsafe { *self.get_unchecked(at) }
+    }
+
+    #[inline(always)]
+    fn ask<I: Instructions>(&self, instructions: I, at: usize) {
+        instructions.prefetch(self.as_ptr().wrapping_add(at).cast());
+    }
+
+    #[inline(always)]
+    fn from<'r>(&'r self, at: usize, _: usize, _: usize, _: &'r mut Vec<T>) -> &'r [T] {
+        &self[at..]
+    }
+}
+
+/// What a sweep of a shard reads.
+#[inline(always)]
+pub fn sources<'a, T: Value>(
+    context: &Context<'a, T>,
+    published: &'a [Array<T>],
+    live: &'a [&mut [T]; 2],
+) -> Sources<'a, T> {
+    let last = published.len() - 1;
+    let [first, second] = live;
+    let finals = [context.finals(0), context.finals(1)];
+    Sources { arrays: [&published[0], &published[last], first, second, finals[0], finals[1]] }
+}
