@@ -102,8 +102,12 @@ impl JobArgs {
 
     /// How to solve it.
     pub fn settings(&self) -> Settings {
-        let settings = self.spec.settings();
-        Settings { threads: self.threads, simd: self.simd.unwrap_or(settings.simd), ..settings }
+        Settings { threads: self.threads, ..self.spec.settings() }
+    }
+
+    /// The vector instructions to solve it with.
+    pub fn simd(&self) -> Simd {
+        self.simd.unwrap_or(Simd::best())
     }
 
     /// The type values are stored in.

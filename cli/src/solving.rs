@@ -7,7 +7,7 @@ use serde_json::json;
 use ziggurat_advice::{Advisor, Bound};
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{
-    Event, Journal, Precision, Settings, SolveError, Summary, Surroundings, TierValues, solve,
+    Event, Journal, Precision, Settings, Simd, SolveError, Summary, Surroundings, TierValues, solve,
 };
 use ziggurat_table::{
     AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
@@ -35,6 +35,8 @@ pub struct Solving<'a> {
     pub encoding: &'a Encoding,
     /// How it is solved.
     pub settings: &'a Settings,
+    /// The vector instructions.
+    pub simd: Simd,
     /// What that takes.
     pub needs: &'a Needs,
     /// Where its arrays go.
@@ -223,7 +225,7 @@ pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure
 /// Solves into a table that gets its name when it is complete. Whatever goes wrong before leaves no
 /// file behind but those of the job. Returns how many positions this process has swept, too.
 fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
-    let Solving { encoding, settings, needs, arrays, job, out, existing, .. } = *solving;
+    let Solving { encoding, settings, simd, needs, arrays, job, out, existing, .. } = *solving;
     let interrupted = interrupt::flag_on_interrupt()?;
     let (value_type, compression) = (solving.value_type, solving.compression);
     let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
@@ -235,7 +237,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let result = solve(
         encoding,
         settings,
-        Surroundings { cancelled: &interrupted, memory: &memory, journal },
+        Surroundings { cancelled: &interrupted, memory: &memory, simd, journal },
         &mut |event| {
             if let Event::Superstep { swept_positions, .. } = event {
                 swept = swept_positions;

@@ -75,11 +75,7 @@ fn resume_job(args: &Args, job: u64) -> Result<Exit, Failure> {
 fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     let job = open(args, dir)?;
     let Manifest { out, replace, raw, value_type, .. } = job.manifest().clone();
-    let settings = Settings {
-        threads: args.threads,
-        simd: args.simd.unwrap_or(Simd::best()),
-        ..job.manifest().settings()
-    };
+    let settings = Settings { threads: args.threads, ..job.manifest().settings() };
     let value_type: ValueType = value_type.parse()?;
     let compression = if raw { Compression::Raw } else { Compression::default() };
     let existing = match args.out.existing() {
@@ -98,6 +94,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     let solving = Solving {
         encoding,
         settings: &settings,
+        simd: args.simd.unwrap_or(Simd::best()),
         needs: &needs,
         arrays,
         allowed: args.memory,

@@ -99,6 +99,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let solving = Solving {
         encoding: &encoding,
         settings: &settings,
+        simd: args.job.simd(),
         needs: &needs,
         arrays,
         allowed: args.memory,

@@ -61,7 +61,7 @@ fn any_number_of_threads_gives_the_same_bits_in_shards_of_the_default_size() {
 #[test]
 fn any_vector_instructions_give_the_same_bits() {
     let same = |ruleset: &Ruleset, job: &Settings| {
-        let solve = |simd| Solved::new(ruleset, &Settings { simd, threads: 0, ..job.clone() });
+        let solve = |simd| Solved::on(simd, ruleset, &Settings { threads: 0, ..job.clone() });
         let best = solve(Simd::best());
         for simd in Simd::all() {
             let other = solve(simd);
@@ -95,7 +95,7 @@ fn corrected() -> Vec<(Ruleset, Settings)> {
 fn nothing_matters_to_the_bits_of_corrected_steps() {
     for (ruleset, job) in corrected() {
         assert_threads_do_not_matter(&ruleset, &job);
-        let solve = |simd| Solved::new(&ruleset, &Settings { simd, ..job.clone() });
+        let solve = |simd| Solved::on(simd, &ruleset, &job);
         let best = solve(Simd::best());
         for simd in Simd::all() {
             assert!(best.bits() == solve(simd).bits(), "{}, {}", describe(&ruleset), simd.name());

@@ -2,10 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{
-    planning::correction::CorrectedFrom,
-    simd::{dispatch::Simd, value::Value},
-};
+use crate::planning::correction::CorrectedFrom;
 
 /// The floating-point type values are computed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -29,14 +26,13 @@ impl Precision {
     /// The distance between numbers from 1/4 to 1/2, the largest between values.
     pub(crate) fn unit(self) -> f64 {
         match self {
-            Self::F32 => f32::UNIT,
-            Self::F64 => f64::UNIT,
+            Self::F32 => f64::from(f32::EPSILON) / 4.0,
+            Self::F64 => f64::EPSILON / 4.0,
         }
     }
 }
 
-/// What decides the bytes of a result, beside the ruleset (and `threads` and `simd`, which do
-/// not).
+/// What decides the bytes of a result, beside the ruleset (and `threads`, which do not).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// The type values are computed in.
@@ -53,8 +49,6 @@ pub struct Settings {
     pub corrected_from: CorrectedFrom,
     /// The number of threads; 0 for one per core.
     pub threads: usize,
-    /// The vector instructions.
-    pub simd: Simd,
 }
 
 impl Settings {
@@ -72,7 +66,6 @@ impl Settings {
             shard_positions: None,
             corrected_from: CorrectedFrom::DEFAULT,
             threads: 0,
-            simd: Simd::best(),
         }
     }
 

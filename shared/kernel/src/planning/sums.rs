@@ -1,13 +1,8 @@
 //! What a sample of positions says, and what is to be added to all values.
 
-use std::{
-    fmt::{self, Debug, Formatter},
-    ops::RangeInclusive,
-};
+use std::{fmt::{self, Debug, Formatter}, ops::RangeInclusive};
 
 use serde::{Deserialize, Serialize};
-
-use crate::simd::dispatch::Simd;
 
 /// A chance is told in units of one over this, so that sums are exact.
 const CHANCE_UNITS: f64 = (1 << 20) as f64;
@@ -111,17 +106,13 @@ impl Sums {
         for i in 0..functions {
             rows[diagonal(i)] += REGULARISATION * sum / functions as f64;
         }
-        Simd::best().compute(
-            #[inline(always)]
-            || solve(&mut rows, &mut right),
-        );
+        solve(&mut rows, &mut right);
         right.iter().all(|multiple| multiple.is_finite()).then_some(right)
     }
 }
 
 /// Solves equations, given row after row, by elimination with the largest pivot of a column. The right sides become the
 /// solution, which is not finite if there is none.
-#[inline(always)]
 fn solve(rows: &mut [f64], right: &mut [f64]) {
     let functions = right.len();
     for i in 0..functions {

@@ -23,7 +23,7 @@ use crate::{
         columns::{Column, Part},
         ranges::{in_order, split_off},
     },
-    simd::value::Value,
+    simd::{dispatch::Simd, value::Value},
     solver::{
         error::SolveError,
         ground::{Final, Ground, ResumeFrom},
@@ -139,7 +139,7 @@ fn take_part_in<T: AsTierValues>(
     let share = Share::new(encoding, tables, tier, &cut, owners, members);
     let read = read_finals::<T>(assignment, &share, sources, T::tiers(kept))?;
     let team = Team::new(&share, assignment.exchange);
-    let (simd, finals) = (settings.simd, &read.finals);
+    let (simd, finals) = (Simd::best(), &read.finals);
     let ground = Ground { encoding, memory, tables, tier, finals, simd, team: Some(&team) };
     let own = cut.iter().enumerate().filter(|(i, _)| team.owns(*i));
     let own_positions = own.map(|(_, shard)| shard.len()).sum();

@@ -27,6 +27,7 @@ use crate::{
         columns::{Column, Part},
         ranges::parts_of,
     },
+    simd::dispatch::Simd,
     solver::{
         error::{SolveError, thread_pool},
         ground::{Final, Ground, ResumeFrom},
@@ -116,6 +117,8 @@ pub struct Surroundings<'a> {
     pub cancelled: &'a Cancelled,
     /// Where its arrays are.
     pub memory: &'a Memory,
+    /// The vector instructions. They do not change what comes out.
+    pub simd: Simd,
     /// Where it writes down what it must not lose, if anywhere.
     pub journal: Option<&'a dyn Journal>,
 }
@@ -126,7 +129,7 @@ static IN_MEMORY: Memory = Memory::anonymous();
 impl<'a> Surroundings<'a> {
     /// In memory, with nothing written down.
     pub fn in_memory(cancelled: &'a Cancelled) -> Self {
-        Self { cancelled, memory: &IN_MEMORY, journal: None }
+        Self { cancelled, memory: &IN_MEMORY, simd: Simd::best(), journal: None }
     }
 }
 
@@ -333,8 +336,8 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
 
     /// What the work on a step stands on.
     fn ground(&self, tier: Tier) -> Ground<'_, T> {
-        let Self { encoding, settings, tables, finals, .. } = self;
-        let (memory, simd) = (self.surroundings.memory, settings.simd);
+        let Self { encoding, tables, finals, .. } = self;
+        let Surroundings { memory, simd, .. } = self.surroundings;
         Ground { encoding, memory, tables, tier, finals, simd, team: None }
     }
 

@@ -15,7 +15,7 @@ use crate::{
         settings::{Precision, Settings},
         weights::DIFFERENCES,
     },
-    simd::value::Value,
+    simd::{dispatch::Simd, value::Value},
     solver::{
         error::{SolveError, thread_pool},
         plan::shards,
@@ -60,7 +60,7 @@ pub fn time_supersteps_in<T: Value>(
     let memory = Memory::anonymous();
     let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
     let halves = first.both().map(half).collect::<Result<_, _>>()?;
-    let mut state = StepState::new(&memory, encoding, halves, shards, settings.simd)?;
+    let mut state = StepState::new(&memory, encoding, halves, shards, Simd::best())?;
     pool.install(|| {
         (0..supersteps)
             .map(|i| {

@@ -12,7 +12,7 @@ use ziggurat_game::{
     Board, Captures, Dice, Overrides, Path, Position, Ruleset, RulesetParts, Square,
 };
 use ziggurat_kernel::{
-    Cancelled, Precision, Settings, Summary, Surroundings, TierStatistics, TierValues, solve,
+    Cancelled, Precision, Settings, Simd, Summary, Surroundings, TierStatistics, TierValues, solve,
 };
 
 /// A built-in ruleset with `pieces` pieces.
@@ -129,6 +129,11 @@ pub struct Solved {
 impl Solved {
     /// Solves a ruleset.
     pub fn new(ruleset: &Ruleset, settings: &Settings) -> Self {
+        Self::on(Simd::best(), ruleset, settings)
+    }
+
+    /// Solves a ruleset with these vector instructions.
+    pub fn on(simd: Simd, ruleset: &Ruleset, settings: &Settings) -> Self {
         let encoding = Encoding::new(ruleset).unwrap();
         let mut tiers = BTreeMap::new();
         let mut keep = |tier: Tier, _: TierStatistics, values: TierValues<'_>| {
@@ -143,7 +148,7 @@ impl Solved {
         let summary = solve(
             &encoding,
             settings,
-            Surroundings::in_memory(&Cancelled::new(false)),
+            Surroundings { simd, ..Surroundings::in_memory(&Cancelled::new(false)) },
             &mut |_| {},
             &mut keep,
         )
