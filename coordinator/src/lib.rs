@@ -17,4 +17,4 @@
 mod machine;
 mod service;
 
-pub use service::{CoordinatorError, Options, run};
+pub use service::{CoordinatorError, MemoryAlone, Options, run};

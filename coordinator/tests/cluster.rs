@@ -14,7 +14,7 @@ use tonic::{Code, Streaming};
 use ziggurat_coordinator::{CoordinatorError, Options, run};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Growth, Order, Outcome, Precision, Settings, shards};
+use ziggurat_planning::{Growth, Order, Outcome, Precision, Settings, shards};
 use ziggurat_rpc::{
     ControlClient, JobsClient, PROTOCOL, Security, connect_now, control_client,
     convert::{Answer, Job, Task, identity_text, owners, required},
@@ -26,6 +26,9 @@ use ziggurat_rpc::{
 };
 
 const PATIENCE: Duration = Duration::from_secs(20);
+
+/// What one process is said to take for a job.
+const MEMORY_ALONE: u64 = 1 << 20;
 
 /// A coordinator in this process.
 struct Coordinator {
@@ -46,7 +49,7 @@ impl Coordinator {
         let options = Options {
             lease: Duration::from_secs(2),
             metrics: Some(metrics),
-            ..Options::new(address, PathBuf::from(dir))
+            ..Options::new(address, PathBuf::from(dir), |_, _| MEMORY_ALONE)
         };
         let (stop, stopped) = oneshot::channel();
         let ran = tokio::spawn(run(options, async {
@@ -267,6 +270,7 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
     let mut jobs = coordinator.jobs().await;
     let plan = jobs.plan(submission("")).await.unwrap().into_inner();
     assert_eq!(plan.positions, encoding().undecided());
+    assert!(plan.memory_bytes >= MEMORY_ALONE, "{}", plan.memory_bytes);
     assert!(plan.missing[0].contains("no worker is connected"), "{:?}", plan.missing);
     let job = jobs.submit(submission("once")).await.unwrap().into_inner().job;
     let again = jobs.submit(submission("once")).await.unwrap().into_inner().job;

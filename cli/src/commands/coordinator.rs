@@ -3,6 +3,7 @@
 use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use ziggurat_coordinator::{CoordinatorError, Options};
+use ziggurat_kernel::plan;
 use ziggurat_rpc::RpcError;
 use ziggurat_telemetry::BindError;
 
@@ -61,6 +62,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         lost_after: args.lost_after,
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
+        memory_alone: |encoding, settings| plan(encoding, settings).peak_memory_bytes,
     };
     serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), is_bad_input)
 }

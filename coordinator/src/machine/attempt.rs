@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ziggurat_kernel::{Course, Order, Outcome};
+use ziggurat_planning::{Course, Order, Outcome};
 
 use super::{
     Checkpoint, Counters, Epoch, Machine, Note, Phase, Trouble, line_of,
@@ -91,7 +91,7 @@ impl Attempt {
 
 /// How far a course is: supersteps first, then the sweeps of a proof.
 fn reach(course: &Course) -> u32 {
-    let sweeps = course.proof().map_or(0, ziggurat_kernel::Proof::sweeps);
+    let sweeps = course.proof().map_or(0, ziggurat_planning::Proof::sweeps);
     course.statistics().supersteps.saturating_mul(100).saturating_add(sweeps)
 }
 

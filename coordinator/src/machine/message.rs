@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Order, Outcome, Precision};
+use ziggurat_planning::{Order, Outcome, Precision};
 
 use super::{
     names::{Epoch, JobId, SessionId, StepId, WorkerId},

@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_kernel::{Course, Goal, Settings, interval_waves, plan, shards, waves};
+use ziggurat_planning::{Course, Goal, Settings, interval_waves, shards, steps, waves};
 
 use super::record::StepSize;
 
@@ -37,16 +37,16 @@ pub struct StepPlan {
 impl JobPlan {
     /// Cuts a ruleset into steps, shards and waves.
     pub fn new(encoding: Encoding, settings: Settings) -> Self {
-        let mut steps = BTreeMap::new();
+        let mut cut = BTreeMap::new();
         let mut order = Vec::new();
-        for step in plan(&encoding, &settings).steps {
-            let parts = StepPlan::new(&encoding, &shards(&encoding, &settings, step.tier));
+        for tier in steps(&encoding) {
+            let parts = StepPlan::new(&encoding, &shards(&encoding, &settings, tier));
             let shards = parts.shards.len() as u32;
-            order.push(StepSize { tier: step.tier, positions: step.positions, shards });
-            steps.insert(step.tier, parts);
+            order.push(StepSize { tier, positions: parts.positions(), shards });
+            cut.insert(tier, parts);
         }
         order.sort_by_key(|step: &StepSize| (step.tier.level(), Reverse(step.positions)));
-        Self { encoding, settings, goal: Goal::new, order, steps }
+        Self { encoding, settings, goal: Goal::new, order, steps: cut }
     }
 
     /// The course of a step that has not begun, if the steps it reads are proven to `read`.

@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Course, Precision, Settings};
+use ziggurat_planning::{Course, Precision, Settings};
 
 use super::names::{Epoch, JobId, StepId, Time, WorkerId};
 

@@ -1,6 +1,6 @@
 //! Answers to orders: what they say, and what is done about failures.
 
-use ziggurat_kernel::{Order, Outcome};
+use ziggurat_planning::{Order, Outcome};
 
 use super::{
     Counters, Machine, Note, REST, SHORT_REST,

@@ -203,7 +203,7 @@ mod tests {
     use proptest::prelude::*;
     use ziggurat_encoding::{Encoding, Tier};
     use ziggurat_game::{Overrides, Ruleset};
-    use ziggurat_kernel::{Precision, Settings};
+    use ziggurat_planning::{Precision, Settings};
 
     use super::*;
     use crate::machine::plan::JobPlan;

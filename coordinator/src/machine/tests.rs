@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Outcome, Precision, Settings};
+use ziggurat_planning::{Outcome, Precision, Settings};
 
 use super::*;
 

@@ -12,7 +12,9 @@ use tonic::Status;
 use ziggurat_rpc::{Repeats, new_identity, proto::ToWorker};
 use ziggurat_telemetry::CoordinatorMetrics;
 
-use super::{CoordinatorError, convert, metrics::Meter, planning::Planner, records::Saved};
+use super::{
+    CoordinatorError, MemoryAlone, convert, metrics::Meter, planning::Planner, records::Saved,
+};
 use crate::machine::{
     Command, Event, JobId, Limits, Machine, Message, Note, Output, Records, Refusal, SessionId,
     Time,
@@ -137,13 +139,14 @@ impl Actor {
         saved: Saved,
         records: Records,
         limits: Limits,
+        memory_alone: MemoryAlone,
         metrics: CoordinatorMetrics,
     ) -> (Self, Handle) {
         let at = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
         let clock = Clock { started: Instant::now(), at };
         let (machine, first) = Machine::new(records, new_identity(), limits, at);
         let (sender, requests) = mpsc::channel(WAITING);
-        let planner = Planner::default();
+        let planner = Planner::new(memory_alone);
         let actor = Self {
             machine,
             saved,

@@ -6,7 +6,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
-use ziggurat_kernel::{Precision, VECTORS};
+use ziggurat_planning::{Precision, VECTORS};
 use ziggurat_rpc::{
     convert::Submission as Wanted,
     proto::{

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ziggurat_kernel::Order;
+use ziggurat_planning::Order;
 use ziggurat_rpc::proto::JobState as State;
 use ziggurat_telemetry::{CoordinatorMetrics, FailureKind as Failed, JobState, raise};
 

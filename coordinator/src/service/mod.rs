@@ -13,12 +13,17 @@ use std::{future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc, time::D
 
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
+use ziggurat_encoding::Encoding;
+use ziggurat_planning::Settings;
 use ziggurat_rpc::{RpcError, Security};
 use ziggurat_store::StoreError;
 use ziggurat_telemetry::{BindError, CoordinatorMetrics, FailureKind, Health, Registry};
 
 use self::{actor::Actor, control::ControlService, jobs::JobsService, records::Saved};
 use crate::machine::Limits;
+
+/// How many bytes of memory one process takes that does a job alone: a matter of the kernel, which a coordinator has not.
+pub type MemoryAlone = fn(&Encoding, &Settings) -> u64;
 
 /// How a coordinator runs.
 #[derive(Clone, Debug)]
@@ -41,11 +46,13 @@ pub struct Options {
     pub metrics: Option<SocketAddr>,
     /// Whether they may be beyond this machine, to everybody.
     pub insecure_metrics: bool,
+    /// What is said of jobs that are planned.
+    pub memory_alone: MemoryAlone,
 }
 
 impl Options {
     /// With leases of ten seconds, ten minutes of patience, no security and no metrics.
-    pub fn new(listen: SocketAddr, dir: PathBuf) -> Self {
+    pub fn new(listen: SocketAddr, dir: PathBuf, memory_alone: MemoryAlone) -> Self {
         let (lease, lost_after) = (Duration::from_secs(10), Duration::from_secs(600));
         let Limits { whole_step_positions, .. } = Limits::new(lease, lost_after);
         Self {
@@ -58,6 +65,7 @@ impl Options {
             whole_step_positions,
             metrics: None,
             insecure_metrics: false,
+            memory_alone,
         }
     }
 }
@@ -125,7 +133,7 @@ pub async fn run(
     }
     let dir = options.dir.clone();
     let (saved, records) = off_the_runtime(move || Saved::open(&dir)).await??;
-    let Options { lease, lost_after, whole_step_positions, .. } = options;
+    let Options { lease, lost_after, whole_step_positions, memory_alone, .. } = options;
     let limits = Limits { lease, lost_after, whole_step_positions };
     let cluster = saved.cluster();
     let refused = metrics.failures.of(FailureKind::Refused);
@@ -141,7 +149,7 @@ pub async fn run(
         },
     );
     tokio::spawn(ended.clone().run_until_cancelled_owned(renewing));
-    let (actor, handle) = Actor::new(saved, records, limits, metrics);
+    let (actor, handle) = Actor::new(saved, records, limits, memory_alone, metrics);
     let mut acting = tokio::task::spawn_blocking(move || actor.run());
     let ticks = handle.clone();
     tokio::spawn(ended.clone().run_until_cancelled_owned(async move {

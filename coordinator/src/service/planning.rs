@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use tonic::Status;
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Settings, plan};
+use ziggurat_planning::Settings;
 use ziggurat_rpc::convert::cut;
 
+use super::MemoryAlone;
 use crate::machine::{JobPlan, Spec};
 
 /// Steps have at most so many shards: dealing them out takes longer than they do good, and what is reported of
@@ -24,10 +25,18 @@ pub struct Planned {
 }
 
 /// Makes plans.
-#[derive(Clone, Default)]
-pub struct Planner(Arc<Mutex<Option<(Spec, Planned)>>>);
+#[derive(Clone)]
+pub struct Planner {
+    last: Arc<Mutex<Option<(Spec, Planned)>>>,
+    memory_alone: MemoryAlone,
+}
 
 impl Planner {
+    /// One that says of jobs what one process would take for them.
+    pub fn new(memory_alone: MemoryAlone) -> Self {
+        Self { last: Arc::default(), memory_alone }
+    }
+
     /// The plan of a job.
     ///
     /// # Errors
@@ -41,7 +50,7 @@ impl Planner {
 
     /// The same, in this thread; the error is for people.
     pub fn plan_now(&self, spec: &Spec) -> Result<Planned, String> {
-        let mut last = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, planned)) = last.as_ref().filter(|(known, _)| known == spec) {
             return Ok(planned.clone());
         }
@@ -49,10 +58,9 @@ impl Planner {
             Ruleset::from_toml(&spec.ruleset, "ruleset").map_err(|error| error.to_string())?;
         let encoding = Encoding::new(&ruleset).map_err(|error| error.to_string())?;
         check_shards(&encoding, &spec.settings())?;
-        let needs = plan(&encoding, &spec.settings());
         let planned = Planned {
-            positions: needs.positions,
-            memory_bytes: needs.peak_memory_bytes,
+            positions: encoding.undecided(),
+            memory_bytes: (self.memory_alone)(&encoding, &spec.settings()),
             plan: Arc::new(JobPlan::new(encoding, spec.settings())),
         };
         *last = Some((spec.clone(), planned.clone()));
@@ -91,7 +99,7 @@ fn check_shards(encoding: &Encoding, settings: &Settings) -> Result<(), String> 
 #[cfg(test)]
 mod tests {
     use ziggurat_game::{Overrides, Ruleset};
-    use ziggurat_kernel::Precision;
+    use ziggurat_planning::Precision;
 
     use super::*;
 

@@ -247,7 +247,7 @@ pub fn located(machine: &Machine, id: JobId) -> Result<LocateReply, Phase> {
 mod tests {
     use std::time::Duration;
 
-    use ziggurat_kernel::Precision;
+    use ziggurat_planning::Precision;
 
     use super::*;
     use crate::machine::{JobRecord, Limits, Records, Spec};

@@ -24,20 +24,21 @@
 //! assert!((summary.first_player_wins - 0.530_049_839_525).abs() < 1e-12);
 //! ```
 //!
-//! | modules | know |
+//! The folders are layers, the highest first. Imports lead down, and to `ziggurat-planning`, which decides what is next.
+//!
+//! | folder | knows |
 //! | --- | --- |
-//! | `settings`, `plan`, `solve` | what decides the bytes, the steps in their order, and solving them one after the other |
-//! | `course`, `convergence`, `certificate` | what is to be done next for a step, when it is solved, and the proof |
-//! | `work`, `step`, `waves`, `ranges` | doing it: the arrays of a step, and its shards in order |
-//! | `team`, `member`, `reads` | sharing a step out |
-//! | `sweep`, `gather`, `block`, `pass`, `turn`, `rows` | the kernel: from what other slabs offer to new values, outermost first |
-//! | `dense` | the same where there are no private squares |
-//! | `shortlist` | leaving out moves that cannot be best |
-//! | `context`, `rules`, `occupancy`, `routes`, `lists`, `inner`, `slab`, `layout` | what moves do, worked out once for a ruleset or a slab |
-//! | `accelerate`, `coarse` | fewer supersteps: extrapolation, and what all values together are short of |
-//! | `vector`, `simd`, `value` | registers, instruction sets, and the types of values |
-//! | `array`, `memory`, `scratch`, `kept` | where values are |
-//! | `journal`, `halo`, `predict` | what is written down, and what members send each other |
+//! | `solver` | the steps one after the other, alone or as a member of a team; carrying out orders, journal, memory plan |
+//! | `superstep` | the state of a step: sweep the waves, publish, measure, extrapolate |
+//! | `certificate` | the intervals of a proof, and their sweeps |
+//! | `coarse` | fewer supersteps: what all values together are short of, found at a sample |
+//! | `halo` | sharing a step out: what members of a team read of each other, and what they send |
+//! | `sweep` | the Bellman operator on a pair of slabs: `pair`, then `gather`, `block`, `pass`, `transpose`, `rows`, outermost first; `elimination` leaves out moves that cannot be best |
+//! | `delta` | quantised changes of values, and extrapolation from them |
+//! | `shards` | the arrays of a step, by shard |
+//! | `moves` | what moves do, worked out once for a ruleset: `rules`, `routes`, `lists`, `layout` |
+//! | `memory` | where values are |
+//! | `simd` | registers, instruction sets, and the types of values |
 
 mod certificate;
 mod coarse;
@@ -45,7 +46,6 @@ mod delta;
 mod halo;
 mod memory;
 mod moves;
-mod planning;
 mod shards;
 mod simd;
 mod solver;
@@ -59,20 +59,7 @@ pub use halo::{
 };
 pub use memory::budget::{Memory, MemoryError, resident_bytes};
 pub use moves::tables::Tables;
-pub use planning::{
-    controller::Course,
-    correction::CorrectedFrom,
-    goal::Goal,
-    order::{Order, Outcome},
-    proof::{Certificate, Growth, Proof, USELESS_BOUND},
-    quanta::FINEST_UNITS,
-    settings::{Precision, Settings, thread_count},
-    statistics::TierStatistics,
-    sums::{Asked, SAMPLE_UNITS, Sums},
-    waves::{Wave, interval_waves, waves},
-    weights::{DIFFERENCES, Multiples, POINTS, Products, VECTORS},
-};
-pub use shards::columns::{Column, Data, Part};
+pub use shards::columns::{Data, Part};
 pub use simd::dispatch::{NoSuchSimd, Simd};
 pub use solver::{
     certifier::Certifier,
@@ -81,8 +68,14 @@ pub use solver::{
     journal::{Found, Journal, JournalError},
     kept::Kept,
     member::{Assignment, Member, Sources, take_part},
-    plan::{Plan, Step, plan, shards},
+    plan::{Plan, plan},
     solve::{Cancelled, Event, Summary, Surroundings, solve},
     timing::time_supersteps,
     values::TierValues,
+};
+pub use ziggurat_planning::{
+    Asked, Certificate, Column, CorrectedFrom, Course, DIFFERENCES, FINEST_UNITS, Goal, Growth,
+    Multiples, Order, Outcome, POINTS, Precision, Products, Proof, SAMPLE_UNITS, Settings, Step,
+    Sums, TierStatistics, USELESS_BOUND, VECTORS, Wave, interval_waves, shards, thread_count,
+    waves,
 };

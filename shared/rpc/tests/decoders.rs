@@ -8,7 +8,7 @@ use proptest::{collection::vec, prelude::*};
 use prost::Message;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{
+use ziggurat_planning::{
     Asked, Column, Order, Outcome, Precision, Proof, Settings, Sums, TierStatistics,
 };
 use ziggurat_rpc::{
@@ -134,7 +134,7 @@ fn statistics() -> TierStatistics {
         supersteps_in_f32: 20,
         residual: 1e-13,
         error_estimate: 1e-12,
-        certificate: Some(ziggurat_kernel::Certificate { bound: 1e-12, sweeps: 3 }),
+        certificate: Some(ziggurat_planning::Certificate { bound: 1e-12, sweeps: 3 }),
     }
 }
 
@@ -162,7 +162,7 @@ fn answers() -> Vec<Answer> {
         Outcome::Measured(vec![(4, products), (0, products)]).into(),
         Outcome::Sampled(Sums::from_parts(vec![5.0, -7.0], vec![1.0, 0.0, -2.0, 9e15]).unwrap())
             .into(),
-        Outcome::Proved(ziggurat_kernel::Growth { largest: 16_000, grew: true }).into(),
+        Outcome::Proved(ziggurat_planning::Growth { largest: 16_000, grew: true }).into(),
         failure(None),
     ];
     answers.extend(kinds.map(Some).map(failure));

@@ -3,7 +3,7 @@
 use tonic::{Code, Status};
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Column, Growth, Precision, Products, Proof, Settings, Sums};
+use ziggurat_planning::{Column, Growth, Precision, Products, Proof, Settings, Sums};
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{

@@ -17,7 +17,7 @@ use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Goal, Precision, Settings};
+use ziggurat_planning::{Goal, Precision, Settings};
 
 use self::{values::Value, world::World};
 use super::{Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, StepId, WorkerId};

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Order, Outcome, Products, Sums};
+use ziggurat_planning::{Growth, Order, Outcome, Products, Sums};
 
 use super::{super::JobPlan, super::begin::reads, chance::scramble};
 

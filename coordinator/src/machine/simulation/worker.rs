@@ -8,7 +8,7 @@ use super::{
     },
     values::{Value, ranges_of},
 };
-use ziggurat_kernel::Outcome;
+use ziggurat_planning::Outcome;
 
 /// Saved values, by step and epoch, then shard.
 pub type Disk = BTreeMap<(StepId, Epoch), BTreeMap<u32, Value>>;

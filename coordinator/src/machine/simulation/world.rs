@@ -7,7 +7,7 @@ use std::{
 };
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Outcome, Precision};
+use ziggurat_planning::{Outcome, Precision};
 
 use super::{
     super::{

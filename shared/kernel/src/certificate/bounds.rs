@@ -1,7 +1,8 @@
 //! An end of intervals, made of values and distances when it is needed.
 #![expect(unsafe_code)]
 
-use crate::planning::proof::GROWN;
+use ziggurat_planning::proof::GROWN;
+
 use crate::{
     simd::{
         value::Value,

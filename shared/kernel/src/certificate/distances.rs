@@ -4,6 +4,10 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_planning::{
+    columns::Column,
+    proof::{GROWN, Proof},
+};
 
 use crate::{
     coarse::sections::Sections,
@@ -18,9 +22,8 @@ use crate::{
         budget::{Memory, MemoryError},
         pool::Pool,
     },
-    planning::proof::{GROWN, Proof},
     shards::{
-        columns::{Column, Part},
+        columns::Part,
         ranges::{parts_of, split_off},
         waves::Cut,
     },

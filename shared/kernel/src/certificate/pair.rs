@@ -4,6 +4,7 @@
 use std::ops::Range;
 
 use ziggurat_encoding::Shard;
+use ziggurat_planning::proof::{FAR, GROWN, Growth};
 
 use crate::{
     certificate::{
@@ -11,9 +12,6 @@ use crate::{
         distances::{CHUNK, MayHaveGrown, ShardDistances},
         problem::Unproven,
     },
-    planning::proof::{FAR, GROWN, Growth},
-};
-use crate::{
     memory::array::Array,
     moves::layout::Block,
     shards::ranges::ranges,

@@ -1,10 +1,11 @@
-//! Interval sweeps of a step: both ends of all intervals, wave by wave.
+//! What is to be proven of a step: its values, and what is known of the tiers that it reads.
 
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_planning::proof::Proof;
 
 use crate::{
-    certificate::rounding::rounding_margin, moves::tables::Tables, planning::proof::Proof,
-    shards::waves::Cut, simd::value::Value, sweep::context::Context,
+    certificate::rounding::rounding_margin, moves::tables::Tables, shards::waves::Cut,
+    simd::value::Value, sweep::context::Context,
 };
 
 /// A step whose values are to be proven.

@@ -8,6 +8,7 @@ use std::{
 
 use rayon::prelude::*;
 use ziggurat_encoding::Shard;
+use ziggurat_planning::proof::{FAR, Growth};
 
 use crate::{
     certificate::{
@@ -23,7 +24,6 @@ use crate::{
         team::{ExchangeError, Team},
     },
     memory::{array::Array, budget},
-    planning::proof::{FAR, Growth},
     shards::{
         ranges::ranges,
         waves::{Cut, largest_first},

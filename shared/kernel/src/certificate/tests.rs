@@ -4,6 +4,11 @@ use std::collections::HashMap;
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_planning::{
+    proof::{Certificate, FAR, GROWN, Proof, Verdict},
+    settings::{Precision, Settings},
+    sums::Asked,
+};
 
 use crate::{
     certificate::{
@@ -13,11 +18,6 @@ use crate::{
     coarse::sample::sums,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    planning::{
-        proof::{Certificate, FAR, GROWN, Proof, Verdict},
-        settings::{Precision, Settings},
-        sums::Asked,
-    },
     shards::waves::Cut,
     simd::{dispatch::Simd, value::Value},
     solver::{

@@ -8,14 +8,14 @@ use std::{
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Shard, Tier};
 use ziggurat_game::Position;
+use ziggurat_planning::{
+    correction::Usage,
+    sums::{Asked, LARGEST_MISSING, Sums},
+};
 
 use crate::{
     coarse::sections::Sections,
     halo::team::Team,
-    planning::{
-        correction::Usage,
-        sums::{Asked, LARGEST_MISSING, Sums},
-    },
     shards::ranges::{ShardRange, in_order},
     simd::{
         dispatch::Simd,

@@ -8,10 +8,10 @@ use std::{
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Place, Tier};
 use ziggurat_game::{PathPosition, Position, Side};
+use ziggurat_planning::basis::{functions_of, starts};
 
 use crate::{
     moves::occupancy::bits,
-    planning::basis::{functions_of, starts},
     simd::{dispatch::Simd, value::Value},
 };
 

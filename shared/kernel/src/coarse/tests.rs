@@ -2,17 +2,17 @@
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_planning::{
+    correction::{CorrectedFrom, functions},
+    settings::{Precision, Settings},
+    statistics::TierStatistics,
+    sums::Asked,
+};
 
 use crate::{
     coarse::{sample::Sample, sections::Sections},
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    planning::{
-        correction::{CorrectedFrom, functions},
-        settings::{Precision, Settings},
-        statistics::TierStatistics,
-        sums::Asked,
-    },
     simd::dispatch::Simd,
     solver::{
         plan::{Plan, plan},

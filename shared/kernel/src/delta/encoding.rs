@@ -1,8 +1,18 @@
-//! ENCODING
+//! Quantised deltas: what a sweep changes, in a byte for each value.
+//!
+//! A shard does not publish what a sweep has made of its values, but the values before, each changed by a
+//! number of units that is a square (or minus one): that of a byte. So small changes are told as well as large ones, to a
+//! few parts in a hundred. The unit is a power of two, the same for a *piece* of
+//! at most [`PIECE`] values, and so large that no change of the piece is beyond the square of 127; where
+//! little changes it is larger, since what is far below the last residual need not be told yet. What is left
+//! over is not lost: the next sweep finds it again, as part of the change that it makes. So the differences
+//! are known exactly, in a byte for each value, to whoever knows what was published: who reads a shard's
+//! values can extrapolate them without being told.
+
+use ziggurat_planning::quanta::{MOST_ROOT, exponent_of, unit};
 
 use crate::{
     memory::budget::look,
-    planning::quanta::{MOST_ROOT, exponent_of, unit},
     simd::{dispatch::Simd, value::Value},
 };
 

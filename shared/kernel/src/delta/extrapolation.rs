@@ -1,41 +1,17 @@
-//! Extrapolation: where a row of supersteps is heading, without making them.
+//! Extrapolation: adding to values what [weights](ziggurat_planning::weights) of the last supersteps make of their changes.
 //!
-//! Close to the solution a superstep multiplies the error by a matrix, so the differences
-//! `d[i] = g[i] - x[i]` between values x and what a superstep makes of them, g, are all made of the same
-//! slow modes. If weights with sum 1 make `sum w[i] d[i]` small, then `sum w[i] g[i]` is nearly a fixed point:
-//! *reduced-rank extrapolation* (Mesina 1977, Eddy 1979). After every [`DIFFERENCES`] supersteps, a *row*,
-//! the weights that make that sum smallest are found from the differences' inner products.
-//!
-//! A row by itself has forgotten what the one before has found out: it finds the same few modes again, and takes away
-//! a part of them again. Restarted Krylov methods stall like this, and what helps is to remember where the last
-//! rows have led to (Baker, Jessup and Manteuffel 2005). So there is one more *point*, the one before the last superstep of the
-//! row before, with the difference that there was, and its *lead*: how far the values have come from
-//! there to the start of the row. With x[0] for the start, d[i] the differences of the row, q the last of them, e and l the
-//! difference and the lead of the earlier point, and v its weight,
-//!
-//! ```text
-//! x' = sum w[i] g[i] + v (x[0] - l + e)
-//!    = g[q] - sum over i of (v + w[0] + ... + w[i-1]) d[i] + v e - v l
-//! ```
-//!
-//! A shard does not publish what a sweep has made of its values, but the values before, each changed by a
-//! number of units that is a square (or minus one): that of a byte. So small changes are told as well as large ones, to a
-//! few parts in a hundred. The unit is a power of two, the same for a *piece* of
-//! at most [`PIECE`] values, and so large that no change of the piece is beyond the square of 127; where
-//! little changes it is larger, since what is far below the last residual need not be told yet. What is left
-//! over is not lost: the next sweep finds it again, as part of the change that it makes. So the differences
-//! are known exactly, in a byte for each value, to whoever knows what was published: who reads a shard's
-//! values can extrapolate them without being told. The unit of leads follows from the units of what they are made
+//! The changes are [known in bytes](crate::delta::encoding). The unit of leads follows from the units of what they are made
 //! of. The inner products of a piece are sums over every sixteenth value, added up in order; the pieces of
 //! a range of a shard are added in order, then the ranges: the result does not depend on who computes which.
+
+use ziggurat_planning::{
+    quanta::{FINEST_UNITS, most},
+    weights::{EARLIER, LAST, LEAD, Multiples, POINTS, Products, VECTORS},
+};
 
 use crate::{
     delta::encoding::{LANES, byte_for, read_lanes, unit_for},
     memory::budget::look,
-    planning::{
-        quanta::{FINEST_UNITS, most},
-        weights::{EARLIER, LAST, LEAD, Multiples, POINTS, Products, VECTORS},
-    },
     simd::{dispatch::Simd, value::Value},
 };
 
@@ -170,10 +146,8 @@ fn add_multiples<T: Value>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        delta::encoding::{Told, change, changed, tell, units_of},
-        planning::weights::{DIFFERENCES, multiples, vector_of},
-    };
+    use crate::delta::encoding::{Told, change, changed, tell, units_of};
+    use ziggurat_planning::weights::{DIFFERENCES, multiples, vector_of};
 
     /// How far values are from their limit, 0, after so many rows of supersteps, of which each takes a part of the
     /// distance away.

@@ -19,6 +19,7 @@ use std::{cell::RefCell, io};
 
 use bytemuck::Pod;
 use thiserror::Error;
+use ziggurat_planning::quanta::{exponent_of, unit};
 use zstd::{
     bulk::{Compressor, Decompressor},
     zstd_safe::{CParameter, ParamSwitch},
@@ -27,7 +28,6 @@ use zstd::{
 use crate::{
     delta::encoding::{PIECE, change},
     halo::prediction::{Number, Predictor},
-    planning::quanta::{exponent_of, unit},
     simd::{dispatch::Simd, value::Value},
 };
 

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ziggurat_encoding::{Encoding, shared::Budgets};
+use ziggurat_planning::basis::is_dense;
 
 use crate::{
     moves::{
@@ -13,7 +14,6 @@ use crate::{
         routes::{Route, Routes},
         rules::{BlockMove, End, Rows, Rules},
     },
-    planning::basis::is_dense,
     simd::vector::LANES,
 };
 

@@ -21,11 +21,9 @@
 use std::cmp::Reverse;
 
 use ziggurat_encoding::{Encoding, shared::Budgets};
+use ziggurat_planning::basis::is_dense;
 
-use crate::{
-    planning::basis::is_dense,
-    simd::{value::groups, vector::LANES},
-};
+use crate::simd::{value::groups, vector::LANES};
 
 /// A block of a slab.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -3,10 +3,11 @@
 use std::ops::Range;
 
 use ziggurat_encoding::Shard;
+use ziggurat_planning::columns::Column;
 
 use crate::{
     memory::array::Array,
-    shards::columns::{Column, Number, Part},
+    shards::columns::{Number, Part},
 };
 
 /// A range of a shard.

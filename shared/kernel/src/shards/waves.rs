@@ -4,8 +4,7 @@ use std::cmp::Reverse;
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard};
-
-use crate::planning::waves::{Wave, interval_waves};
+use ziggurat_planning::waves::{Wave, interval_waves};
 
 /// The parts of a wave, to be swept at the same time, in the order in which threads take them: the largest first, so that
 /// whoever is done early finds a small one.

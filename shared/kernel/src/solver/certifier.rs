@@ -1,6 +1,12 @@
 //! Certificates of tables: proofs of values that are stored already.
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_planning::{
+    correction::{Corrected, CorrectedFrom},
+    proof::{Certificate, Proof, Verdict},
+    settings::{Precision, Settings},
+    sums::Asked,
+};
 
 use crate::{
     certificate::{
@@ -10,12 +16,6 @@ use crate::{
     coarse::sample::sums,
     memory::budget::Memory,
     moves::tables::Tables,
-    planning::{
-        correction::{Corrected, CorrectedFrom},
-        proof::{Certificate, Proof, Verdict},
-        settings::{Precision, Settings},
-        sums::Asked,
-    },
     shards::waves::Cut,
     simd::dispatch::Simd,
     solver::{

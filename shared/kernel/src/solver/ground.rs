@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_planning::{controller::Course, settings::Precision, statistics::TierStatistics};
 
 use crate::{
     halo::team::Team,
@@ -11,7 +12,6 @@ use crate::{
         budget::{Memory, MemoryError},
     },
     moves::tables::Tables,
-    planning::{controller::Course, settings::Precision, statistics::TierStatistics},
     simd::{dispatch::Simd, value::Value},
     solver::values::AsTierValues,
     superstep::state::StepState,

@@ -4,11 +4,9 @@ use std::time::Duration;
 
 use thiserror::Error;
 use ziggurat_encoding::Tier;
+use ziggurat_planning::{columns::Column, controller::Course, statistics::TierStatistics};
 
-use crate::{
-    planning::{controller::Course, statistics::TierStatistics},
-    shards::columns::{Column, Part},
-};
+use crate::shards::columns::Part;
 
 /// What is known of a step.
 #[derive(Clone, PartialEq, Debug)]

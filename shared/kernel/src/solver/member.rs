@@ -3,6 +3,15 @@
 use std::{collections::HashMap, iter, ops::Range};
 
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_planning::{
+    columns::Column,
+    controller::Course,
+    order::{Order, Outcome},
+    proof::Certificate,
+    settings::{Precision, Settings},
+    statistics::TierStatistics,
+    steps::shards,
+};
 
 use crate::{
     halo::{
@@ -12,15 +21,8 @@ use crate::{
     },
     memory::budget::Memory,
     moves::tables::Tables,
-    planning::{
-        controller::Course,
-        order::{Order, Outcome},
-        proof::Certificate,
-        settings::{Precision, Settings},
-        statistics::TierStatistics,
-    },
     shards::{
-        columns::{Column, Part},
+        columns::Part,
         ranges::{in_order, split_off},
     },
     simd::{dispatch::Simd, value::Value},
@@ -29,7 +31,6 @@ use crate::{
         ground::{Final, Ground, ResumeFrom},
         journal::JournalError,
         kept::{Kept, KeptTier, Tiers},
-        plan::shards,
         values::AsTierValues,
         work::Work,
     },

@@ -1,29 +1,18 @@
 //! What solving a ruleset will do, in which order, and what it takes.
 
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::Encoding;
+use ziggurat_planning::{
+    correction::Corrected,
+    settings::{Precision, Settings},
+    steps::{Step, batches, shards},
+};
 
 use crate::{
     certificate::distances::Distances,
     coarse::sample::Sample,
-    planning::{
-        correction::Corrected,
-        settings::{Precision, Settings},
-    },
     superstep::state::StepState,
     sweep::{elimination::validity::Shortlists, order::order_bytes, scratch::Scratch},
 };
-
-/// A job step: the tiers (n, m) and (m, n), solved together.
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Step {
-    /// The tier with the most pieces left for the player who just moved; with its swap it is
-    /// the step.
-    pub tier: Tier,
-    /// Positions of both tiers.
-    pub positions: u64,
-    /// Shards the step is cut into.
-    pub shards: usize,
-}
 
 /// What a solve will do and need.
 #[derive(Clone, PartialEq, Debug)]
@@ -36,36 +25,6 @@ pub struct Plan {
     pub peak_memory_bytes: u64,
     /// How much of it cannot be in files: the threads' working memory, and what steps are sampled for.
     pub scratch_bytes: u64,
-}
-
-/// The steps of a ruleset in the order they are solved, in batches that are solved at the same
-/// time: steps of one level that together are no larger than the largest step.
-pub(crate) fn batches(encoding: &Encoding) -> Vec<Vec<Tier>> {
-    let steps: Vec<Tier> =
-        encoding.tiers().into_iter().filter(|&tier| tier.first_of_step() == tier).collect();
-    let largest = steps.iter().map(|&tier| encoding.step_len(tier)).max().unwrap_or(0);
-    let mut batches: Vec<Vec<Tier>> = Vec::new();
-    let mut room = 0;
-    for tier in steps {
-        let positions = encoding.step_len(tier);
-        match batches.last_mut() {
-            Some(batch) if batch[0].level() == tier.level() && positions <= room => {
-                batch.push(tier);
-            }
-            _ => {
-                batches.push(vec![tier]);
-                room = largest;
-            }
-        }
-        room -= positions;
-    }
-    batches
-}
-
-/// The shards of the step of a tier.
-pub fn shards(encoding: &Encoding, settings: &Settings, tier: Tier) -> Vec<Shard> {
-    let default = || encoding.default_shard_positions(tier);
-    encoding.shards(tier, settings.shard_positions.unwrap_or_else(default))
 }
 
 /// What solving `encoding`'s ruleset with `settings` will do and need.

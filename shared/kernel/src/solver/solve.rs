@@ -12,28 +12,26 @@ use std::{
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_game::Position;
+use ziggurat_planning::{
+    columns::Column,
+    controller::Course,
+    goal::Goal,
+    order::Order,
+    settings::{Precision, Settings},
+    statistics::TierStatistics,
+    steps::{batches, shards},
+};
 
 use crate::{
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    planning::{
-        controller::Course,
-        goal::Goal,
-        order::Order,
-        settings::{Precision, Settings},
-        statistics::TierStatistics,
-    },
-    shards::{
-        columns::{Column, Part},
-        ranges::parts_of,
-    },
+    shards::{columns::Part, ranges::parts_of},
     simd::dispatch::Simd,
     solver::{
         error::{SolveError, thread_pool},
         ground::{Final, Ground, ResumeFrom},
         journal::{Found, Journal},
         kept::{Kept, Tiers},
-        plan::{batches, shards},
         values::{AsTierValues, TierValues},
         work::Work,
     },

@@ -6,20 +6,18 @@ use std::{
 };
 
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_planning::{
+    quanta::FINEST_UNITS,
+    settings::{Precision, Settings},
+    steps::shards,
+    weights::DIFFERENCES,
+};
 
 use crate::{
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    planning::{
-        quanta::FINEST_UNITS,
-        settings::{Precision, Settings},
-        weights::DIFFERENCES,
-    },
     simd::{dispatch::Simd, value::Value},
-    solver::{
-        error::{SolveError, thread_pool},
-        plan::shards,
-    },
+    solver::error::{SolveError, thread_pool},
     superstep::state::StepState,
     sweep::context::Context,
 };

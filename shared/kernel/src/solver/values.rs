@@ -1,7 +1,8 @@
 //! Values of solved tiers, as those who store them take them.
 
+use ziggurat_planning::settings::Precision;
+
 use crate::{
-    planning::settings::Precision,
     shards::columns::Number,
     simd::value::Value,
     solver::kept::{Kept, Tiers},

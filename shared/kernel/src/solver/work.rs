@@ -3,6 +3,15 @@
 use std::collections::HashMap;
 
 use ziggurat_encoding::{Shard, Tier};
+use ziggurat_planning::{
+    columns::Column,
+    controller::Course,
+    correction,
+    correction::Corrected,
+    order::{Order, Outcome},
+    settings::Precision,
+    statistics::TierStatistics,
+};
 
 use crate::{
     certificate::{
@@ -12,19 +21,7 @@ use crate::{
     coarse::sample::{Sample, sums},
     halo::arrays::{fill, fill_halo},
     memory::array::Array,
-    planning::{
-        controller::Course,
-        correction,
-        correction::Corrected,
-        order::{Order, Outcome},
-        settings::Precision,
-        statistics::TierStatistics,
-    },
-    shards::{
-        columns::{Column, Part},
-        ranges::parts_of,
-        waves::Cut,
-    },
+    shards::{columns::Part, ranges::parts_of, waves::Cut},
     simd::value::Value,
     solver::{
         error::SolveError,
@@ -314,13 +311,8 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
-    use crate::{
-        memory::budget::Memory,
-        moves::tables::Tables,
-        planning::{proof::Proof, settings::Settings},
-        simd::dispatch::Simd,
-        solver::plan::shards,
-    };
+    use crate::{memory::budget::Memory, moves::tables::Tables, simd::dispatch::Simd};
+    use ziggurat_planning::{proof::Proof, settings::Settings, steps::shards};
 
     #[test]
     fn a_proof_does_not_go_on_from_distances_that_nobody_has_computed() {

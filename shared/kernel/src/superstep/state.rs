@@ -14,6 +14,13 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard};
+use ziggurat_planning::{
+    columns::Column,
+    quanta::most,
+    sums::{Asked, Sums},
+    waves::{Wave, tail, waves},
+    weights::{Multiples, Products, VECTORS, add, vector_of},
+};
 
 use crate::{
     coarse::{
@@ -35,14 +42,8 @@ use crate::{
         budget::{Memory, MemoryError, look},
         pool::Pool,
     },
-    planning::{
-        quanta::most,
-        sums::{Asked, Sums},
-        waves::{Wave, tail, waves},
-        weights::{Multiples, Products, VECTORS, add, vector_of},
-    },
     shards::{
-        columns::{Column, Data, Number, Part},
+        columns::{Data, Number, Part},
         ranges::{ShardRange, in_order, parts_of, split_off},
         waves::largest_first,
     },
@@ -454,13 +455,11 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
-    use crate::{
-        moves::tables::Tables,
-        planning::{
-            convergence::{Convergence, Next},
-            settings::Precision,
-            weights::{DIFFERENCES, multiples},
-        },
+    use crate::moves::tables::Tables;
+    use ziggurat_planning::{
+        convergence::{Convergence, Next},
+        settings::Precision,
+        weights::{DIFFERENCES, multiples},
     };
 
     /// Every change is worth publishing.

@@ -1,8 +1,9 @@
 //! What a sweep of a step reads besides the step's own values.
 
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_planning::basis::is_dense;
 
-use crate::{moves::tables::Tables, planning::basis::is_dense, simd::value::Value};
+use crate::{moves::tables::Tables, simd::value::Value};
 
 /// A step's surroundings: tables, tiers, and the final values of the tiers it reads.
 pub struct Context<'a, T> {

@@ -1,7 +1,7 @@
 //! What members of an attempt report.
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Growth, Outcome, POINTS, Products, Sums};
+use ziggurat_planning::{Growth, Outcome, POINTS, Products, Sums};
 
 use super::{WireError, identity, identity_text, magnitude, required};
 use crate::proto::{self, failure, report};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use ziggurat_game::Ruleset;
-use ziggurat_kernel::{Precision, Settings};
+use ziggurat_planning::{Precision, Settings};
 
 use super::{WireError, name, precision, required, text};
 use crate::{

@@ -6,13 +6,13 @@
 //! | message | here |
 //! | --- | --- |
 //! | [`proto::Step`] | [`Tier`](ziggurat_encoding::Tier), the first of the step |
-//! | [`proto::Precision`] | [`Precision`](ziggurat_kernel::Precision) |
-//! | [`proto::Column`] | [`Column`](ziggurat_kernel::Column) |
-//! | [`proto::Growth`] | [`Growth`](ziggurat_kernel::Growth) |
-//! | [`proto::Prove`] | [`Proof`](ziggurat_kernel::Proof), as [`Proof::from_parts`](ziggurat_kernel::Proof::from_parts) has it |
-//! | [`proto::Products`] | a list of [`Products`](ziggurat_kernel::Products) with their ranges' places |
-//! | [`proto::order::Task`] | [`Task`]: an [`Order`](ziggurat_kernel::Order), or to save |
-//! | [`proto::report::Outcome`] | [`Answer`]: an [`Outcome`](ziggurat_kernel::Outcome), or another |
+//! | [`proto::Precision`] | [`Precision`](ziggurat_planning::Precision) |
+//! | [`proto::Column`] | [`Column`](ziggurat_planning::Column) |
+//! | [`proto::Growth`] | [`Growth`](ziggurat_planning::Growth) |
+//! | [`proto::Prove`] | [`Proof`](ziggurat_planning::Proof), as [`Proof::from_parts`](ziggurat_planning::Proof::from_parts) has it |
+//! | [`proto::Products`] | a list of [`Products`](ziggurat_planning::Products) with their ranges' places |
+//! | [`proto::order::Task`] | [`Task`]: an [`Order`](ziggurat_planning::Order), or to save |
+//! | [`proto::report::Outcome`] | [`Answer`]: an [`Outcome`](ziggurat_planning::Outcome), or another |
 //! | [`proto::Failure`] | [`Failure`] |
 //! | [`proto::JobSpec`] | [`Job`]: a ruleset and what decides the bytes of its values |
 //! | [`proto::SubmitRequest`] | [`Submission`] |

@@ -1,6 +1,6 @@
 //! How the solution of a step came about.
 
-use ziggurat_kernel::{Certificate, TierStatistics};
+use ziggurat_planning::{Certificate, TierStatistics};
 
 use super::{WireError, magnitude};
 use crate::proto::{LocatedStep, StepStatus};

@@ -1,7 +1,7 @@
 //! Steps, precisions and columns.
 
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, DIFFERENCES, Precision, VECTORS};
+use ziggurat_planning::{Column, DIFFERENCES, Precision, VECTORS};
 
 use super::WireError;
 use crate::proto::{self, column};

@@ -1,6 +1,6 @@
 //! What members of an attempt are told to do.
 
-use ziggurat_kernel::{Asked, FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
+use ziggurat_planning::{Asked, FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
 
 use super::{
     WireError, required,

@@ -5,7 +5,7 @@ use std::fmt::Debug;
 
 use prost::Message;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::Column;
+use ziggurat_planning::Column;
 use ziggurat_rpc::{
     convert::{
         Answer, Job, Member, Submission, Task, WireError, check_protocol, check_registration,

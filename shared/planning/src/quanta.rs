@@ -1,4 +1,4 @@
-//! Quanta: the powers of two that what values change by is a multiple of.
+//! Quanta: the powers of two in which changes of values are told.
 
 use std::ops::RangeInclusive;
 

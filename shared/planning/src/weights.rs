@@ -1,4 +1,22 @@
-//! WEIGHTS
+//! Reduced rank extrapolation with restarts: where a row of supersteps is heading, without making them.
+//!
+//! Close to the solution a superstep multiplies the error by a matrix, so the differences
+//! `d[i] = g[i] - x[i]` between values x and what a superstep makes of them, g, are all made of the same
+//! slow modes. If weights with sum 1 make `sum w[i] d[i]` small, then `sum w[i] g[i]` is nearly a fixed point:
+//! *reduced-rank extrapolation* (Mesina 1977, Eddy 1979). After every [`DIFFERENCES`] supersteps, a *row*,
+//! the weights that make that sum smallest are found from the differences' inner products.
+//!
+//! A row by itself has forgotten what the one before has found out: it finds the same few modes again, and takes away
+//! a part of them again. Restarted Krylov methods stall like this, and what helps is to remember where the last
+//! rows have led to (Baker, Jessup and Manteuffel 2005). So there is one more *point*, the one before the last superstep of the
+//! row before, with the difference that there was, and its *lead*: how far the values have come from
+//! there to the start of the row. With x[0] for the start, d[i] the differences of the row, q the last of them, e and l the
+//! difference and the lead of the earlier point, and v its weight,
+//!
+//! ```text
+//! x' = sum w[i] g[i] + v (x[0] - l + e)
+//!    = g[q] - sum over i of (v + w[0] + ... + w[i-1]) d[i] + v e - v l
+//! ```
 
 /// The supersteps between two extrapolations.
 pub const DIFFERENCES: usize = 4;
@@ -9,11 +27,13 @@ pub const POINTS: usize = 1 + DIFFERENCES;
 /// The vectors of bytes that are remembered: the lead of the earlier point, then the differences of all points.
 pub const VECTORS: usize = 1 + POINTS;
 
-/// The places of vectors: of the lead, of the earlier point's difference, and of that of the last superstep of a row.
+/// The place among the vectors of the lead.
 pub const LEAD: usize = 0;
 
+/// That of the earlier point's difference.
 pub const EARLIER: usize = 1;
 
+/// That of the difference of the last superstep of a row.
 pub const LAST: usize = VECTORS - 1;
 
 /// Part of the squares of the weights is made small too, so that they are never arbitrary.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::planning::{
+use crate::{
     proof::{Growth, Proof},
     sums::{Asked, Sums},
     weights::{Multiples, Products},

@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 
 use serde::{Deserialize, Serialize};
 
-use crate::planning::{settings::Precision, weights::DIFFERENCES};
+use crate::{settings::Precision, weights::DIFFERENCES};
 
 /// What to do after a superstep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::planning::correction::CorrectedFrom;
+use crate::correction::CorrectedFrom;
 
 /// The floating-point type values are computed in.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
@@ -24,7 +24,7 @@ impl Precision {
     }
 
     /// The distance between numbers from 1/4 to 1/2, the largest between values.
-    pub(crate) fn unit(self) -> f64 {
+    pub fn unit(self) -> f64 {
         match self {
             Self::F32 => f64::from(f32::EPSILON) / 4.0,
             Self::F64 => f64::EPSILON / 4.0,

@@ -8,7 +8,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::planning::{
+use crate::{
     convergence::{Convergence, Next},
     correction::Corrected,
     goal::Goal,

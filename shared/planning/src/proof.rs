@@ -20,7 +20,7 @@
 //!
 //! Where all distances are equal at the start, none shrinks before what others are short of has come to it, sweep by sweep, from where the step
 //! ends. Distances that fall with the turns that it still goes on shrink at once, as far as these are known: where a sample
-//! [tells them](crate::planning::correction), a proof starts with such distances. Then only a sweep in which none grows proves anything.
+//! [tells them](crate::correction), a proof starts with such distances. Then only a sweep in which none grows proves anything.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! The coarse correction: what all values together are short of, found at a sample.
 //!
 //! Where games are long, what supersteps leave over is smooth: it changes little from a position to the next, and
-//! mostly with how many pieces of each player are in which *section* of the path ([`Sections`]), above all on safe
+//! mostly with how many pieces of each player are in which *section* of the path (the kernel's `Sections`), above all on safe
 //! squares. Supersteps take little of that away, and an extrapolation, which sees a few points, no more than
 //! a few modes of it. So it is looked for among sums of *functions*: 1, the numbers of pieces
 //! of both players in each section, and their products by two. This is a two-level method with a hundred or
@@ -13,7 +13,7 @@
 //! sum over positions of f[i] ((P x - x) - sum over j of c[j] (f[j] - M f[j])) = 0     for every i
 //! ```
 //!
-//! The sums are over a [`Sample`] of the positions: there are few functions, so few positions are enough. The
+//! The sums are over a `Sample` of the positions: there are few functions, so few positions are enough. The
 //! functions, so many times, are then added to all values; supersteps do the rest. Where values solve the
 //! equation, all c are 0.
 //!
@@ -25,7 +25,7 @@
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
-use crate::planning::basis::{functions_of_orientation, is_dense};
+use crate::basis::{functions_of_orientation, is_dense};
 
 /// When the values of a step are corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]

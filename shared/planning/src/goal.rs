@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
-use crate::planning::{
+use crate::{
     correction,
     correction::Corrected,
     settings::{Precision, Settings},

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::planning::proof::Certificate;
+use crate::proof::Certificate;
 
 /// How the solution of a tier came about. A pure function of the job.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize, Deserialize)]

@@ -1,6 +1,9 @@
 //! What a sample of positions says, and what is to be added to all values.
 
-use std::{fmt::{self, Debug, Formatter}, ops::RangeInclusive};
+use std::{
+    fmt::{self, Debug, Formatter},
+    ops::RangeInclusive,
+};
 
 use serde::{Deserialize, Serialize};
 
