@@ -3,7 +3,10 @@
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Ruleset};
 
-use super::{indices, table::LAST_PLACE};
+use super::indices;
+
+/// The last place there may be: the bits of a successor that are a place.
+pub(super) const LAST_PLACE: u32 = (1 << 30) - 1;
 
 /// The places of the values of some tiers, from 0, and behind them one for the won position.
 pub(super) struct Places {

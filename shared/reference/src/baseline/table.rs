@@ -5,14 +5,15 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use ziggurat_encoding::{Encoding, Index};
 use ziggurat_game::Position;
 
-use super::{Design, places::Places};
+use super::{
+    Design,
+    places::{LAST_PLACE, Places},
+};
 
 /// Set in a successor after which the other player moves.
 const TURN_PASSES: u32 = 1 << 31;
 /// Set in the last successor of a roll in [`Design::Compact`].
-const LAST: u32 = 1 << 30;
-/// The bits of a successor that are a place, and so the last place there may be.
-pub(super) const LAST_PLACE: u32 = LAST - 1;
+const LAST: u32 = LAST_PLACE + 1;
 
 /// The part of the table for some positions that are swept one after the other.
 pub(super) struct Chunk {
