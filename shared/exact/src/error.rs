@@ -36,13 +36,13 @@ pub enum ExactError {
     #[error(
         "from {position} the players can go on for ever whatever they roll, so that it is not \
          certain that the rules give every position one value; use other dice{}",
-        if *.safe_rosettes { ", or rosettes that are not safe" } else { "" }
+        if *.safe_squares { ", or squares that are not safe" } else { "" }
     )]
     Endless {
         /// A position that need not lead to an end.
         position: String,
-        /// Whether the ruleset has rosettes that are safe.
-        safe_rosettes: bool,
+        /// Whether the ruleset has squares that are safe.
+        safe_squares: bool,
     },
     /// No optimal policy was found.
     #[error(

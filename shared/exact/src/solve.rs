@@ -173,8 +173,8 @@ impl Exact {
         let equations = self.equations(weights, key, &positions);
         if let Some(at) = equations.endless() {
             let position = ruleset.format_position(&positions[at]);
-            let safe_rosettes = ruleset.safe_rosettes() && !ruleset.parts().rosettes.is_empty();
-            return Err(ExactError::Endless { position, safe_rosettes });
+            let safe_squares = !ruleset.safe_squares().is_empty();
+            return Err(ExactError::Endless { position, safe_squares });
         }
         let mut policy = equations.greedy(|at| guess(&positions[at as usize]));
         let mut improved = 0;

@@ -9,7 +9,7 @@ use num_rational::BigRational;
 use num_traits::{One, ToPrimitive, Zero};
 use serde_json::Value;
 use ziggurat_exact::{Exact, ExactError, decimal::percent, solve, solve_from};
-use ziggurat_game::{Captures, Overrides, Path, Position, Ruleset};
+use ziggurat_game::{Captures, Overrides, Path, Position, Ruleset, RulesetParts, Square};
 
 /// A built-in ruleset with `pieces` pieces and other changes.
 fn builtin(name: &str, pieces: u8, changes: Overrides) -> Ruleset {
@@ -113,6 +113,14 @@ fn every_kind_of_dice_and_rule_satisfies_its_equations_exactly() {
         for track in ["single-long", "short-central-backtrack"] {
             let ruleset = builtin(track, 1, changes.clone());
             assert_solved(&ruleset, &solve(&ruleset).unwrap());
+            let squares = |squares: [(u8, u8); 3]| Some(squares.map(Square::from).into());
+            let listed = Ruleset::new(RulesetParts {
+                safe: squares([(2, 4), (2, 6), (2, 6)]),
+                rolls_again: squares([(2, 2), (1, 1), (3, 1)]),
+                ..ruleset.parts().clone()
+            });
+            let listed = listed.unwrap();
+            assert_solved(&listed, &solve(&listed).unwrap());
         }
     }
 }
@@ -212,9 +220,6 @@ fn too_many_positions_are_refused_with_what_would_work() {
 fn a_game_that_need_not_end_is_refused() {
     let ruleset = small("[\".*.\", \".*.\"]", "[[2, 1], [2, 2], [2, 1]]", COIN, 1);
     let error = solve(&ruleset).unwrap_err();
-    assert!(matches!(error, ExactError::Endless { safe_rosettes: true, .. }), "{error}");
-    assert!(
-        error.to_string().ends_with("use other dice, or rosettes that are not safe"),
-        "{error}"
-    );
+    assert!(matches!(error, ExactError::Endless { safe_squares: true, .. }), "{error}");
+    assert!(error.to_string().ends_with("use other dice, or squares that are not safe"), "{error}");
 }

@@ -3,7 +3,10 @@
 
 use std::fmt::Write;
 
-use crate::{Board, Ruleset, Square};
+use crate::{
+    Board, Ruleset, Square,
+    check::{ROLLS_AGAIN, SAFE},
+};
 
 impl Ruleset {
     /// The ruleset as the text of a ruleset file that needs nothing else to be understood: board
@@ -24,19 +27,28 @@ impl Ruleset {
         };
         line("name", format!("\"{}\"", parts.name));
         line("board", list(board_rows(&parts.board, |square| parts.rosettes.contains(&square)), 1));
-        let path =
-            parts.path.squares().iter().map(|square| format!("[{}, {}]", square.x, square.y));
-        line("path", list(path, 8));
+        line("path", squares(parts.path.squares()));
         let rolls = parts.dice.rolls().iter();
         let rolls = rolls.map(|roll| format!("{} = \"{}\"", roll.value, roll.probability));
         line("dice", format!("{{ {} }}", rolls.collect::<Vec<_>>().join(", ")));
         line("pieces", parts.pieces.to_string());
-        line("safe_rosettes", parts.safe_rosettes.to_string());
-        line("rosettes_grant_rolls", parts.rosettes_grant_rolls.to_string());
+        match &parts.safe {
+            Some(safe) => line(SAFE, squares(safe)),
+            None => line("safe_rosettes", parts.safe_rosettes.to_string()),
+        }
+        match &parts.rolls_again {
+            Some(rolls_again) => line(ROLLS_AGAIN, squares(rolls_again)),
+            None => line("rosettes_grant_rolls", parts.rosettes_grant_rolls.to_string()),
+        }
         line("captures_grant_rolls", parts.captures_grant_rolls.to_string());
         line("captures", format!("\"{}\"", parts.captures));
         toml
     }
+}
+
+/// Squares as a TOML array.
+fn squares<'s>(squares: impl IntoIterator<Item = &'s Square>) -> String {
+    list(squares.into_iter().map(|square| format!("[{}, {}]", square.x, square.y)), 8)
 }
 
 /// A TOML array over several lines, with so many elements in each.

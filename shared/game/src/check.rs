@@ -3,9 +3,17 @@
 //! The far player's board, path and rosettes are the near player's in the mirror; everything
 //! else in the project relies on that symmetry, so it is checked here, once.
 
+use std::collections::BTreeSet;
+
 use thiserror::Error;
 
 use crate::{Board, Path, Ruleset, RulesetParts, Square, path::PathPosition};
+
+/// The key of the squares on which a piece cannot be captured.
+pub(crate) const SAFE: &str = "safe";
+
+/// The key of the squares that grant another roll.
+pub(crate) const ROLLS_AGAIN: &str = "rolls_again";
 
 /// Why parts do not make a ruleset. Every message says what is wrong and what would be right.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -90,6 +98,24 @@ pub enum RulesetError {
         /// The square.
         square: Square,
     },
+    /// A square of a list that no piece ever reaches.
+    #[error(
+        "the square {square} in `{list}` is on neither player's path; leave it out, or correct it to a square of the path"
+    )]
+    ListedOffPath {
+        /// The list.
+        list: &'static str,
+        /// The square.
+        square: Square,
+    },
+    /// A list that the two players see differently.
+    #[error("{square} is in `{list}` but its mirror image {} is not; the players' sides must be alike: add the one or leave out the other", .square.mirror())]
+    ListedNotSymmetric {
+        /// The list.
+        list: &'static str,
+        /// The square.
+        square: Square,
+    },
     /// No pieces or too many.
     #[error("{pieces} pieces per player are not possible; choose 1 to {}", Ruleset::MAX_PIECES)]
     Pieces {
@@ -166,14 +192,38 @@ fn check_path(path: &Path, board: &Board) -> Result<(), RulesetError> {
 }
 
 fn check_rosettes(parts: &RulesetParts) -> Result<(), RulesetError> {
-    for &square in &parts.rosettes {
+    check_squares(
+        parts,
+        &parts.rosettes,
+        |square| RulesetError::RosetteOffPath { square },
+        |square| RulesetError::RosettesNotSymmetric { square },
+    )?;
+    for (list, squares) in [(SAFE, &parts.safe), (ROLLS_AGAIN, &parts.rolls_again)] {
+        check_squares(
+            parts,
+            squares.as_ref().unwrap_or(&BTreeSet::new()),
+            |square| RulesetError::ListedOffPath { list, square },
+            |square| RulesetError::ListedNotSymmetric { list, square },
+        )?;
+    }
+    Ok(())
+}
+
+/// Checks that squares are on a path and look alike to both players.
+fn check_squares(
+    parts: &RulesetParts,
+    squares: &BTreeSet<Square>,
+    off_path: impl Fn(Square) -> RulesetError,
+    not_symmetric: impl Fn(Square) -> RulesetError,
+) -> Result<(), RulesetError> {
+    for &square in squares {
         let visits = |square| parts.path.squares().contains(&square);
         // A square off the board is never mirrored: its column may be any number.
         if !parts.board.has(square) || !visits(square) && !visits(square.mirror()) {
-            return Err(RulesetError::RosetteOffPath { square });
+            return Err(off_path(square));
         }
-        if !parts.rosettes.contains(&square.mirror()) {
-            return Err(RulesetError::RosettesNotSymmetric { square });
+        if !squares.contains(&square.mirror()) {
+            return Err(not_symmetric(square));
         }
     }
     Ok(())

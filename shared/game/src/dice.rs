@@ -56,10 +56,15 @@ pub struct Dice {
 /// A name, for every roll its weight, and the sum of the weights.
 type NamedDice = (&'static str, &'static [(u8, u64)], u64);
 
-/// The named dice.
-const NAMED: [NamedDice; 5] = [
-    ("binary4", &[(0, 1), (1, 4), (2, 6), (3, 4), (4, 1)], 16),
-    ("binary3", &[(0, 1), (1, 3), (2, 3), (3, 1)], 8),
+/// The names of so many binary dice as there are names before and this one.
+#[rustfmt::skip]
+const BINARY: [&str; Dice::MAX_ROLL as usize] = [
+    "binary1", "binary2", "binary3", "binary4", "binary5", "binary6", "binary7", "binary8",
+    "binary9", "binary10", "binary11", "binary12", "binary13", "binary14", "binary15",
+];
+
+/// The other named dice.
+const NAMED: [NamedDice; 3] = [
     ("binary3-zero-is-four", &[(1, 3), (2, 3), (3, 1), (4, 1)], 8),
     ("d4", &[(1, 1), (2, 1), (3, 1), (4, 1)], 4),
     ("d6-ur", &[(0, 1), (1, 1), (2, 2), (3, 1), (4, 1)], 6),
@@ -74,10 +79,11 @@ impl Dice {
 
     /// The names [`Dice::named`] knows.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMED.iter().map(|(name, ..)| *name)
+        BINARY.into_iter().chain(NAMED.iter().map(|(name, ..)| *name))
     }
 
-    /// Dice by name, `None` if there are none of that name.
+    /// Dice by name, `None` if there are none of that name. `binaryN` are N dice, 1 to 15, of which each shows 0 or
+    /// 1, one as likely as the other: the roll is their sum.
     ///
     /// ```
     /// use ziggurat_game::Dice;
@@ -86,12 +92,26 @@ impl Dice {
     /// assert_eq!(dice.rolls()[0].chance(), 0.375);
     /// ```
     pub fn named(name: &str) -> Option<Self> {
+        if let Some((name, dice)) = BINARY.into_iter().zip(1..).find(|(known, _)| *known == name) {
+            return Some(Self::binary(name, dice));
+        }
         let (name, weights, total) = NAMED.iter().find(|(known, ..)| *known == name)?;
         let rolls = weights
             .iter()
             .map(|&(value, weight)| Roll { value, probability: Ratio::new(weight, *total) })
             .collect();
         Some(Self { name, rolls })
+    }
+
+    /// So many binary dice, at most 15.
+    fn binary(name: &'static str, dice: u8) -> Self {
+        let mut ways = 1_u64; // that `value` of the dice show 1: a binomial coefficient
+        let rolls = (0..=dice).map(|value| {
+            let probability = Ratio::new(ways, 1 << dice);
+            ways = ways * u64::from(dice - value) / u64::from(value + 1);
+            Roll { value, probability }
+        });
+        Self { name, rolls: rolls.collect() }
     }
 
     /// Dice with an explicit probability for every roll; rolls of probability 0 are left out.

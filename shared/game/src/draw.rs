@@ -3,12 +3,18 @@
 //! The board lies on its side: rows run from left to right, the near player's own column (1) is
 //! at the bottom, the far player's (3) at the top.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{Captures, Position, Ruleset, Side, Square, frame::frame, path::PathPosition};
 
-/// The mark of a rosette.
+/// The mark of a rosette; where a ruleset lists squares, of a square that is safe and grants another roll.
 const ROSETTE: char = '✿';
+
+/// The mark of a listed square that is safe and grants no roll.
+const SAFE: char = '◆';
+
+/// The mark of a listed square that grants another roll and is not safe.
+const ROLLS_AGAIN: char = '↻';
 
 /// Where the words under a board begin.
 const INDENT: usize = 20;
@@ -46,13 +52,14 @@ impl Ruleset {
         };
         let widest = self.path().squares().iter().map(|&square| number(' ', visits(square)));
         let text = widest.flatten().map(|numbers| numbers.len()).max().unwrap_or(0);
+        let marks = self.marks();
         let cell = |square: Square| {
             let far = number(FAR.first_lap, visits(square.mirror()));
             let near = number(NEAR.first_lap, visits(square));
             let mut lines: Vec<String> = far.into_iter().chain(near).collect();
-            if self.parts().rosettes.contains(&square) {
-                // A rosette is on a path, so there is a line.
-                lines[0] = format!("{:<text$} {ROSETTE}", lines[0]);
+            if let Some(mark) = marks(square) {
+                // A marked square is on a path, so there is a line.
+                lines[0] = format!("{:<text$} {mark}", lines[0]);
             }
             lines.iter().map(|line| format!(" {line}")).collect()
         };
@@ -64,18 +71,57 @@ impl Ruleset {
         format!("{board}\n{}", rules.collect::<String>())
     }
 
+    /// The marks of squares: of the rosettes where these and their flags say which squares are safe and which grant
+    /// rolls, otherwise of what a square does.
+    fn marks(&self) -> impl Fn(Square) -> Option<char> + use<> {
+        let rosettes = self.marks_are_rosettes().then(|| self.parts().rosettes.clone());
+        let (safe, rolls_again) = (self.safe_squares(), self.squares_that_grant_rolls());
+        move |square| match &rosettes {
+            Some(rosettes) => rosettes.contains(&square).then_some(ROSETTE),
+            None => match (safe.contains(&square), rolls_again.contains(&square)) {
+                (true, true) => Some(ROSETTE),
+                (true, false) => Some(SAFE),
+                (false, true) => Some(ROLLS_AGAIN),
+                (false, false) => None,
+            },
+        }
+    }
+
+    /// What the marks say, where they are not those of rosettes.
+    fn legend(&self) -> Option<String> {
+        (!self.marks_are_rosettes())
+            .then(|| format!("{ROSETTE} safe, rolls again; {SAFE} safe; {ROLLS_AGAIN} rolls again"))
+    }
+
     /// The rules in words, each with what it is about.
     fn rules(&self) -> Vec<(&'static str, String)> {
         let path = self.path();
         let rolls = self.dice().rolls().iter();
         let rolls = rolls.map(|roll| format!("{}: {}", roll.value, roll.probability));
-        let again = match (self.rosettes_grant_rolls(), self.captures_grant_rolls()) {
-            (true, true) => "a move that ends on a rosette, and a capture",
-            (true, false) => "a move that ends on a rosette",
-            (false, true) => "a capture",
-            (false, false) => "none",
+        let listed =
+            |squares: &BTreeSet<Square>| list(&squares.iter().copied().collect::<Vec<_>>());
+        let again = match &self.parts().rolls_again {
+            Some(squares) => {
+                Some(format!("a move that ends on these squares\n{}", listed(squares)))
+            }
+            None if self.rosettes_grant_rolls() => Some("a move that ends on a rosette".to_owned()),
+            None => None,
         };
-        let safe = if self.safe_rosettes() { "pieces on rosettes" } else { "none" };
+        let again = match (again, self.captures_grant_rolls()) {
+            (None, true) => "a capture".to_owned(),
+            (None, false) => "none".to_owned(),
+            (Some(again), false) => again,
+            (Some(again), true) => match again.split_once('\n') {
+                Some((move_, squares)) => format!("a capture, and {move_}\n{squares}"),
+                None => format!("{again}, and a capture"),
+            },
+        };
+        let safe = match &self.parts().safe {
+            Some(squares) => format!("pieces on these squares\n{}", listed(squares)),
+            None if self.safe_rosettes() => "pieces on rosettes".to_owned(),
+            None => "none".to_owned(),
+        };
+        let indented = format!("\n{:INDENT$}", "");
         let mut rules = vec![
             (
                 "pieces",
@@ -86,9 +132,10 @@ impl Ruleset {
             ("shared", list(&self.shared_squares())),
             ("private", list(&self.private_squares())),
             ("rosettes", list(&self.parts().rosettes.iter().copied().collect::<Vec<_>>())),
-            ("safe from capture", safe.to_owned()),
-            ("roll again after", again.to_owned()),
+            ("safe from capture", safe.replacen('\n', &indented, 1)),
+            ("roll again after", again.replacen('\n', &indented, 1)),
         ];
+        rules.extend(self.legend().map(|legend| ("marks", legend)));
         if path.positions().any(|(at, _)| path.lap(at) > 1) {
             let captures = match self.captures() {
                 Captures::Any => "pieces on any lap",
@@ -112,14 +159,14 @@ impl Ruleset {
     pub fn draw_position(&self, position: &Position) -> String {
         let own = self.pieces_by_square(&position.own, &NEAR, |square| square);
         let opponent = self.pieces_by_square(&position.opponent, &FAR, Square::mirror);
+        let marks = self.marks();
         let cell = |square: Square| {
             let piece = own.get(&square).or_else(|| opponent.get(&square));
-            let rosette = self.parts().rosettes.contains(&square);
-            vec![match (piece, rosette) {
-                (Some(piece), true) => format!(" {piece:<3}{ROSETTE}"),
-                (Some(piece), false) => format!(" {piece}"),
-                (None, true) => format!("  {ROSETTE}"),
-                (None, false) => String::new(),
+            vec![match (piece, marks(square)) {
+                (Some(piece), Some(mark)) => format!(" {piece:<3}{mark}"),
+                (Some(piece), None) => format!(" {piece}"),
+                (None, Some(mark)) => format!("  {mark}"),
+                (None, None) => String::new(),
             }]
         };
         let mut drawing = self.draw_side("opponent", &FAR, &position.opponent);
@@ -130,6 +177,7 @@ impl Ruleset {
         if later(&own, NEAR.later_lap) || later(&opponent, FAR.later_lap) {
             drawing += &format!("  {} {} on a later lap\n", NEAR.later_lap, FAR.later_lap);
         }
+        drawing.extend(self.legend().map(|legend| format!("  {legend}\n")));
         drawing
     }
 

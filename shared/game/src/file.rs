@@ -8,8 +8,8 @@
 //! rosettes = [[2, 2]]               # those drawn or printed on the board if left out
 //! dice = { 0 = "1/4", 1 = "1/2", 2 = 0.25 }                          # or the name of dice
 //! pieces = 3
-//! safe_rosettes = true
-//! rosettes_grant_rolls = true
+//! safe_rosettes = true              # or a list: safe = [[2, 2]]
+//! rosettes_grant_rolls = true       # or a list: rolls_again = [[2, 1], [2, 3]]
 //! captures_grant_rolls = false
 //! captures = "any"                  # or "same-lap"; "any" if left out
 //! ```
@@ -19,7 +19,7 @@
 
 mod values;
 
-use std::{borrow::Cow, ops::Range};
+use std::{borrow::Cow, collections::BTreeSet, ops::Range};
 
 use thiserror::Error;
 use toml::{
@@ -27,14 +27,17 @@ use toml::{
     de::{DeTable, DeValue},
 };
 
-use crate::{Board, DiceError, Path, Ruleset, RulesetError, RulesetParts, Square, UnknownName};
+use crate::{
+    Board, DiceError, Path, Ruleset, RulesetError, RulesetParts, Square, UnknownName,
+    check::{ROLLS_AGAIN, SAFE},
+};
 use values::{
     read_board, read_bool, read_captures, read_dice, read_extends, read_path, read_pieces,
     read_squares, read_text,
 };
 
 /// The keys of a ruleset file, each with how it is written.
-const KEYS: [(&str, &str); 11] = [
+const KEYS: [(&str, &str); 13] = [
     ("name", r#"name = "my-game""#),
     ("extends", r#"extends = "finkel""#),
     ("board", r#"board = "standard" or, row by row, board = ["*o*", ".o.", "ooo"]"#),
@@ -45,6 +48,8 @@ const KEYS: [(&str, &str); 11] = [
     ("safe_rosettes", "safe_rosettes = true"),
     ("rosettes_grant_rolls", "rosettes_grant_rolls = true"),
     ("captures_grant_rolls", "captures_grant_rolls = false"),
+    (SAFE, "safe = [[2, 4]]"),
+    (ROLLS_AGAIN, "rolls_again = [[1, 1], [3, 1], [2, 4]]"),
     ("captures", r#"captures = "any" or captures = "same-lap""#),
 ];
 
@@ -117,6 +122,21 @@ pub enum RulesetFileProblem {
     /// Rosettes both in the drawing of the board and as a list.
     #[error("the rosettes are already drawn on the board, as `*`; leave out either these or those")]
     RosettesTwice,
+    /// A flag of the rosettes and a list of squares that say different things of a rosette.
+    #[error(
+        "`{flag} = {value}`, but the rosette {square} is {}in `{list}`; leave out `{flag}`: `{list}` says it all",
+        if *.value { "not " } else { "" }
+    )]
+    Contradiction {
+        /// The flag.
+        flag: &'static str,
+        /// Its value.
+        value: bool,
+        /// The list.
+        list: &'static str,
+        /// A rosette of which they say different things.
+        square: Square,
+    },
     /// Dice that cannot be.
     #[error("{0}")]
     Dice(DiceError),
@@ -231,15 +251,19 @@ fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
     let flag = |key: &'static str, base: Option<bool>| {
         required(table, key, |value| read_bool(key, value), base)
     };
+    let base_safe = base.map(|base| base.safe_rosettes);
+    let (safe_rosettes, safe) = read_mark(table, "safe_rosettes", SAFE, base_safe, &rosettes)?;
+    let base_again = base.map(|base| base.rosettes_grant_rolls);
+    let (rosettes_grant_rolls, rolls_again) =
+        read_mark(table, "rosettes_grant_rolls", ROLLS_AGAIN, base_again, &rosettes)?;
     let parts = RulesetParts {
         name: table.get("name").map_or_else(|| Ok(name_from(file)), |v| read_text("name", v))?,
         dice: required(table, "dice", read_dice, base.map(|base| base.dice.clone()))?,
         pieces: required(table, "pieces", read_pieces, base.map(|base| base.pieces))?,
-        safe_rosettes: flag("safe_rosettes", base.map(|base| base.safe_rosettes))?,
-        rosettes_grant_rolls: flag(
-            "rosettes_grant_rolls",
-            base.map(|base| base.rosettes_grant_rolls),
-        )?,
+        safe_rosettes,
+        rosettes_grant_rolls,
+        safe,
+        rolls_again,
         captures_grant_rolls: flag(
             "captures_grant_rolls",
             base.map(|base| base.captures_grant_rolls),
@@ -256,9 +280,33 @@ fn read_ruleset(text: &str, file: &str) -> Read<Ruleset> {
         if matches!(error, RulesetError::Name { .. }) && !table.contains_key("name") {
             return Located { span: 0..0, problem: Problem::NameOfFile(error) };
         }
-        let span = span_of(&error, table, listed.as_deref().unwrap_or_default());
+        let span = span_of(&error, table);
         Located { span, problem: Problem::Ruleset(error) }
     })
+}
+
+/// What a file says of a mark that squares can have: a flag of the rosettes, and a list of squares in its place.
+/// A list stands in place of the flag of the ruleset that a file extends.
+fn read_mark(
+    table: &DeTable<'_>,
+    flag: &'static str,
+    list: &'static str,
+    base: Option<bool>,
+    rosettes: &BTreeSet<Square>,
+) -> Read<(bool, Option<BTreeSet<Square>>)> {
+    let Some(listed) = table.get(list) else {
+        return Ok((required(table, flag, |value| read_bool(flag, value), base)?, None));
+    };
+    let listed: BTreeSet<Square> = read_squares(list, listed)?.into_iter().collect();
+    let Some(said) = table.get(flag) else { return Ok((false, Some(listed))) };
+    let value = read_bool(flag, said)?;
+    match rosettes.iter().find(|square| listed.contains(square) != value) {
+        Some(&square) => {
+            let problem = Problem::Contradiction { flag, value, list, square };
+            Err(Located { span: said.span(), problem })
+        }
+        None => Ok((value, Some(listed))),
+    }
 }
 
 /// The tracks of a file that gives each as `name = [[x, y], ...]`, in the order of the file.
@@ -303,8 +351,12 @@ fn required<T>(
 }
 
 /// Where in the text the part that an error is about stands.
-fn span_of(error: &RulesetError, table: &DeTable<'_>, rosettes: &[Square]) -> Range<usize> {
+fn span_of(error: &RulesetError, table: &DeTable<'_>) -> Range<usize> {
     use RulesetError as E;
+    let in_list = |list: &'static str, square: &Square| {
+        let squares = table.get(list).map(|value| read_squares(list, value));
+        squares.and_then(Result::ok)?.iter().position(|listed| listed == square)
+    };
     let (key, element) = match error {
         E::Name { .. } => ("name", None),
         E::BoardEmpty => ("board", None),
@@ -316,10 +368,13 @@ fn span_of(error: &RulesetError, table: &DeTable<'_>, rosettes: &[Square]) -> Ra
             ("path", Some(usize::from(*at) - 1))
         }
         E::RosetteOffPath { square } | E::RosettesNotSymmetric { square } => {
-            match rosettes.iter().position(|rosette| rosette == square) {
+            match in_list("rosettes", square) {
                 Some(element) => ("rosettes", Some(element)),
                 None => ("board", Some(usize::from(square.y) - 1)),
             }
+        }
+        E::ListedOffPath { list, square } | E::ListedNotSymmetric { list, square } => {
+            (*list, in_list(list, square))
         }
         E::Pieces { .. } => ("pieces", None),
     };

@@ -32,6 +32,7 @@
 //! | [`rows`] | positions drawn in rows |
 //! | [`draw`] | boards as text |
 //! | [`moves`] | legal moves and what they lead to |
+//! | `pace` | how slow a game is at the least |
 //! | [`name`] | unknown names and what was probably meant |
 
 pub mod board;
@@ -46,6 +47,7 @@ pub mod legal;
 pub mod moves;
 pub mod name;
 pub mod notation;
+mod pace;
 pub mod path;
 pub mod position;
 pub mod rows;

@@ -75,8 +75,8 @@ impl Ruleset {
         let met = after.opponent.board & self.opponent_on_square_of(mv.to);
         after.opponent.board &= !met;
         let captured = (met != 0).then(|| met.trailing_zeros() as PathPosition);
-        let rolls_again = self.is_rosette(mv.to) && self.rosettes_grant_rolls()
-            || captured.is_some() && self.captures_grant_rolls();
+        let rolls_again =
+            self.is_roll_granted_on(mv.to) || captured.is_some() && self.captures_grant_rolls();
         Outcome { position: after, captured, rolls_again, won: false }
     }
 }

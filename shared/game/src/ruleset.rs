@@ -58,14 +58,63 @@ pub struct RulesetParts {
     pub dice: Dice,
     /// Pieces per player, 1..=15.
     pub pieces: u8,
-    /// Whether a piece on a rosette cannot be captured.
+    /// Whether a piece on a rosette cannot be captured; not looked at if there is a list of safe squares.
     pub safe_rosettes: bool,
-    /// Whether ending a move on a rosette grants another roll.
+    /// Whether ending a move on a rosette grants another roll; not looked at if there is a list of such squares.
     pub rosettes_grant_rolls: bool,
     /// Whether a capture grants another roll.
     pub captures_grant_rolls: bool,
     /// What a piece may capture on a path that visits squares more than once.
     pub captures: Captures,
+    /// The squares on which a piece cannot be captured, on any lap, both players' included; `None` for the
+    /// rosettes, if they are safe.
+    pub safe: Option<BTreeSet<Square>>,
+    /// The squares that grant another roll to a move that ends there, both players' included; `None` for the
+    /// rosettes, if they grant one.
+    pub rolls_again: Option<BTreeSet<Square>>,
+}
+
+impl RulesetParts {
+    /// The same parts with a list only where a flag does not say the same, and flags that say of the
+    /// rosettes what a list says of them: equal rules are equal parts.
+    fn canonical(mut self) -> Self {
+        (self.safe_rosettes, self.safe) =
+            canonical_mark(&self.rosettes, self.safe_rosettes, self.safe);
+        (self.rosettes_grant_rolls, self.rolls_again) =
+            canonical_mark(&self.rosettes, self.rosettes_grant_rolls, self.rolls_again);
+        self
+    }
+}
+
+/// A flag of the rosettes and a list of squares, the list only where the flag does not say the same.
+fn canonical_mark(
+    rosettes: &BTreeSet<Square>,
+    flag: bool,
+    listed: Option<BTreeSet<Square>>,
+) -> (bool, Option<BTreeSet<Square>>) {
+    let Some(listed) = listed else { return (flag, None) };
+    if listed.is_empty() && rosettes.is_empty() {
+        return (flag, None);
+    }
+    let all_rosettes = !rosettes.is_empty() && rosettes.is_subset(&listed);
+    let said_by_the_flag = listed.is_empty() || listed == *rosettes;
+    (all_rosettes, (!said_by_the_flag).then_some(listed))
+}
+
+/// The flag and the list after a change of the flag, which speaks of the rosettes only: squares of the list
+/// that are none stay.
+fn overridden_mark(
+    rosettes: &BTreeSet<Square>,
+    flag: bool,
+    listed: &Option<BTreeSet<Square>>,
+    change: Option<bool>,
+) -> (bool, Option<BTreeSet<Square>>) {
+    let listed = listed.as_ref().map(|listed| match change {
+        Some(true) => listed | rosettes,
+        Some(false) => listed - rosettes,
+        None => listed.clone(),
+    });
+    (change.unwrap_or(flag), listed)
 }
 
 /// What a name ends in if the rules are not those of that name.
@@ -100,6 +149,10 @@ pub struct Ruleset {
     capturable_from: Vec<u64>,
     /// The path positions that are rosettes.
     rosettes: u64,
+    /// The path positions whose squares are safe.
+    safe: u64,
+    /// The path positions that grant another roll to a move that ends there.
+    rolls_again: u64,
 }
 
 impl Ruleset {
@@ -118,6 +171,7 @@ impl Ruleset {
     /// The first thing that is wrong, see [`RulesetError`].
     pub fn new(parts: RulesetParts) -> Result<Self, RulesetError> {
         check::check(&parts)?;
+        let parts = parts.canonical();
         let path = &parts.path;
         let len = path.len();
         let mask = |wanted: &dyn Fn(PathPosition, Square) -> bool| -> u64 {
@@ -125,7 +179,15 @@ impl Ruleset {
                 .filter(|&(at, s)| wanted(at, s))
                 .fold(0, |mask, (at, _)| mask | 1 << at)
         };
-        let rosettes = mask(&|_, square| parts.rosettes.contains(&square));
+        let of_squares = |squares: &BTreeSet<Square>| mask(&|_, square| squares.contains(&square));
+        let rosettes = of_squares(&parts.rosettes);
+        let marked = |flag: bool, listed: &Option<BTreeSet<Square>>| match listed {
+            Some(listed) => of_squares(listed),
+            None if flag => rosettes,
+            None => 0,
+        };
+        let safe = marked(parts.safe_rosettes, &parts.safe);
+        let rolls_again = marked(parts.rosettes_grant_rolls, &parts.rolls_again);
         let per_position = |f: &dyn Fn(PathPosition) -> u64| -> Vec<u64> {
             (0..=len).map(|at| if at == 0 { 0 } else { f(at) }).collect()
         };
@@ -133,15 +195,23 @@ impl Ruleset {
         let opponent_on_square_of =
             per_position(&|at| mask(&|_, square| square.mirror() == path.square(at)));
         let capturable_from = per_position(&|at| {
-            let safe = parts.safe_rosettes && rosettes >> at & 1 == 1;
+            let is_safe = safe >> at & 1 == 1;
             let same_lap = mask(&|other, _| path.lap(other) == path.lap(at));
             match parts.captures {
-                _ if safe => 0,
+                _ if is_safe => 0,
                 Captures::Any => opponent_on_square_of[at as usize],
                 Captures::SameLap => opponent_on_square_of[at as usize] & same_lap,
             }
         });
-        Ok(Self { own_on_square_of, opponent_on_square_of, capturable_from, rosettes, parts })
+        Ok(Self {
+            own_on_square_of,
+            opponent_on_square_of,
+            capturable_from,
+            rosettes,
+            safe,
+            rolls_again,
+            parts,
+        })
     }
 
     /// The same ruleset with changes. With another number of pieces it keeps its name; with other rules it is a variant of
@@ -162,19 +232,28 @@ impl Ruleset {
     pub fn with(&self, overrides: &Overrides) -> Result<Self, RulesetError> {
         let old = &self.parts;
         let pieces = overrides.pieces.unwrap_or(old.pieces);
-        let mut parts = RulesetParts {
+        let (safe_rosettes, safe) =
+            overridden_mark(&old.rosettes, old.safe_rosettes, &old.safe, overrides.safe_rosettes);
+        let (rosettes_grant_rolls, rolls_again) = overridden_mark(
+            &old.rosettes,
+            old.rosettes_grant_rolls,
+            &old.rolls_again,
+            overrides.rosettes_grant_rolls,
+        );
+        let parts = RulesetParts {
             pieces,
             dice: overrides.dice.clone().unwrap_or_else(|| old.dice.clone()),
-            safe_rosettes: overrides.safe_rosettes.unwrap_or(old.safe_rosettes),
-            rosettes_grant_rolls: overrides
-                .rosettes_grant_rolls
-                .unwrap_or(old.rosettes_grant_rolls),
+            safe_rosettes,
+            rosettes_grant_rolls,
+            safe,
+            rolls_again,
             captures_grant_rolls: overrides
                 .captures_grant_rolls
                 .unwrap_or(old.captures_grant_rolls),
             captures: overrides.captures.unwrap_or(old.captures),
             ..old.clone()
         };
+        let mut parts = parts.canonical();
         if parts != (RulesetParts { pieces, ..old.clone() }) && !parts.name.ends_with(VARIANT) {
             while parts.name.chars().count() > Self::MAX_NAME_LEN - VARIANT.len()
                 || parts.name.len() > Self::MAX_NAME_BYTES - VARIANT.len()
@@ -221,12 +300,13 @@ impl Ruleset {
         self.parts.pieces
     }
 
-    /// Whether a piece on a rosette cannot be captured.
+    /// Whether a piece on any rosette cannot be captured. Other squares may be safe, too: [`Ruleset::is_safe`].
     pub fn safe_rosettes(&self) -> bool {
         self.parts.safe_rosettes
     }
 
-    /// Whether ending a move on a rosette grants another roll.
+    /// Whether ending a move on any rosette grants another roll. Other squares may grant one, too:
+    /// [`Ruleset::is_roll_granted_on`].
     pub fn rosettes_grant_rolls(&self) -> bool {
         self.parts.rosettes_grant_rolls
     }
@@ -262,6 +342,37 @@ impl Ruleset {
     /// Whether a path position is a rosette.
     pub fn is_rosette(&self, at: PathPosition) -> bool {
         self.rosettes >> at & 1 == 1
+    }
+
+    /// Whether a piece on path position `at` cannot be captured because of its square, whatever lap it is on.
+    pub fn is_safe(&self, at: PathPosition) -> bool {
+        self.safe >> at & 1 == 1
+    }
+
+    /// Whether a move that ends on path position `at` grants another roll because of its square.
+    pub fn is_roll_granted_on(&self, at: PathPosition) -> bool {
+        self.rolls_again >> at & 1 == 1
+    }
+
+    /// The squares on which a piece cannot be captured, both players' included.
+    pub fn safe_squares(&self) -> BTreeSet<Square> {
+        let parts = &self.parts;
+        parts.safe.clone().unwrap_or_else(|| self.rosettes_if(parts.safe_rosettes))
+    }
+
+    /// The squares that grant another roll to a move that ends there, both players' included.
+    pub fn squares_that_grant_rolls(&self) -> BTreeSet<Square> {
+        let parts = &self.parts;
+        parts.rolls_again.clone().unwrap_or_else(|| self.rosettes_if(parts.rosettes_grant_rolls))
+    }
+
+    fn rosettes_if(&self, flag: bool) -> BTreeSet<Square> {
+        if flag { self.parts.rosettes.clone() } else { BTreeSet::new() }
+    }
+
+    /// Whether the rosettes and their flags say which squares are safe and which grant rolls: there are no lists.
+    pub fn marks_are_rosettes(&self) -> bool {
+        self.parts.safe.is_none() && self.parts.rolls_again.is_none()
     }
 
     /// The own path positions on the square of path position `at`, as a mask.

@@ -82,6 +82,54 @@ fn a_board_of_any_shape_keeps_its_outline() {
     assert_eq!(drawing.split_once("\n\n").unwrap().0, expected.trim_matches('\n'));
 }
 
+/// finkel with two safe squares of which one grants a roll, as do two others.
+fn listed() -> Ruleset {
+    let text = "extends = \"finkel\"\nsafe = [[2, 4], [2, 6]]\nrolls_again = [[2, 4], [1, 1], [3, 1]]\ncaptures_grant_rolls = true";
+    Ruleset::from_toml(text, "listed.toml").unwrap()
+}
+
+#[test]
+fn squares_that_are_listed_have_a_mark_for_each_kind() {
+    let expected = "
+        1        2        3        4        5        6        7        8
+    ┌────────┬────────┬────────┬────────┐                 ┌────────┬────────┐
+  3 │ ○ 4  ↻ │ ○ 3    │ ○ 2    │ ○ 1    │                 │ ○ 14   │ ○ 13   │
+    ├────────┼────────┼────────┼────────┼────────┬────────┼────────┼────────┤
+  2 │ ○ 5    │ ○ 6    │ ○ 7    │ ○ 8  ✿ │ ○ 9    │ ○ 10 ◆ │ ○ 11   │ ○ 12   │
+    │ ● 5    │ ● 6    │ ● 7    │ ● 8    │ ● 9    │ ● 10   │ ● 11   │ ● 12   │
+    ├────────┼────────┼────────┼────────┼────────┴────────┼────────┼────────┤
+  1 │ ● 4  ↻ │ ● 3    │ ● 2    │ ● 1    │                 │ ● 14   │ ● 13   │
+    └────────┴────────┴────────┴────────┘                 └────────┴────────┘
+
+  pieces            7 each, ● near, ○ far
+  dice              binary4 (0: 1/16, 1: 1/4, 2: 3/8, 3: 1/4, 4: 1/16)
+  path              14 squares (single-short)
+  shared            8  (2,1) (2,2) (2,3) (2,4) (2,5) (2,6) (2,7) (2,8)
+  private           6  (1,4) (1,3) (1,2) (1,1) (1,8) (1,7)
+  rosettes          5  (1,1) (1,7) (2,4) (3,1) (3,7)
+  safe from capture pieces on these squares
+                    2  (2,4) (2,6)
+  roll again after  a capture, and a move that ends on these squares
+                    3  (1,1) (2,4) (3,1)
+  marks             ✿ safe, rolls again; ◆ safe; ↻ rolls again
+";
+    assert_eq!(format!("\n{}", listed().draw()), expected);
+    let position = listed().parse_position("4,10/8").unwrap();
+    let expected = "
+  ○ opponent    6 in hand   0 scored
+  ┌─────┬─────┬─────┬─────┐           ┌─────┬─────┐
+  │  ↻  │     │     │     │           │     │     │
+  ├─────┼─────┼─────┼─────┼─────┬─────┼─────┼─────┤
+  │     │     │     │ ○8 ✿│     │ ●10◆│     │     │
+  ├─────┼─────┼─────┼─────┼─────┴─────┼─────┼─────┤
+  │ ●4 ↻│     │     │     │           │     │     │
+  └─────┴─────┴─────┴─────┘           └─────┴─────┘
+  ● own         5 in hand   0 scored
+  ✿ safe, rolls again; ◆ safe; ↻ rolls again
+";
+    assert_eq!(format!("\n{}", listed().draw_position(&position)), expected);
+}
+
 #[test]
 fn a_position_shows_the_pieces_where_they_stand() {
     let finkel = builtin("finkel");

@@ -1,8 +1,12 @@
 //! Random play of every built-in ruleset: moves are those of a second, naive reading of the
 //! rules, and positions stay positions.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
-use ziggurat_game::{Captures, Move, Overrides, Path, Position, Ruleset, Side, Square};
+use ziggurat_game::{
+    Captures, Move, Overrides, Path, Position, Ruleset, RulesetParts, Side, Square,
+};
 
 /// The rules once more, piece by piece and square by square: the moves for a roll, each with the
 /// position after it (seen by the player who moved) and whether that player rolls again.
@@ -29,31 +33,43 @@ fn naive_moves(ruleset: &Ruleset, position: &Position, roll: u8) -> Vec<(Move, P
         if own.iter().any(|&at| at != from && path.square(at) == target) {
             continue;
         }
-        let rosette = ruleset.parts().rosettes.contains(&target);
+        let parts = ruleset.parts();
+        let rosette = parts.rosettes.contains(&target);
+        let marked = |flag: bool, listed: &Option<BTreeSet<Square>>| match listed {
+            Some(listed) => listed.contains(&target),
+            None => flag && rosette,
+        };
+        let safe = marked(parts.safe_rosettes, &parts.safe);
+        let rolls_again = marked(parts.rosettes_grant_rolls, &parts.rolls_again);
         let met = opponent.iter().copied().find(|&at| path.square(at).mirror() == target);
         if let Some(met) = met {
             let other_lap = path.lap(met) != path.lap(to);
-            if rosette && ruleset.safe_rosettes()
-                || other_lap && ruleset.captures() == Captures::SameLap
-            {
+            if safe || other_lap && ruleset.captures() == Captures::SameLap {
                 continue;
             }
         }
         after.own = Side::new(after.own.positions().chain([to]), after.own.scored);
         let left = opponent.iter().copied().filter(|&at| Some(at) != met);
         after.opponent = Side::new(left, position.opponent.scored);
-        let again = rosette && ruleset.rosettes_grant_rolls()
-            || met.is_some() && ruleset.captures_grant_rolls();
+        let again = rolls_again || met.is_some() && ruleset.captures_grant_rolls();
         moves.push((Move { from, to }, after, again));
     }
     moves
 }
 
+/// Some squares of the path of a ruleset, each with its mirror image: those of the bits that are set.
+fn some_squares(ruleset: &Ruleset, bits: u64) -> BTreeSet<Square> {
+    let marked = ruleset.path().positions().filter(|(at, _)| bits >> at & 1 == 1);
+    marked.flat_map(|(_, square)| [square, square.mirror()]).collect()
+}
+
 fn any_ruleset() -> impl Strategy<Value = Ruleset> {
     let names: Vec<_> = Ruleset::builtin_names().collect();
     let flags = proptest::array::uniform4(any::<bool>());
-    (proptest::sample::select(names), 1..=Ruleset::MAX_PIECES, flags, any::<bool>()).prop_map(
-        |(name, pieces, [safe, rosettes, captures, same_lap], as_it_is)| {
+    let lists = proptest::array::uniform2(proptest::option::of(any::<u64>()));
+    let builtins = proptest::sample::select(names);
+    (builtins, 1..=Ruleset::MAX_PIECES, flags, lists, any::<bool>()).prop_map(
+        |(name, pieces, [safe, rosettes, captures, same_lap], [safe_on, again_on], as_it_is)| {
             let builtin = Ruleset::builtin(name).expect("a built-in ruleset");
             let overrides = Overrides {
                 pieces: Some(pieces),
@@ -63,7 +79,16 @@ fn any_ruleset() -> impl Strategy<Value = Ruleset> {
                 captures: same_lap.then_some(Captures::SameLap),
                 ..Overrides::default()
             };
-            if as_it_is { builtin } else { builtin.with(&overrides).expect("valid changes") }
+            if as_it_is {
+                return builtin;
+            }
+            let ruleset = builtin.with(&overrides).expect("valid changes");
+            Ruleset::new(RulesetParts {
+                safe: safe_on.map(|bits| some_squares(&ruleset, bits)),
+                rolls_again: again_on.map(|bits| some_squares(&ruleset, bits)),
+                ..ruleset.parts().clone()
+            })
+            .expect("squares of the path")
         },
     )
 }
@@ -142,6 +167,14 @@ proptest! {
             let spaced = text.replace(',', " , ").replace('/', " / ");
             prop_assert_eq!(ruleset.parse_position(&spaced), Ok(position));
         }
+    }
+
+    #[test]
+    fn every_ruleset_reads_back_as_it_is_written(ruleset in any_ruleset()) {
+        let text = ruleset.to_toml();
+        let read = Ruleset::from_toml(&text, "").unwrap();
+        prop_assert_eq!(read.to_toml(), text);
+        prop_assert_eq!(read, ruleset);
     }
 
     #[test]

@@ -61,6 +61,111 @@ fn listed_rosettes_replace_the_printed_ones() {
     assert!(ruleset.is_rosette(5) && !ruleset.is_rosette(8));
 }
 
+/// A ruleset file that extends finkel by these lines.
+fn finkel_with(lines: &str) -> Ruleset {
+    Ruleset::from_toml(&format!("extends = \"finkel\"\n{lines}"), "x.toml").unwrap()
+}
+
+fn squares(list: &[(u8, u8)]) -> std::collections::BTreeSet<Square> {
+    list.iter().map(|&square| square.into()).collect()
+}
+
+#[test]
+fn lists_say_which_squares_are_safe_and_which_grant_rolls() {
+    let ruleset = finkel_with("safe = [[2, 4], [2, 6]]\nrolls_again = [[2, 4], [2, 8]]");
+    let path = || 1..=ruleset.path().len();
+    assert_eq!(path().filter(|&at| ruleset.is_safe(at)).collect::<Vec<_>>(), [8, 10]);
+    assert_eq!(path().filter(|&at| ruleset.is_roll_granted_on(at)).collect::<Vec<_>>(), [8, 12]);
+    assert_eq!(ruleset.safe_squares(), squares(&[(2, 4), (2, 6)]));
+    assert_eq!(ruleset.squares_that_grant_rolls(), squares(&[(2, 4), (2, 8)]));
+    // A list needs no flag beside it, and one that says the same of the rosettes is no contradiction.
+    let text = POCKET.replace("safe_rosettes = true", "safe = [[2, 2]]");
+    let only_the_middle = Ruleset::from_toml(&text, "x.toml").unwrap();
+    assert!(only_the_middle.is_safe(3) && !only_the_middle.is_safe(1));
+    let text = text.replace("safe =", "safe_rosettes = false\nsafe =");
+    assert_eq!(Ruleset::from_toml(&text, "x.toml").unwrap(), only_the_middle);
+}
+
+#[test]
+fn rosettes_with_their_flags_are_the_lists_that_are_left_out() {
+    let finkel = Ruleset::builtin("finkel").unwrap();
+    let all = "[[1, 1], [3, 1], [2, 4], [1, 7], [3, 7]]";
+    let named = |lines: &str| finkel_with(&format!("name = \"finkel\"\n{lines}"));
+    assert_eq!(named(&format!("safe = {all}\nrolls_again = {all}")), finkel);
+    assert_eq!(named("safe = []"), named("safe_rosettes = false"));
+    assert_eq!(finkel.safe_squares(), finkel.parts().rosettes);
+    let none = finkel_with("rosettes_grant_rolls = false");
+    assert_eq!(none.squares_that_grant_rolls(), squares(&[]));
+    // Texts that were written before there were lists are written like that still.
+    let text = finkel.to_toml();
+    assert!(
+        text.contains("\nsafe_rosettes = true\nrosettes_grant_rolls = true\ncaptures"),
+        "{text}"
+    );
+    let text = finkel_with("safe = [[2, 4]]").to_toml();
+    assert!(text.contains("\nsafe = [\n    [2, 4],\n]\nrosettes_grant_rolls = true\n"), "{text}");
+}
+
+#[test]
+fn flags_on_the_command_line_speak_of_the_rosettes_of_a_list() {
+    let ruleset = finkel_with("safe = [[2, 4], [2, 6]]");
+    let with = |safe| {
+        let change = Overrides { safe_rosettes: Some(safe), ..Overrides::default() };
+        ruleset.with(&change).unwrap()
+    };
+    let rosettes = [(1, 1), (1, 7), (2, 4), (3, 1), (3, 7)];
+    assert_eq!(with(true).safe_squares(), squares(&[&rosettes[..], &[(2, 6)]].concat()));
+    assert_eq!(with(false).safe_squares(), squares(&[(2, 6)]));
+    assert_eq!(with(false).name(), "x-variant");
+    // What changes nothing makes no variant.
+    assert_eq!(
+        with(false)
+            .with(&Overrides { safe_rosettes: Some(false), ..Overrides::default() })
+            .unwrap(),
+        with(false)
+    );
+}
+
+#[test]
+fn a_safe_square_is_safe_on_every_lap() {
+    let lap = |captures: &str| {
+        let text = format!(
+            "extends = \"long-central-backtrack\"\nname = \"x\"\ncaptures = \"{captures}\"\nsafe = [[2, 5]]"
+        );
+        Ruleset::from_toml(&text, "x.toml").unwrap()
+    };
+    for ruleset in [lap("any"), lap("same-lap")] {
+        let (path, square) = (ruleset.path(), Square::new(2, 5));
+        let visits: Vec<_> = path.positions().filter(|&(_, at)| at == square).collect();
+        assert_eq!(visits.len(), 2);
+        for (at, _) in path.positions() {
+            assert_eq!(ruleset.is_safe(at), visits.iter().any(|&(visit, _)| visit == at));
+            if ruleset.is_safe(at) {
+                assert_eq!(ruleset.capturable_from(at), 0);
+            }
+        }
+    }
+}
+
+#[test]
+fn binary_dice_show_how_many_of_them_are_marked() {
+    use num_rational::Ratio;
+    for count in 1..=15_u32 {
+        let dice = Dice::named(&format!("binary{count}")).unwrap();
+        assert_eq!(dice.rolls().len() as u32, count + 1);
+        // All that the dice can show, die by die.
+        let mut ways = vec![0; count as usize + 1];
+        (0..1_u32 << count).for_each(|shown| ways[shown.count_ones() as usize] += 1);
+        for (roll, ways) in dice.rolls().iter().zip(ways) {
+            assert_eq!(roll.probability, Ratio::new(ways, 1 << count), "{dice}: {}", roll.value);
+        }
+        assert_eq!(Dice::explicit(dice.rolls().to_vec()), Ok(dice));
+    }
+    assert!(
+        ["binary0", "binary16", "binary", "binary04"].map(Dice::named).iter().all(Option::is_none)
+    );
+}
+
 #[test]
 fn decimal_probabilities_are_exact() {
     let change = |dice: &str| POCKET.replace(r#"{ 0 = "1/4", 1 = "1/2", 2 = 0.25 }"#, dice);
@@ -105,7 +210,8 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         ("[2, 2]", "[2, 2, 2]", "4:25", &["not a square", "[column, row]"]),
         ("[2, 2]", "[2, -2]", "4:25", &["not a square", "[column, row]"]),
         // names
-        (dice, "\"binary5\"", "5:8", &["`binary5`", "did you mean `binary4`?", "d6-ur"]),
+        (dice, "\"binray5\"", "5:8", &["`binray5`", "did you mean `binary5`?", "d6-ur"]),
+        (dice, "\"binary16\"", "5:8", &["`binary16`", "binary15, binary3-zero-is-four"]),
         ("[\"*o*\", \".o.\", \"*o*\"]", "\"Standard\"", "3:9", &["did you mean `standard`?"]),
         ("pieces = 3", "pieces = 3\nextends = \"chess\"", "7:11", &["`chess`", "finkel, masters"]),
         ("pieces = 3", "pieces = 3\ncaptures = \"none\"", "7:12", &["`none`", "any, same-lap"]),
@@ -135,6 +241,34 @@ fn every_mistake_is_reported_at_its_place_with_a_remedy() {
         ("[2, 2], ", "", "4:25", &["jumps from (2,1)", "to (2,3)", "neighbouring"]),
         ("[2, 2]", "[2, 1]", "4:25", &["2 and 3 are both (2,1)", "another square"]),
         ("[[1, 1], [2, 1]", "\"simple-long\", [[2, 1]", "4:21", &["not TOML"]),
+        // lists of squares
+        ("safe_rosettes = true", "safe = [2, 4]", "7:9", &["not a square", "[column, row]"]),
+        ("safe_rosettes = true", "safe = true", "7:8", &["`safe` cannot be true", "= [[2, 4]]"]),
+        ("safe_rosettes = true", "safe = [[2, 2], [1, 2]]", "7:17", &["(1,2) in `safe`", "path"]),
+        (
+            "safe_rosettes = true",
+            "safe = [[2, 2], [1, 1]]",
+            "7:17",
+            &["(1,1) is in `safe`", "(3,1) is not", "add the one or leave out the other"],
+        ),
+        (
+            "rosettes_grant_rolls = true",
+            "rolls_again = [[2, 3], [3, 3]]",
+            "8:24",
+            &["(3,3) is in `rolls_again`", "(1,3) is not"],
+        ),
+        (
+            "safe_rosettes = true",
+            "safe_rosettes = true\nsafe = [[2, 2]]",
+            "7:17",
+            &["`safe_rosettes = true`", "the rosette (1,1) is not in `safe`", "leave out"],
+        ),
+        (
+            "rosettes_grant_rolls = true",
+            "rosettes_grant_rolls = false\nrolls_again = [[1, 1], [3, 1]]",
+            "8:24",
+            &["`rosettes_grant_rolls = false`", "the rosette (1,1) is in `rolls_again`"],
+        ),
         // rosettes
         ("pieces = 3", "pieces = 3\nrosettes = [[2, 2]]", "7:12", &["already drawn", "leave out"]),
         ("\".o.\"", "\".o.\", \"...\"", "4:33", &["(2,3)", "not on the board"]),
@@ -296,7 +430,8 @@ fn dice_typed_on_a_command_line_are_checked_like_files() {
     let parse = |text: &str| text.parse::<Dice>();
     assert_eq!(parse("d4"), Ok(Dice::named("d4").unwrap()));
     assert_eq!(parse("1:1/4,2:1/4,3:1/4,4:0.25"), parse("d4"));
-    assert_eq!(parse("0:1/2, 1:1/2").unwrap().to_string(), "0:1/2,1:1/2");
+    assert_eq!(parse("0:1/3, 1:2/3").unwrap().to_string(), "0:1/3,1:2/3");
+    assert_eq!(parse("0:1/2,1:1/2").unwrap().to_string(), "binary1");
     assert_eq!(parse("1:1/2,1:1/2"), Err(DiceError::Twice { value: 1 }));
     assert_eq!(parse("1:1/2,half"), Err(DiceError::Roll { text: "half".to_owned() }));
     let unknown = parse("binery4").unwrap_err().to_string();

@@ -3,8 +3,10 @@
 mod common;
 
 use common::{
-    Flags, Solved, builtins, describe, endless::endless, has_laps, own_made, settings, tracks,
+    Flags, Solved, builtins, describe, endless::endless, has_laps, listed, own_made, settings,
+    tracks,
 };
+use proptest::prelude::*;
 use ziggurat_encoding::Encoding;
 use ziggurat_game::{Captures, Dice, Position, Ruleset};
 use ziggurat_kernel::{Precision, Settings};
@@ -53,12 +55,21 @@ fn largest_violation(solved: &Solved) -> f64 {
         .fold(0.0, f64::max)
 }
 
-/// Every kind of dice: all named ones, and others: without a zero; with rolls as long as most
+/// Every kind of dice: named ones, and others: without a zero; with rolls as long as most
 /// paths of one lap; with a longest roll that fits hardly any path; and a coin.
 fn all_dice() -> Vec<Dice> {
-    let explicit =
-        ["1:1/2,2:1/8,3:3/8", "1:1/2,5:1/6,14:1/3", "0:1/8,1:5/8,2:1/8,15:1/8", "0:1/2,1:1/2"];
-    Dice::names().chain(explicit).map(|dice| dice.parse().unwrap()).collect()
+    let dice = [
+        "binary4",
+        "binary3",
+        "binary3-zero-is-four",
+        "d4",
+        "d6-ur",
+        "1:1/2,2:1/8,3:3/8",
+        "1:1/2,5:1/6,14:1/3",
+        "0:1/8,1:5/8,2:1/8,15:1/8",
+        "0:1/2,1:1/2",
+    ];
+    dice.map(|dice| dice.parse().unwrap()).into()
 }
 
 /// A ruleset with all combinations of rule flags and dice.
@@ -151,6 +162,45 @@ fn own_made_paths_under_all_dice_and_flags() {
                     assert_agreement(&ruleset, Precision::F64, 1e-12);
                 }
             }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig {
+        failure_persistence: None,
+        cases: 96,
+        ..ProptestConfig::default()
+    })]
+
+    /// Squares that are safe and grant no roll, the reverse, on one lap or another, and any number of binary dice.
+    #[test]
+    fn rulesets_with_lists_of_squares(
+        path in any::<proptest::sample::Index>(),
+        (safe, rolls_again) in any::<(u64, u64)>(),
+        dice in 2..=7_u8,
+        flags in 0..16_usize,
+        pieces in 1..=2_u8,
+    ) {
+        let paths: Vec<_> = own_made_rulesets().into_iter().chain(tracks(1)).collect();
+        let path = path.get(&paths);
+        let pieces = if path.path().len() < 10 { pieces } else { 1 };
+        let dice = Dice::named(&format!("binary{dice}")).unwrap();
+        let flags = Flags::all().nth(flags).unwrap();
+        let ruleset = listed(&flags.on(path, &dice, pieces), safe, rolls_again);
+        if endless(&ruleset).is_empty() {
+            assert_agreement(&ruleset, Precision::F64, 1e-12);
+        }
+    }
+}
+
+#[test]
+fn two_laps_with_only_the_middle_rosette_safe_and_plain_squares_that_grant_rolls() {
+    // The middle rosette of the standard board is the eighth square of these paths, (2,6) the tenth.
+    for (track, flags) in tracks(2).iter().zip(Flags::all().chain(Flags::all())) {
+        let ruleset = listed(&flags.on(track, track.dice(), 2), 1 << 8, 1 << 4 | 1 << 10);
+        if Encoding::new(&ruleset).unwrap().undecided() < 70_000 {
+            assert_agreement(&ruleset, Precision::F64, 1e-12);
         }
     }
 }

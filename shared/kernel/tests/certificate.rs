@@ -4,7 +4,7 @@ mod common;
 
 use std::collections::BTreeMap;
 
-use common::{Solved, builtin, describe, settings, tracks};
+use common::{Solved, builtin, describe, listed, settings, tracks};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
@@ -56,6 +56,15 @@ fn every_track_is_certified() {
     }
     for name in ["finkel", "blitz", "masters", "aseb", "skiriuk"] {
         assert_certified(&builtin(name, 2), Precision::F64, 4e-13);
+    }
+}
+
+#[test]
+fn games_with_lists_of_squares_are_certified() {
+    for name in ["finkel", "blitz", "skiriuk"] {
+        let ruleset = listed(&builtin(name, 1), 1 << 8 | 1 << 10, 1 << 4 | 1 << 9);
+        assert_certified(&ruleset, Precision::F64, 1e-12);
+        assert_solved_within(&ruleset, &Settings::new(Precision::F64));
     }
 }
 

@@ -1,6 +1,6 @@
 //! Whether two rulesets are the same game.
 
-use ziggurat_game::{Path, Ruleset};
+use ziggurat_game::{Path, PathPosition, Ruleset};
 
 use crate::TableError;
 
@@ -13,16 +13,14 @@ pub(crate) fn same_game(left: &Ruleset, right: &Ruleset) -> Result<(), TableErro
     let properties = |ruleset: &Ruleset| {
         let path = ruleset.path();
         let revisits = path.positions().any(|(at, _)| path.lap(at) > 1);
-        let rosettes_matter = ruleset.safe_rosettes() || ruleset.rosettes_grant_rolls();
         let captures =
             if revisits { format!("{:?}", ruleset.captures()) } else { "any".to_owned() };
         [
             ("pieces", ruleset.pieces().to_string()),
             ("path", squares(path)),
             ("dice", rolls(ruleset)),
-            ("safe rosettes", ruleset.safe_rosettes().to_string()),
-            ("rosettes granting rolls", ruleset.rosettes_grant_rolls().to_string()),
-            ("rosettes", if rosettes_matter { rosettes(ruleset) } else { String::new() }),
+            ("safe squares", squares_where(ruleset, |at| is_safe(ruleset, at))),
+            ("squares granting rolls", squares_where(ruleset, |at| ruleset.is_roll_granted_on(at))),
             ("captures granting rolls", ruleset.captures_grant_rolls().to_string()),
             ("captures", captures),
         ]
@@ -47,7 +45,15 @@ fn rolls(ruleset: &Ruleset) -> String {
     ruleset.dice().rolls().iter().map(roll).collect::<Vec<_>>().join(", ")
 }
 
-fn rosettes(ruleset: &Ruleset) -> String {
-    let path = ruleset.path().positions();
-    path.filter(|&(at, _)| ruleset.is_rosette(at)).map(|(_, square)| square.to_string()).collect()
+/// Whether the safety of a square makes a difference: both players come there, and it is safe.
+pub(crate) fn is_safe(ruleset: &Ruleset, at: PathPosition) -> bool {
+    ruleset.is_safe(at) && ruleset.opponent_on_square_of(at) != 0
+}
+
+/// The squares of the path positions that are wanted, each once, in the order of the path.
+pub(crate) fn squares_where(ruleset: &Ruleset, wanted: impl Fn(PathPosition) -> bool) -> String {
+    let path = ruleset.path();
+    let positions = path.positions().filter(|&(at, _)| path.lap(at) == 1 && wanted(at));
+    let squares: Vec<String> = positions.map(|(_, square)| square.to_string()).collect();
+    if squares.is_empty() { "none".to_owned() } else { squares.join(" ") }
 }

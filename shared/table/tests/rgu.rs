@@ -8,7 +8,7 @@ use ziggurat_encoding::Encoding;
 use ziggurat_game::{Position, Ruleset, RulesetParts, Side};
 use ziggurat_table::{
     AnyTable, Compression, Existing, Table, TableError, TableWriter, TierStatistics, ValueType,
-    rgu::{self, KeyLayout, Keys, RguTable},
+    rgu::{self, GameSettings, KeyLayout, Keys, RguTable},
     unheard,
 };
 
@@ -224,6 +224,24 @@ fn what_the_format_has_no_word_for_is_refused_by_name() {
     let mut rosettes = finkel.parts().clone();
     rosettes.rosettes.retain(|square| square.x != 2);
     assert!(refusal(&Ruleset::new(rosettes).unwrap()).contains("the rosettes of finkel"));
+    let listed = |lines: &str| {
+        let text = format!("extends = \"finkel\"\nname = \"listed\"\n{lines}");
+        Ruleset::from_toml(&text, "").unwrap()
+    };
+    let refused = refusal(&listed("safe = [[2, 4], [2, 6]]"));
+    assert!(refused.contains("the safe squares of listed: (2,4) (2,6)"), "{refused}");
+    assert!(refused.contains("the format has (2,4) or none"), "{refused}");
+    let refused = refusal(&listed("rolls_again = [[2, 4]]"));
+    assert!(refused.contains("the squares granting rolls of listed: (2,4)"), "{refused}");
+    // The other rosettes are where nobody captures.
+    for (lines, safe, again) in [
+        ("safe = [[2, 4]]", true, true),
+        ("safe = [[1, 2], [3, 2]]", false, true),
+        ("rolls_again = []", true, false),
+    ] {
+        let settings = GameSettings::of(&listed(lines)).unwrap();
+        assert_eq!((settings.safe_rosettes, settings.rosettes_grant_rolls), (safe, again));
+    }
     for ruleset in ["finkel", "masters", "masters-four-dice", "blitz", "aseb"] {
         assert!(Keys::new(&Ruleset::builtin(ruleset).unwrap()).is_ok(), "{ruleset}");
     }

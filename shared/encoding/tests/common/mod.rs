@@ -54,6 +54,8 @@ impl Track {
             rosettes_grant_rolls: true,
             captures_grant_rolls: false,
             captures: Captures::Any,
+            safe: None,
+            rolls_again: None,
         })
         .unwrap()
     }

@@ -144,7 +144,7 @@ fn moves_of(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<InnerMove> 
         }
         let after = private.rank(without | 1 << to).expect("one piece to a square");
         assert!(row < after && after < rows, "moves within a block lead to higher rows");
-        let again = ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
+        let again = ruleset.is_roll_granted_on(to);
         moves.push(InnerMove { after, again });
     }
     moves

@@ -99,7 +99,7 @@ pub struct BlockMove {
     pub end: End,
     /// Which rows lead where.
     pub rows: Rows,
-    /// Whether it ends on a rosette that grants another roll.
+    /// Whether it ends on a square that grants another roll.
     pub rosette: bool,
     /// Whether it starts and ends on the same square, on two laps.
     pub same_square: bool,
@@ -252,7 +252,7 @@ fn block_moves(encoding: &Encoding, roll: u8) -> Vec<BlockMove> {
             (_, Some(_), End::Shared(_) | End::Scored) => Rows::Same,
             _ => Rows::Mapped(RowMap::new(private, ruleset.pieces(), |p| adds(removes(p)?))),
         };
-        let rosette = to <= len && ruleset.is_rosette(to) && ruleset.rosettes_grant_rolls();
+        let rosette = to <= len && ruleset.is_roll_granted_on(to);
         let same_square = from > 0 && to <= len && ruleset.own_on_square_of(to) >> from & 1 == 1;
         moves.push(BlockMove { from, to, leaves, end, rows, rosette, same_square });
     }

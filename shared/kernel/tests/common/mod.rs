@@ -61,8 +61,21 @@ pub fn own_made(name: &str, path: &[(u8, u8)], rosettes: &[(u8, u8)]) -> Ruleset
         rosettes_grant_rolls: false,
         captures_grant_rolls: false,
         captures: Captures::Any,
+        safe: None,
+        rolls_again: None,
     })
     .unwrap()
+}
+
+/// A ruleset with lists in place of its rosettes: the squares of the path positions whose bits are set are safe,
+/// and grant rolls.
+pub fn listed(ruleset: &Ruleset, safe: u64, rolls_again: u64) -> Ruleset {
+    let squares = |bits: u64| {
+        let marked = ruleset.path().positions().filter(move |(at, _)| bits >> at & 1 == 1);
+        Some(marked.flat_map(|(_, square)| [square, square.mirror()]).collect())
+    };
+    let (safe, rolls_again) = (squares(safe), squares(rolls_again));
+    Ruleset::new(RulesetParts { safe, rolls_again, ..ruleset.parts().clone() }).unwrap()
 }
 
 /// The rule flags of a ruleset.
@@ -176,13 +189,13 @@ impl Solved {
 /// How a failed claim calls a ruleset: everything that tells it from others.
 pub fn describe(ruleset: &Ruleset) -> String {
     format!(
-        "{} with {} pieces, {}, safe rosettes {}, rosettes grant rolls {}, captures grant rolls {}, \
+        "{} with {} pieces, {}, safe squares {:?}, squares that grant rolls {:?}, captures grant rolls {}, \
          captures {}",
         ruleset.name(),
         ruleset.pieces(),
         ruleset.dice(),
-        ruleset.safe_rosettes(),
-        ruleset.rosettes_grant_rolls(),
+        ruleset.safe_squares(),
+        ruleset.squares_that_grant_rolls(),
         ruleset.captures_grant_rolls(),
         ruleset.captures(),
     )

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
-use ziggurat_game::{Captures, Dice, Ruleset, RulesetParts};
+use ziggurat_game::{Captures, Dice, Overrides, PathPosition, Ruleset, RulesetParts};
 
 use super::format::MAX_PIECES;
+use crate::rules::{is_safe, squares_where};
 
 /// The `game_settings` of an `.rgu` file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -95,14 +96,29 @@ impl GameSettings {
                     path.name().map_or("squares of its own".to_owned(), |n| format!("`{n}`"));
                 refuse("the path", found, "single-short, single-long and aseb")
             })?;
-        let rosettes_matter = ruleset.safe_rosettes() || ruleset.rosettes_grant_rolls();
-        let rosettes = |ruleset: &Ruleset| {
-            path.positions().map(|(at, _)| ruleset.is_rosette(at)).collect::<Vec<_>>()
+        let all_marked = Overrides {
+            safe_rosettes: Some(true),
+            rosettes_grant_rolls: Some(true),
+            ..Overrides::default()
         };
-        if rosettes_matter && rosettes(ruleset) != rosettes(&played) {
-            let (found, known) = (list(ruleset), list(&played));
-            return Err(refuse("the rosettes", found, &format!("only {known} on this path")));
-        }
+        let all_marked = played.with(&all_marked).expect("flags fit every ruleset");
+        // The format has one flag of the rosettes for each mark, and none of its boards has other rosettes.
+        let flag = |property, own: bool, marks: fn(&Ruleset, PathPosition) -> bool| {
+            let squares = |ruleset: &Ruleset| squares_where(ruleset, |at| marks(ruleset, at));
+            let found = squares(ruleset);
+            let property = if ruleset.marks_are_rosettes() { "the rosettes" } else { property };
+            let rosettes = squares(&all_marked);
+            let says = |flag: bool| found == if flag { rosettes.as_str() } else { "none" };
+            match [own, !own].into_iter().find(|&flag| says(flag)) {
+                Some(flag) => Ok(flag),
+                None => Err(refuse(property, found, &format!("{rosettes} or none on this path"))),
+            }
+        };
+        let safe_rosettes = flag("the safe squares", ruleset.safe_rosettes(), is_safe)?;
+        let rosettes_grant_rolls =
+            flag("the squares granting rolls", ruleset.rosettes_grant_rolls(), |ruleset, at| {
+                ruleset.is_roll_granted_on(at)
+            })?;
         let dice = DICE
             .into_iter()
             .find(|(_, ours)| {
@@ -122,8 +138,8 @@ impl GameSettings {
             paths: paths.to_owned(),
             dice: dice.0.to_owned(),
             start_pieces,
-            safe_rosettes: ruleset.safe_rosettes(),
-            rosettes_grant_rolls: ruleset.rosettes_grant_rolls(),
+            safe_rosettes,
+            rosettes_grant_rolls,
             captures_grant_rolls: ruleset.captures_grant_rolls(),
         })
     }
@@ -170,6 +186,8 @@ impl GameSettings {
             rosettes_grant_rolls: self.rosettes_grant_rolls,
             captures_grant_rolls: self.captures_grant_rolls,
             captures: Captures::Any,
+            safe: None,
+            rolls_again: None,
             ..played.parts().clone()
         };
         let known = BUILTIN.into_iter().filter_map(Ruleset::builtin).find_map(|known| {
@@ -200,11 +218,4 @@ impl GameSettings {
             ..self.clone()
         }
     }
-}
-
-/// The squares of the rosettes on a ruleset's path.
-fn list(ruleset: &Ruleset) -> String {
-    let path = ruleset.path().positions().filter(|&(at, _)| ruleset.is_rosette(at));
-    let squares: Vec<String> = path.map(|(_, square)| square.to_string()).collect();
-    if squares.is_empty() { "none".to_owned() } else { squares.join(" ") }
 }
