@@ -1,13 +1,14 @@
 //! Solving from beginning to end: what is announced, the progress, the table and the report. `solve` and
 //! `resume` share it.
 
-use std::{fs, path::Path, time::Instant};
+use std::{collections::BTreeMap, fs, path::Path, time::Instant};
 
 use serde_json::json;
 use ziggurat_advice::{Advisor, Bound};
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{
-    Event, Journal, Precision, Settings, Simd, SolveError, Summary, Surroundings, TierValues, solve,
+    Event, Journal, Precision, Settings, Simd, SolveError, Summary, Surroundings, TierValues,
+    slow_rolls, solve,
 };
 use ziggurat_table::{
     AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
@@ -83,7 +84,7 @@ pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
     let advisor = Advisor::open(out)?;
     let table = advisor.table();
     let told = if json {
-        print_json(&result_json(table, &summary, seconds)?)
+        print_json(&result_json(table, &summary, solving, seconds)?)
     } else {
         print(&report(&advisor, &summary, solving, swept as f64 / seconds.max(1e-9), seconds)?)
     };
@@ -157,14 +158,32 @@ fn table_bound(summary: &Summary) -> Option<f64> {
 }
 
 /// The largest estimate of an error, which is no less than what rounding may come to: changes that have stopped say nothing of it.
-fn estimate(summary: &Summary, settings: &Settings) -> f64 {
-    let epsilon = match settings.precision {
+/// In slow games the errors of all levels add up. `None` if nothing is known of the error.
+fn estimate(summary: &Summary, solving: &Solving<'_>) -> Option<f64> {
+    let epsilon = match solving.settings.precision {
         Precision::F32 => f64::from(f32::EPSILON),
         Precision::F64 => f64::EPSILON,
     };
-    let estimates = summary.tiers.iter().map(|(_, made)| made.error_estimate);
-    estimates.fold(ROUNDING * epsilon, f64::max)
+    let mut of_level = BTreeMap::new();
+    for (tier, made) in &summary.tiers {
+        let estimate = of_level.entry(tier.level()).or_insert(0.0_f64);
+        *estimate = estimate.max(made.error_estimate);
+    }
+    let estimates = of_level.into_values();
+    let estimate = match slow_rolls(solving.encoding.ruleset()) {
+        Some(_) => estimates.sum(),
+        None => estimates.fold(0.0, f64::max),
+    };
+    Some(estimate.max(ROUNDING * epsilon)).filter(|&estimate| estimate < KNOWS_NOTHING)
 }
+
+/// The largest change of the last superstep of any step.
+fn residual(summary: &Summary) -> f64 {
+    summary.tiers.iter().map(|(_, made)| made.residual).fold(0.0, f64::max)
+}
+
+/// That a chance is estimated to be no further from the true one than this says nothing of it.
+const KNOWS_NOTHING: f64 = 0.5;
 
 /// Says what is going to happen and what it takes, before it begins, and before there is a job in the directory it is to be in.
 ///
@@ -320,7 +339,9 @@ fn report(
             .map_or(String::new(), |peak| format!(", peak memory {}", bytes(peak))),
         percent(
             summary.first_player_wins,
-            table_bound(summary).unwrap_or_else(|| Bound::of(table).distance()),
+            table_bound(summary).unwrap_or_else(|| {
+                estimate(summary, solving).unwrap_or(1.0).max(Bound::of(table).distance())
+            }),
         ),
     );
     text += &match (table_bound(summary), table.certificate()) {
@@ -334,15 +355,7 @@ fn report(
             format!("Proven: no chance is further than {} from the true one\n", bound(proven))
         }
         (None, _) if solving.settings.certified => "Not proven\n".to_owned(),
-        (None, _) => {
-            let (estimate, tolerance) =
-                (estimate(summary, solving.settings), solving.settings.tolerance);
-            let why = if estimate > tolerance { "; rounding allows no less" } else { "" };
-            format!(
-                "Not proven: no chance is estimated to be further than {} from the true one{why}\n",
-                bound(estimate),
-            )
-        }
+        (None, _) => not_proven(summary, solving),
     };
     let decisions = showcase::decisions(advisor)?;
     if !decisions.is_empty() {
@@ -373,18 +386,50 @@ fn report(
     Ok(text)
 }
 
+/// What is said of values of which nothing is proven, and was not to be.
+fn not_proven(summary: &Summary, solving: &Solving<'_>) -> String {
+    let Solving { settings, encoding, .. } = *solving;
+    let residual = format!(
+        "The last supersteps changed no chance by more than {} (the residual, which is no error).",
+        bound(residual(summary)),
+    );
+    let rolls = slow_rolls(encoding.ruleset());
+    let slow = rolls.map_or_else(String::new, |rolls| {
+        format!(" A piece needs some {} rolls to score.", short(rolls))
+    });
+    let Some(estimate) = estimate(summary, solving) else {
+        return format!(
+            "Not proven: how far chances are from the true ones is unknown\n{residual}{slow}\n"
+        );
+    };
+    let why = match rolls {
+        _ if estimate <= settings.tolerance => "",
+        None => "; rounding allows no less",
+        Some(_) => "; rounding and the length of the game allow no less",
+    };
+    format!(
+        "Not proven: no chance is estimated to be further than {} from the true one{why}\n{residual}{slow}\n",
+        bound(estimate),
+    )
+}
+
 /// The end of a solve for machines.
 fn result_json(
     table: &AnyTable,
     summary: &Summary,
+    solving: &Solving<'_>,
     seconds: f64,
 ) -> Result<serde_json::Value, Failure> {
+    let bound = table_bound(summary);
+    let estimate = if bound.is_none() { estimate(summary, solving) } else { None };
     Ok(json!({
         "event": "solved",
         "ruleset": table.ruleset().name(),
         "pieces": table.ruleset().pieces(),
         "first_player_percent": summary.first_player_wins * 100.0,
-        "certificate": table_bound(summary),
+        "certificate": bound,
+        "residual": residual(summary),
+        "error_estimate": estimate,
         "table_certificate": table.certificate(),
         "swept_positions": summary.swept_positions,
         "seconds": seconds,

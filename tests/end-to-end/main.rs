@@ -12,6 +12,7 @@ mod published;
 mod renewal;
 mod resume;
 mod same_bytes;
+mod slow;
 mod stores;
 mod support;
 mod tables;

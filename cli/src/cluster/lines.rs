@@ -127,6 +127,7 @@ pub fn line(following: &Following) -> String {
         parts.push(format!("{} exchanged", bytes(job.exchanged_bytes)));
     }
     parts.push(times(job.seconds, forecast.seconds_left().filter(|_| following.goes_on())));
+    parts.extend(forecast.lost().filter(|_| following.goes_on()));
     if !job.message.is_empty() {
         parts.push(job.message.clone());
     }

@@ -3,8 +3,11 @@
 //! The work of a step is its positions times its supersteps. How many of these it needs depends on
 //! how far the players are apart, and changes slowly from level to level: about as many as the
 //! solved step that is most like it. Once the residual of a step under way is small, it falls by
-//! nearly the same factor in every superstep, so that `ln(tolerance / residual) / ln(factor)` are
-//! left. A proof takes the longer the more supersteps the step took.
+//! nearly the same factor f in every superstep, and all changes to come are `f / (1 - f)` of the last one, so that
+//! `ln(tolerance / residual * (1 - f) / f) / ln(f)` are left. A proof takes the longer the more supersteps the step took.
+//! Where a step takes far more supersteps than any before it and its residual does not fall, nothing is known.
+//!
+//! What is remembered does not grow with the number of supersteps: of old ones, fewer are.
 
 use std::collections::VecDeque;
 
@@ -20,11 +23,28 @@ const LEAST_FRACTION: f64 = 0.01;
 /// Below this residual, a step falls steadily; before, it may stand nearly still for a while.
 const STEADY_RESIDUAL: f64 = 1e-5;
 
-/// The factor by which a residual falls is taken over this many supersteps.
+/// The factor by which a residual falls is taken over this many supersteps, or this part of all, if that is more.
 const FACTOR_SUPERSTEPS: u32 = 8;
+const FACTOR_PART: u32 = 8;
+
+/// All changes to come are no larger a multiple of the last one in the estimate that ends a step.
+const MOST_CHANGES_TO_COME: f64 = 98.0;
+
+/// A step that takes so many times the supersteps that were expected, or so many times the interval sweeps, may take any number.
+const LOST: f64 = 2.0;
+
+/// Before this many interval sweeps, a proof is not lost.
+const FEW_SWEEPS: f64 = 32.0;
+
+/// The most supersteps of a step that are remembered, and how many of the latest are among them.
+const MOST_REMEMBERED: usize = 512;
+const LATEST_REMEMBERED: usize = 64;
 
 /// The speed is that of this many seconds past.
 const SPEED_WINDOW_SECONDS: f64 = 20.0;
+
+/// Times past that are remembered are at least so many seconds apart.
+const SPEED_RESOLUTION_SECONDS: f64 = 0.1;
 
 /// Interval sweeps of a proof for every superstep of the step, and the supersteps that take as long as one: what blitz and
 /// finkel need.
@@ -64,7 +84,7 @@ pub struct Forecast {
     /// Whether steps are proven.
     certified: bool,
     states: Vec<StepState>,
-    /// Of each step, its supersteps so far, as far as they were seen, with their residuals.
+    /// Of each step, its supersteps so far, as far as they were seen and are remembered, with their residuals.
     residuals: Vec<Vec<(u32, f64)>>,
     /// Seconds gone and positions swept, over all steps and supersteps, at some times past.
     swept: Past,
@@ -136,6 +156,9 @@ impl Forecast {
             let earlier = residuals.partition_point(|&(made, _)| made < superstep);
             residuals.truncate(earlier);
             residuals.push((superstep, residual));
+            if residuals.len() > MOST_REMEMBERED {
+                forget_half(residuals);
+            }
             self.latest = step;
         }
     }
@@ -155,7 +178,7 @@ impl Forecast {
         push(&mut self.made, seconds, made);
     }
 
-    /// The supersteps of a step that were seen, with their residuals.
+    /// The supersteps of a step that were seen, with their residuals: the latest ones, and some of the others.
     pub fn residuals(&self, step: usize) -> &[(u32, f64)] {
         &self.residuals[step]
     }
@@ -181,11 +204,29 @@ impl Forecast {
         if needed > 0.0 { made / needed } else { 0.0 }
     }
 
-    /// Seconds left at the speed of late; `None` before that can be told.
+    /// Seconds left at the speed of late; `None` before that can be told, and where it cannot be.
     pub fn seconds_left(&self) -> Option<f64> {
         let (made, needed) = self.work();
         let speed = per_second(&self.made);
-        (made >= LEAST_FRACTION * needed && speed > 0.0).then(|| (needed - made) / speed)
+        let is_known = made >= LEAST_FRACTION * needed && speed > 0.0 && !self.is_lost();
+        is_known.then(|| (needed - made) / speed)
+    }
+
+    /// That nobody knows how long a solve will take, where that is so.
+    pub fn lost(&self) -> Option<String> {
+        self.is_lost().then(|| "time left unknown".to_owned())
+    }
+
+    /// Whether a step is under way of which nobody knows how many supersteps or interval sweeps it still takes.
+    fn is_lost(&self) -> bool {
+        self.states.iter().enumerate().any(|(step, state)| match *state {
+            StepState::Active { superstep, .. } => self.left(step, superstep).is_none(),
+            StepState::Proving { superstep, sweep } => {
+                let expected = SWEEPS_PER_SUPERSTEP * f64::from(superstep);
+                f64::from(sweep) > LOST * expected.max(FEW_SWEEPS)
+            }
+            StepState::Waiting | StepState::Done { .. } => false,
+        })
     }
 
     /// Position-sweeps made, and those needed in all. What proofs take counts as so many supersteps.
@@ -228,8 +269,9 @@ impl Forecast {
             StepState::Waiting => (0.0, proven(self.expected(step))),
             StepState::Active { superstep, .. } => {
                 let made = f64::from(superstep);
-                let left = self.steadily(step).unwrap_or(self.expected(step) - made);
-                (made, proven(made + left.max(1.0)))
+                // Nobody knows: half way, perhaps.
+                let left = self.left(step, superstep).unwrap_or(made);
+                (made, proven(made + left))
             }
         }
     }
@@ -247,17 +289,32 @@ impl Forecast {
         solved.min_by_key(|(unlike, _)| *unlike).map_or(TYPICAL_SUPERSTEPS, |(_, made)| made)
     }
 
+    /// Supersteps left of a step that has made so many; `None` if that cannot be told.
+    fn left(&self, step: usize, superstep: u32) -> Option<f64> {
+        let (made, expected) = (f64::from(superstep), self.expected(step));
+        let left = self.steadily(step).filter(|&left| left > 0.0).unwrap_or(expected - made);
+        (left > 0.0 || made <= LOST * expected).then_some(left.max(1.0))
+    }
+
     /// Supersteps left of a step whose residual falls steadily.
     fn steadily(&self, step: usize) -> Option<f64> {
         let residuals = &self.residuals[step];
         let &(superstep, now) = residuals.last()?;
-        let earlier = superstep.checked_sub(FACTOR_SUPERSTEPS)?;
+        let earlier = superstep.checked_sub(FACTOR_SUPERSTEPS.max(superstep / FACTOR_PART))?;
         let place = residuals.partition_point(|&(made, _)| made <= earlier).checked_sub(1)?;
         let (since, before) = residuals[place];
         let falls = now > 0.0 && now < before && now <= STEADY_RESIDUAL;
         let factor = (now / before).powf(1.0 / f64::from(superstep - since));
-        falls.then(|| (self.tolerance / now).ln() / factor.ln())
+        let to_come = (factor / (1.0 - factor)).clamp(1.0, MOST_CHANGES_TO_COME);
+        falls.then(|| (self.tolerance / to_come / now).ln() / factor.ln())
     }
+}
+
+/// Forgets every second of the supersteps but the latest ones.
+fn forget_half(residuals: &mut Vec<(u32, f64)>) {
+    let latest = residuals.len() - LATEST_REMEMBERED;
+    let mut place = 0..;
+    residuals.retain(|_| place.next().is_some_and(|place| place >= latest || place % 2 == 0));
 }
 
 /// Seconds gone, and how much of something there had been by then.
@@ -265,6 +322,10 @@ type Past = VecDeque<(f64, f64)>;
 
 /// Adds what was so far at a time, and forgets what is long past.
 fn push(past: &mut Past, seconds: f64, so_far: f64) {
+    // The last one stays as near as it is.
+    while past.len() > 1 && past[past.len() - 2].0 > seconds - SPEED_RESOLUTION_SECONDS {
+        past.pop_back();
+    }
     past.push_back((seconds, so_far));
     while past.len() > 2 && past[1].0 < seconds - SPEED_WINDOW_SECONDS {
         past.pop_front();
@@ -366,6 +427,43 @@ mod tests {
             forecast.see(0, StepState::Active { superstep: superstep as u32, residual });
         }
         assert!((forecast.fraction() - 10.0 / 12.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_remembered_does_not_grow_with_the_supersteps() {
+        let mut forecast = forecast(&[10]);
+        for superstep in 1..=1_000_000 {
+            let residual = 1e-9 * f64::from(superstep).recip();
+            let swept_positions = 10 * u64::from(superstep);
+            let event = Event::Superstep { step: 0, superstep, residual, swept_positions };
+            forecast.tell(&event, 1e-5 * f64::from(superstep));
+        }
+        let seen = forecast.residuals(0);
+        assert!(seen.len() <= MOST_REMEMBERED, "{}", seen.len());
+        assert!(seen.is_sorted_by_key(|&(made, _)| made) && seen[0].0 == 1);
+        let latest: Vec<u32> = seen[seen.len() - 32..].iter().map(|&(made, _)| made).collect();
+        assert!(latest.iter().copied().eq(1_000_000 - 31..=1_000_000));
+        let most = (SPEED_WINDOW_SECONDS / SPEED_RESOLUTION_SECONDS) as usize + 3;
+        assert!(forecast.swept.len() <= most && forecast.made.len() <= most);
+        assert!((forecast.speed() / 1e6 - 1.0).abs() < 0.01, "{}", forecast.speed());
+    }
+
+    #[test]
+    fn a_step_that_goes_on_for_ever_has_no_time_left_to_tell() {
+        let mut forecast = forecast(&[100]);
+        for superstep in 1..=10_000 {
+            // Below the tolerance, but for all that is still to come, and it does not fall.
+            let residual = 1e-13;
+            let swept_positions = 100 * u64::from(superstep);
+            let event = Event::Superstep { step: 0, superstep, residual, swept_positions };
+            forecast.tell(&event, f64::from(superstep));
+            assert!(superstep <= 120 || forecast.seconds_left().is_none(), "{superstep}");
+        }
+        assert!(forecast.is_lost() && forecast.fraction() < 0.9);
+        forecast.see(0, StepState::Proving { superstep: 10, sweep: 3 });
+        assert!(!forecast.is_lost());
+        forecast.see(0, StepState::Proving { superstep: 10, sweep: 1000 });
+        assert!(forecast.is_lost() && forecast.seconds_left().is_none());
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! output for machines.
 
 use std::{
+    collections::BTreeMap,
     io,
+    mem::discriminant,
     time::{Duration, Instant},
 };
 
@@ -25,6 +27,7 @@ pub struct Progress<'p> {
     started: Instant,
     /// None where machines read.
     display: Option<Display>,
+    lines: Thinned,
 }
 
 impl<'p> Progress<'p> {
@@ -37,7 +40,8 @@ impl<'p> Progress<'p> {
         let steps = plan.steps.iter().map(|step| (step.tier, step.positions)).collect();
         let forecast = Forecast::new(steps, settings.tolerance, settings.certified);
         let title = format!("{}, {}", ruleset.name(), pieces(ruleset));
-        Self { plan, title, forecast, started: Instant::now(), display }
+        let lines = Thinned::default();
+        Self { plan, title, forecast, started: Instant::now(), display, lines }
     }
 
     /// Shows an event.
@@ -46,8 +50,11 @@ impl<'p> Progress<'p> {
         self.forecast.tell(&event, seconds);
         let forecast = &self.forecast;
         let Some(display) = &mut self.display else {
+            let told = self.lines.told(event, seconds).into_iter();
             // A reader that went away does not stop a solve.
-            return drop(print_json(&event_json(self.plan, &event, forecast, seconds)));
+            return told.for_each(|(event, seconds)| {
+                drop(print_json(&event_json(self.plan, &event, forecast, seconds)));
+            });
         };
         let lines = || status(self.plan, &self.title, forecast, seconds);
         let drawing = || drawing::ziggurat(self.plan, forecast.states());
@@ -72,7 +79,49 @@ fn status(plan: &Plan, title: &str, forecast: &Forecast, seconds: f64) -> Vec<St
     }
     lines.extend(sweeping(forecast.speed()));
     lines.push(times(seconds, forecast.seconds_left()));
+    lines.extend(forecast.lost());
     lines
+}
+
+/// Which events machines are told: of supersteps and interval sweeps, the first ones of every step and proof, the last
+/// one, of those between the fewer the more there were, and one a second. So many that fit memory and disks.
+#[derive(Default)]
+struct Thinned {
+    /// By step, the last event that was not told, with its time.
+    untold: BTreeMap<usize, (Event, f64)>,
+    /// When a line was told that time alone would have.
+    last_seconds: f64,
+}
+
+impl Thinned {
+    /// So many supersteps are told, and as many whenever their number has doubled.
+    const PER_DOUBLING: u32 = 128;
+
+    /// Whenever so many seconds are gone, something is told.
+    const SECONDS: f64 = 1.0;
+
+    /// What is told of an event: nothing, the event, or before it the last one of the step that was not.
+    fn told(&mut self, event: Event, seconds: f64) -> Vec<(Event, f64)> {
+        let (step, number) = match event {
+            Event::Superstep { step, superstep, .. } => (step, superstep),
+            Event::Certifying { step, sweep } => (step, sweep),
+            Event::StepStarted { step }
+            | Event::StepResumed { step, .. }
+            | Event::StepFound { step, .. }
+            | Event::StepFinished { step } => (step, 0),
+        };
+        let is_other = |&(other, _): &(Event, f64)| discriminant(&other) != discriminant(&event);
+        // What came before this one is the last of its kind if this is another kind.
+        let last = self.untold.remove(&step).filter(is_other);
+        let every = (number / Self::PER_DOUBLING).checked_ilog2().map_or(1, |doubled| 1 << doubled);
+        let is_due = seconds >= self.last_seconds + Self::SECONDS;
+        if is_due || number % every == 0 {
+            self.last_seconds = seconds;
+            return last.into_iter().chain([(event, seconds)]).collect();
+        }
+        self.untold.insert(step, (event, seconds));
+        last.into_iter().collect()
+    }
 }
 
 /// Columns and rows of the terminal that progress is drawn on.
@@ -141,6 +190,39 @@ fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn machines_are_told_of_ever_fewer_supersteps_but_of_the_first_and_the_last() {
+        let superstep = |superstep: u32| Event::Superstep {
+            step: 3,
+            superstep,
+            residual: 1e-9,
+            swept_positions: u64::from(superstep),
+        };
+        let mut lines = Thinned::default();
+        let mut told = Vec::new();
+        let most = 10_000_019;
+        for made in 1..=most {
+            told.extend(lines.told(superstep(made), 1e-7 * f64::from(made)));
+        }
+        let finished = Event::StepFinished { step: 3 };
+        told.extend(lines.told(finished, 2.0));
+        let events: Vec<Event> = told.iter().map(|&(event, _)| event).collect();
+        assert_eq!(events[..128], (1..=128).map(superstep).collect::<Vec<_>>());
+        assert_eq!(events[events.len() - 2..], [superstep(most), finished]);
+        assert!(events.len() < 128 * 20, "{}", events.len());
+        assert!(told.is_sorted_by(|a, b| a.1 <= b.1));
+        // However slow supersteps are, there is a line a second.
+        let mut lines = Thinned::default();
+        let slow =
+            (1_000_000..1_000_100).map(|made| lines.told(superstep(made), 3.0 * f64::from(made)));
+        assert!(slow.map(|told| told.len()).eq([1; 100]));
+        // A proof follows, and others are about other steps.
+        let sweep = |step, sweep| Event::Certifying { step, sweep };
+        assert_eq!(lines.told(superstep(1_000_101), 3_000_297.5), []);
+        assert_eq!(lines.told(sweep(2, 1), 3_000_297.6).len(), 1);
+        assert_eq!(lines.told(sweep(3, 1), 3_000_297.7).len(), 2);
+    }
 
     #[test]
     fn drawing_and_status_stand_on_the_same_ground() {

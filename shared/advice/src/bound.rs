@@ -15,6 +15,10 @@ pub enum Bound {
 /// games that last long are many times as large.
 const ERROR_IN_RESIDUALS: f64 = 1e3;
 
+/// In a game in which so many rolls of a piece score all pieces one after the other, or more, what a residual and a type of values
+/// leave open is taken to add up over all of them.
+const ROLLS_OF_SLOW_GAMES: f64 = 1e4;
+
 /// An error that is not proven to be smaller is taken to be at least that: four decimals of a chance in percent.
 const LEAST_UNPROVEN: f64 = 5e-7;
 
@@ -29,6 +33,12 @@ impl Bound {
         }
         let tiers = table.encoding().tiers().into_iter();
         let residuals = tiers.filter_map(|tier| table.statistics(tier).residual);
+        let ruleset = table.ruleset();
+        let rolls = ruleset.rolls_to_score() * (2.0 * f64::from(ruleset.pieces()) - 1.0);
+        if rolls > ROLLS_OF_SLOW_GAMES {
+            let change = residuals.fold(table.quantum() / 2.0, f64::max);
+            return Self::Unproven((change * rolls).min(1.0));
+        }
         let error = residuals.map(|residual| residual * ERROR_IN_RESIDUALS);
         Self::Unproven(error.fold((table.quantum() / 2.0).max(LEAST_UNPROVEN), f64::max))
     }

@@ -76,6 +76,6 @@ pub use solver::{
 pub use ziggurat_planning::{
     Asked, Certificate, Column, CorrectedFrom, Course, DIFFERENCES, FINEST_UNITS, Goal, Growth,
     Multiples, Order, Outcome, POINTS, Precision, Products, Proof, SAMPLE_UNITS, Settings, Step,
-    Sums, TierStatistics, USELESS_BOUND, VECTORS, Wave, interval_waves, shards, thread_count,
-    waves,
+    Sums, TierStatistics, USELESS_BOUND, VECTORS, Wave, interval_waves, shards, slow_rolls,
+    thread_count, waves,
 };

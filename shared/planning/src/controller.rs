@@ -206,12 +206,13 @@ impl Course {
 
     /// A superstep was made, and this was its largest change.
     fn swept(&mut self, residual: f64) {
-        self.statistics.supersteps += 1;
+        self.statistics.supersteps = self.statistics.supersteps.saturating_add(1);
         self.statistics.residual = residual;
         // Rows of differences are kept in turn, whether they are extrapolated from or not.
         self.row = (self.row + 1) % DIFFERENCES;
         let next = self.convergence.after(residual);
-        self.statistics.error_estimate = self.convergence.error;
+        self.statistics.error_estimate =
+            self.goal.estimate(self.convergence.error, residual, self.precision);
         if next == Next::Sweep && self.row == 0 {
             self.has_earlier = false; // the row ends without an extrapolation
         }

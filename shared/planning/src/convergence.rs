@@ -66,6 +66,9 @@ impl Convergence {
     const ROW: usize = DIFFERENCES - 1;
     /// No product of a row's rates is believed to be larger.
     const SLOWEST_ROW: f64 = 0.97;
+    /// So all changes to come are believed to be at most so many times the last one.
+    pub const MOST_CHANGES: f64 = Self::ROW as f64 * Self::SLOWEST_ROW / (1.0 - Self::SLOWEST_ROW)
+        + (Self::ROW as f64 - 1.0) / 2.0;
 
     /// Nothing known yet. The step is solved when the error is guessed to be at most `tolerance`.
     pub fn new(precision: Precision, tolerance: f64) -> Self {

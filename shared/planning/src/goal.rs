@@ -2,8 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::Ruleset;
 
 use crate::{
+    convergence::Convergence,
     correction,
     correction::Corrected,
     settings::{Precision, Settings},
@@ -26,6 +28,18 @@ pub struct Goal {
     pub corrected: Corrected,
     /// How many functions are added to them then.
     pub functions: usize,
+    /// The rolls that a piece needs to score, if games are so slow that residuals alone say little of errors, else 0.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub slow_rolls: f64,
+}
+
+fn is_zero(number: &f64) -> bool {
+    *number == 0.0
+}
+
+/// The rolls that a piece needs to score in a game so slow that residuals alone say little of errors; `None` for other games.
+pub fn slow_rolls(ruleset: &Ruleset) -> Option<f64> {
+    Some(ruleset.rolls_to_score()).filter(|&rolls| rolls > Convergence::MOST_CHANGES)
 }
 
 /// The part of a level's share of the tolerance that is left to the error of its values: the
@@ -50,9 +64,21 @@ impl Goal {
         let Settings { tolerance, certified, precision, .. } = *settings;
         let corrected = settings.corrected_from.when(encoding, tier);
         let functions = correction::functions(encoding, tier);
+        let slow_rolls = slow_rolls(encoding.ruleset()).unwrap_or(0.0);
         if !certified {
-            let (bound, error) = (1.0, tolerance);
-            return Self { precision, certified, bound, read, error, corrected, functions };
+            // Then no residual is larger than what an estimate by the length of the game makes of the tolerance.
+            let error = tolerance / slow_rolls.max(1.0);
+            let bound = 1.0;
+            return Self {
+                precision,
+                certified,
+                bound,
+                read,
+                error,
+                corrected,
+                functions,
+                slow_rolls,
+            };
         }
         let tiers = encoding.tiers();
         let positions = |levels: u8| -> u64 {
@@ -77,6 +103,16 @@ impl Goal {
             error: share * error_of_level(precision, encoding),
             corrected,
             functions,
+            slow_rolls,
         }
+    }
+
+    /// The best guess of an error after a residual, if rates of residuals say that it is `guess`: in a slow game an error shrinks
+    /// no faster than games end, and what rounding takes from a change is not in the residual. 1 says that nothing is known.
+    pub fn estimate(&self, guess: f64, residual: f64, precision: Precision) -> f64 {
+        if self.slow_rolls == 0.0 {
+            return guess;
+        }
+        guess.max(residual.max(precision.unit()) * self.slow_rolls).min(1.0)
     }
 }

@@ -84,7 +84,7 @@ pub mod weights;
 pub use columns::Column;
 pub use controller::Course;
 pub use correction::CorrectedFrom;
-pub use goal::Goal;
+pub use goal::{Goal, slow_rolls};
 pub use order::{Order, Outcome};
 pub use proof::{Certificate, Growth, Proof, USELESS_BOUND};
 pub use quanta::FINEST_UNITS;

@@ -14,7 +14,8 @@ pub struct TierStatistics {
     /// The residual of the last one, as a probability.
     pub residual: f64,
     /// How far the values are from the solution, as a probability, guessed from how fast the
-    /// residuals fell.
+    /// residuals fell, and in slow games from how long they last: an estimate, which may be far too small. 1 if nothing
+    /// is known.
     pub error_estimate: f64,
     /// The proof of how far they are at the most, if one was asked for.
     pub certificate: Option<Certificate>,

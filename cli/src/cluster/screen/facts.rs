@@ -41,5 +41,6 @@ pub fn lines(following: &Following) -> Vec<Line<'static>> {
     let each = each.map_or_else(String::new, |each| format!(", {each:.2} per halo position"));
     lines.push(format!("{} exchanged{each}", bytes(job.exchanged_bytes)));
     lines.push(times(job.seconds, forecast.seconds_left().filter(|_| following.goes_on())));
+    lines.extend(forecast.lost().filter(|_| following.goes_on()));
     lines.into_iter().map(Line::from).collect()
 }

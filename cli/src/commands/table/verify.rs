@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use ziggurat_kernel::Certifier;
+use ziggurat_kernel::{Certifier, USELESS_BOUND};
 use ziggurat_table::{AnyTable, Identities, Verification, verify, verify_bytes};
 use ziggurat_worker::PROGRAM_MEMORY_BYTES;
 
@@ -11,7 +11,7 @@ use super::proof::{Proof, prove};
 use crate::{
     failure::{Exit, Explain, Failure},
     needs::check_available,
-    output::{count, grouped, pieces, points, print, print_json},
+    output::{bound, count, grouped, pieces, points, print, print_json, short},
     progress::watched,
 };
 
@@ -19,6 +19,8 @@ use crate::{
 ///
 /// Every value must be what Bellman's equation makes of the values of the next positions. Ends
 /// with exit code 1 if one is not, if the file is damaged, or if what it claims cannot be proven.
+/// That all are is no proof: values may be further from the true ones than they are from the equation, in long games much
+/// further. --certificate proves how far they are.
 /// Of values that were rounded to a coarser type after they were proven, less can be proven than the file claims; that is told.
 #[derive(clap::Args, Debug)]
 pub struct Args {
@@ -56,6 +58,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     if args.json {
         print_json(&json!({
             "holds": holds,
+            "shown": shown(&table, proof.as_ref()).name(),
+            "undetected_error": undetected(&table, &found),
             "positions": found.positions,
             "checked": found.checked,
             "largest_violation_points": found.largest_violation * 100.0,
@@ -141,7 +145,7 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
         (
             "tolerance",
             format!(
-                "{}, from the type of the values and what is proven of them, or how far they were solved",
+                "{}, from the type of the values and what is claimed to be proven of them, or their residual",
                 points(found.tolerance)
             ),
         ),
@@ -158,21 +162,80 @@ fn text(table: &AnyTable, found: &Verification, at: Option<&str>, proof: Option<
     if let Some(proof) = proof {
         text += &format!("  {:<10} {proof}\n", "proof");
     }
-    text += match proof {
-        _ if !found.holds() => "The table is wrong.\n",
-        Some(Proof { refused: Some(_), .. }) if table.certificate().is_some() => {
-            "The values satisfy the equation, but what the table claims is not proven.\n"
+    text += &match (shown(table, proof), proof) {
+        _ if !found.holds() => "The table is wrong.\n".to_owned(),
+        (_, Some(Proof { refused: Some(_), .. })) if table.certificate().is_some() => {
+            "The values satisfy the equation, but what the table claims is not proven.\n".to_owned()
         }
-        Some(Proof { refused: Some(_), .. }) => {
+        (_, Some(Proof { refused: Some(_), .. })) => {
             "The values satisfy the equation, but nothing useful could be proven of them.\n"
+                .to_owned()
         }
-        // Of these the file says nothing that was proven.
-        None if table.certificate().is_none() => {
-            "The table holds: its values satisfy the equation, which has one solution if the game must end.\n"
-        }
-        _ => "The table holds.\n",
+        (Shown::Bound, _) => "The table holds: that was proven from its values.\n".to_owned(),
+        (Shown::Claim, _) => format!(
+            "The table holds: its values satisfy the equation as closely as the {} that it claims to be proven allows.\n\
+             That was not proven again; --certificate does.\n",
+            bound(table.certificate().unwrap_or(1.0)),
+        ),
+        (Shown::Equation, _) => equation_holds(table, found),
     };
     text
+}
+
+/// What verifying has shown of the values if nothing contradicts them.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Shown {
+    /// How far they are from the true ones, by a proof.
+    Bound,
+    /// That they satisfy the equation as closely as what the file claims to be proven of them allows.
+    Claim,
+    /// That they satisfy the equation as closely as their type and the residual allow, and nothing of how far they are from the
+    /// true ones.
+    Equation,
+}
+
+impl Shown {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Bound => "bound",
+            Self::Claim => "claim",
+            Self::Equation => "equation",
+        }
+    }
+}
+
+fn shown(table: &AnyTable, proof: Option<&Proof>) -> Shown {
+    match proof {
+        Some(Proof { refused: None, .. }) => Shown::Bound,
+        _ if table.certificate().is_some() => Shown::Claim,
+        _ => Shown::Equation,
+    }
+}
+
+/// About how far values may be from the true ones that satisfy the equation as closely as was asked of these: what is allowed of a
+/// roll adds up over the rolls of a piece, and over the levels. `None` if they may be anything.
+fn undetected(table: &AnyTable, found: &Verification) -> Option<f64> {
+    let ruleset = table.ruleset();
+    let levels = 2.0 * f64::from(ruleset.pieces()) - 1.0;
+    let error = found.tolerance * ruleset.rolls_to_score() * levels;
+    Some(error).filter(|error| *error < USELESS_BOUND)
+}
+
+fn equation_holds(table: &AnyTable, found: &Verification) -> String {
+    let shown = match undetected(table, found) {
+        Some(error) => format!(
+            "That is no proof: about {} between them and the true ones would not show.",
+            points(error)
+        ),
+        None => format!(
+            "That shows nothing: a piece needs some {} rolls to score, so that values far from the true ones satisfy it as closely.",
+            short(table.ruleset().rolls_to_score())
+        ),
+    };
+    format!(
+        "Nothing contradicts the table: its values satisfy the equation to within the tolerance.\n{shown}\n\
+         --certificate proves how far they are from the true ones, if that can be proven.\n"
+    )
 }
 
 fn identities_json(identities: &Identities) -> serde_json::Value {
