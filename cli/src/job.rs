@@ -7,7 +7,7 @@ use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Precision, Settings, Simd, USELESS_BOUND};
 use ziggurat_table::{Compression, ValueType};
 
-use crate::{failure::Failure, needs::Needs, selection::Selection};
+use crate::{failure::Failure, needs::Needs, selection::Selection, suggested};
 
 /// The ruleset, and how good the values are to be: what decides the bytes of a result.
 #[derive(Args, Debug)]
@@ -46,11 +46,11 @@ pub struct JobArgs {
 
     /// The vector instructions: portable, avx2, avx512 or neon [default: the best there are]. The result
     /// does not depend on it
-    #[arg(long, value_name = "NAME", value_parser = Simd::named)]
+    #[arg(long, value_name = "NAME", value_parser = suggested::simd(), hide_possible_values = true)]
     simd: Option<Simd>,
 
     /// The type of the stored values: percent16, f32 or f64 [default: as the precision]
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = suggested::value_type(), hide_possible_values = true)]
     value_type: Option<ValueType>,
 
     /// Store the values as they are instead of compressed

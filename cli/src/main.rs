@@ -7,6 +7,7 @@
 #![warn(clippy::print_stderr)]
 
 mod advice;
+mod characters;
 mod choices;
 mod cluster;
 mod commands;
@@ -22,6 +23,7 @@ mod resources;
 mod selection;
 mod showcase;
 mod solving;
+mod suggested;
 mod target;
 
 use std::{ffi::OsString, process::ExitCode};

@@ -16,7 +16,10 @@ use xxhash_rust::xxh3::xxh3_64;
 pub use ziggurat_files::size as bytes;
 use ziggurat_game::Ruleset;
 
-use crate::failure::{Explain, Failure};
+use crate::{
+    characters::shown,
+    failure::{Explain, Failure},
+};
 
 /// Prints a line to standard error, if that can be written.
 macro_rules! note {
@@ -53,8 +56,12 @@ pub fn one_line(text: &str) -> String {
     text.chars().map(shown).collect()
 }
 
-/// Prints a text that ends in a line break.
+/// Prints a text that ends in a line break, pictures in it with what characters there are.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_as_it_is(&shown(text))
+}
+
+fn print_as_it_is(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
         Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
@@ -68,7 +75,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 
 /// Prints a value as one line of JSON.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
-    print(&(serde_json::to_string(value)? + "\n"))
+    print_as_it_is(&(serde_json::to_string(value)? + "\n"))
 }
 
 /// Writes a text into a file that is there completely or not at all. One that is there already is replaced only if it may be.

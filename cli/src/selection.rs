@@ -6,17 +6,20 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{ArgGroup, Args};
-use ziggurat_game::{Captures, Dice, Overrides, Position, Ruleset, UnknownName};
+use clap::{ArgGroup, Args, builder::TypedValueParser};
+use ziggurat_game::{Captures, Dice, Overrides, Position, Ruleset};
 
-use crate::failure::{Explain, Failure};
+use crate::{
+    failure::{Explain, Failure},
+    suggested,
+};
 
 /// The arguments that choose a ruleset.
 #[derive(Args, Debug)]
 #[command(group = ArgGroup::new("which").required(true).multiple(true))]
 pub struct Selection {
     /// Name of a built-in ruleset (see `ziggurat rulesets list`)
-    #[arg(value_name = "RULESET", group = "which")]
+    #[arg(value_name = "RULESET", group = "which", value_parser = suggested::RULESETS, hide_possible_values = true)]
     pub name: Option<String>,
 
     /// Read the ruleset from a TOML file instead
@@ -27,24 +30,25 @@ pub struct Selection {
     #[arg(long, value_name = "N", help_heading = "Rules")]
     pub pieces: Option<u8>,
 
-    /// Dice: binary4, binary3, binary3-zero-is-four, d4 or d6-ur
-    #[arg(long, value_name = "NAME", help_heading = "Rules")]
+    /// Dice: binary1 to binary15, binary3-zero-is-four, d4 or d6-ur; or every roll with its probability,
+    /// such as 0:1/4,1:1/2,2:1/4
+    #[arg(long, value_name = "DICE", value_parser = suggested::DICE, hide_possible_values = true, help_heading = "Rules")]
     pub dice: Option<String>,
 
-    /// Whether a piece on a rosette cannot be captured
-    #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no, help_heading = "Rules")]
+    /// Whether a piece on a rosette cannot be captured (other safe squares stay as they are)
+    #[arg(long, value_name = "YES|NO", value_parser = yes_or_no(), hide_possible_values = true, help_heading = "Rules")]
     pub safe_rosettes: Option<bool>,
 
-    /// Whether ending a move on a rosette grants another roll
-    #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no, help_heading = "Rules")]
+    /// Whether ending a move on a rosette grants another roll (other squares stay as they are)
+    #[arg(long, value_name = "YES|NO", value_parser = yes_or_no(), hide_possible_values = true, help_heading = "Rules")]
     pub rosettes_grant_rolls: Option<bool>,
 
     /// Whether a capture grants another roll
-    #[arg(long, value_name = "YES|NO", value_parser = parse_yes_or_no, help_heading = "Rules")]
+    #[arg(long, value_name = "YES|NO", value_parser = yes_or_no(), hide_possible_values = true, help_heading = "Rules")]
     pub captures_grant_rolls: Option<bool>,
 
     /// What a piece may capture on a path that visits squares twice: any or same-lap
-    #[arg(long, value_name = "LAPS", help_heading = "Rules")]
+    #[arg(long, value_name = "LAPS", value_parser = captures(), hide_possible_values = true, help_heading = "Rules")]
     pub captures: Option<Captures>,
 }
 
@@ -57,14 +61,7 @@ impl Selection {
                 .or_bad_input()
                 .or_help("a ruleset of your own goes into a TOML file: --ruleset FILE")?,
         };
-        let dice = match &self.dice {
-            Some(name) => Some(
-                Dice::named(name)
-                    .ok_or_else(|| UnknownName::new("dice", name, Dice::names()))
-                    .or_bad_input()?,
-            ),
-            None => None,
-        };
+        let dice = self.dice.as_deref().map(str::parse::<Dice>).transpose().or_bad_input()?;
         let overrides = Overrides {
             pieces: self.pieces,
             dice,
@@ -75,6 +72,14 @@ impl Selection {
         };
         ruleset.with(&overrides).or_bad_input()
     }
+}
+
+fn yes_or_no() -> impl TypedValueParser<Value = bool> {
+    suggested::YES_OR_NO.try_map(|text| parse_yes_or_no(&text))
+}
+
+fn captures() -> impl TypedValueParser<Value = Captures> {
+    suggested::CAPTURES.try_map(|text| text.parse())
 }
 
 fn parse_yes_or_no(text: &str) -> Result<bool, String> {

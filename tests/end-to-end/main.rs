@@ -11,6 +11,7 @@ mod limits;
 mod published;
 mod renewal;
 mod resume;
+mod rules;
 mod same_bytes;
 mod slow;
 mod stores;

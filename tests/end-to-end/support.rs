@@ -12,6 +12,7 @@ use serde_json::Value;
 pub fn ziggurat(directory: &Path, arguments: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ziggurat"));
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    command.env("LC_ALL", "C.UTF-8");
     command
 }
 

@@ -26,7 +26,7 @@ use crate::{
     needs::check_available,
     output::{bytes, columns, duration, game, grouped, print, print_json, short},
     progress::Progress,
-    resources,
+    resources, suggested,
 };
 
 /// What is solved if nothing is asked for: games of 6.2 and 14.7 million positions, which take
@@ -54,7 +54,7 @@ const RIVAL_BYTES: (u64, u64) = (160, 32);
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// Names of built-in rulesets (see `ziggurat rulesets list`)
-    #[arg(value_name = "RULESET")]
+    #[arg(value_name = "RULESET", value_parser = suggested::RULESETS, hide_possible_values = true)]
     rulesets: Vec<String>,
 
     /// Pieces per player, 1 to 15 [default: as many as the ruleset has]

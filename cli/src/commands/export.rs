@@ -20,6 +20,7 @@ use crate::{
     output::{bytes, print, print_json},
     progress::watched,
     solving::although_complete,
+    suggested,
     target::{JobOrPath, TargetArgs},
 };
 
@@ -52,7 +53,7 @@ pub struct Args {
 
     /// The type of the values: percent16, f32 or f64 [default: that of the table, or of the job; percent16 where
     /// RoyalUr-Python reads only that]
-    #[arg(long, value_name = "TYPE")]
+    #[arg(long, value_name = "TYPE", value_parser = suggested::value_type(), hide_possible_values = true)]
     value_type: Option<ValueType>,
 
     #[command(flatten)]

@@ -15,6 +15,7 @@ use crate::{
     needs::Needs,
     resources,
     solving::{Solving, announce, check_name, holds_no_solve, solve_and_report},
+    suggested,
     target::{JobOrPath, TargetArgs},
 };
 
@@ -41,7 +42,7 @@ pub struct Args {
 
     /// The vector instructions: portable, avx2, avx512 or neon [default: the best there are]. The result
     /// does not depend on it
-    #[arg(long, value_name = "NAME", value_parser = Simd::named)]
+    #[arg(long, value_name = "NAME", value_parser = suggested::simd(), hide_possible_values = true)]
     simd: Option<Simd>,
 
     #[command(flatten)]

@@ -1,15 +1,15 @@
 //! `ziggurat rulesets`: the built-in rulesets, and a check for those of the user.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
 use serde_json::json;
 use ziggurat_encoding::Encoding;
-use ziggurat_game::Ruleset;
+use ziggurat_game::{Ruleset, Square};
 
 use crate::{
     failure::{Exit, Explain, Failure},
     output::{columns, print, print_json},
-    selection,
+    selection, suggested,
 };
 
 /// List the built-in rulesets, show one, or check a file
@@ -24,7 +24,7 @@ pub enum Command {
     /// Draw the board, both paths and the rosettes of a ruleset, and list its rules
     Show {
         /// Name of a built-in ruleset, or a ruleset file
-        #[arg(value_name = "RULESET|FILE")]
+        #[arg(value_name = "RULESET|FILE", value_parser = suggested::RULESETS, hide_possible_values = true)]
         name: String,
         /// Print the ruleset as a TOML file, to start one of your own from
         #[arg(long, conflicts_with = "json")]
@@ -106,12 +106,17 @@ fn rolls_again_on(ruleset: &Ruleset) -> &'static str {
 }
 
 fn as_json(ruleset: &Ruleset) -> serde_json::Value {
+    let squares = |squares: &BTreeSet<Square>| -> Vec<[u8; 2]> {
+        squares.iter().map(|at| [at.x, at.y]).collect()
+    };
     json!({
         "name": ruleset.name(),
         "pieces": ruleset.pieces(),
         "board": ruleset.board().name(),
         "path": ruleset.path().squares().iter().map(|at| [at.x, at.y]).collect::<Vec<_>>(),
-        "rosettes": ruleset.parts().rosettes.iter().map(|at| [at.x, at.y]).collect::<Vec<_>>(),
+        "rosettes": squares(&ruleset.parts().rosettes),
+        "safe": squares(&ruleset.safe_squares()),
+        "rolls_again": squares(&ruleset.squares_that_grant_rolls()),
         "dice": ruleset.dice().name(),
         "rolls": ruleset.dice().rolls().iter().map(|roll| {
             json!({ "roll": roll.value, "probability": roll.chance() })

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
-use crate::output::note;
+use crate::{characters::shown, output::note};
 
 /// At least this long between two plain lines.
 const PLAIN_INTERVAL: Duration = Duration::from_secs(5);
@@ -34,7 +34,7 @@ impl Display {
             return Self::Lines { last: Instant::now() };
         }
         if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style.progress_chars("█▓░"));
+            bar.set_style(style.progress_chars(&shown("█▓░")));
         }
         Self::Bar(bar)
     }
@@ -48,7 +48,7 @@ impl Display {
     ) {
         match self {
             Self::Bar(bar) => {
-                bar.set_message(text());
+                bar.set_message(shown(&text()).into_owned());
                 bar.set_position((share * BAR_STEPS) as u64);
             }
             Self::Lines { last } if last.elapsed() >= PLAIN_INTERVAL => {

@@ -32,6 +32,7 @@ use std::{
 
 use ratatui::{
     Frame,
+    buffer::Buffer,
     crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
     layout::{Constraint, Layout, Rect},
     style::{Color, Style, Stylize},
@@ -41,6 +42,7 @@ use ratatui::{
 
 use super::{feed::News, following::Following, words};
 use crate::{
+    characters,
     failure::{Explain, Failure},
     output::one_line,
 };
@@ -82,11 +84,24 @@ pub fn show_until_end(
                 Err(TryRecvError::Disconnected) => return Ok(true),
             }
         }
-        terminal.draw(|frame| draw(frame, following))?;
+        terminal.draw(|frame| {
+            draw(frame, following);
+            if characters::is_ascii() {
+                draw_in_ascii(frame.buffer_mut());
+            }
+        })?;
         let leaves = event::poll(NOTICE)? && is_leaving(&event::read()?);
         if leaves || stops.load(Ordering::Relaxed) {
             return Ok(false);
         }
+    }
+}
+
+/// Takes the characters of ASCII that stand for others, where a terminal has no others.
+fn draw_in_ascii(buffer: &mut Buffer) {
+    for cell in &mut buffer.content {
+        let shown = characters::in_ascii(cell.symbol());
+        cell.set_symbol(&shown);
     }
 }
 
