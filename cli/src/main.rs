@@ -11,6 +11,7 @@ mod characters;
 mod choices;
 mod cluster;
 mod commands;
+mod ending;
 mod exhausted;
 mod failure;
 mod interrupt;
@@ -26,10 +27,17 @@ mod solving;
 mod suggested;
 mod target;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{
+    ffi::OsString,
+    panic::{self, AssertUnwindSafe},
+};
 
 use clap::{Parser, Subcommand};
+use failure::{Exit, Failure};
 use output::note;
+
+/// The exit code of a bug, which is that of a Rust program that panics.
+const BUG: u8 = 101;
 
 const EXIT_CODES: &str = "\
 Exit codes:
@@ -76,11 +84,30 @@ enum Command {
     Completions(commands::completions::Args),
 }
 
-fn main() -> ExitCode {
-    std::panic::set_hook(Box::new(exhausted::on_panic));
+fn main() {
+    panic::set_hook(Box::new(|bug| {
+        ending::restore_terminal();
+        exhausted::on_panic(bug);
+    }));
     resources::raise_open_files();
     resources::outlive_file_size_limit();
-    let result = match Cli::parse_from(std::env::args_os().map(shielded)).command {
+    let cli = Cli::try_parse_from(std::env::args_os().map(shielded)).unwrap_or_else(|error| {
+        let _ = error.print(); // nobody reads it
+        ending::end(error.exit_code() as u8)
+    });
+    let code = match panic::catch_unwind(AssertUnwindSafe(|| run(cli.command))) {
+        Ok(Ok(exit)) => exit as u8,
+        Ok(Err(failure)) => {
+            note!("{}", failure.report());
+            failure.exit as u8
+        }
+        Err(_) => BUG,
+    };
+    ending::end(code)
+}
+
+fn run(command: Command) -> Result<Exit, Failure> {
+    match command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Resume(args) => commands::resume::run(&args),
         Command::Status(args) => commands::status::run(&args),
@@ -103,12 +130,7 @@ fn main() -> ExitCode {
         Command::Pause(args) => commands::pause::run(&args),
         Command::Cancel(args) => commands::cancel::run(&args),
         Command::Completions(args) => commands::completions::run(&args),
-    };
-    let exit = result.unwrap_or_else(|failure| {
-        note!("{}", failure.report());
-        failure.exit
-    });
-    ExitCode::from(exit as u8)
+    }
 }
 
 /// Positions without an own piece on the board begin with `-` and are no options. A space before

@@ -1,16 +1,20 @@
 //! What goes to standard output and standard error, and how numbers look there.
 //!
 //! A reader that goes away (`ziggurat ... | head`) is not an error: printing then stops
-//! quietly. Nor is a standard error that nobody reads any more, or that is a file on a full disk.
+//! quietly. Nor is a terminal that is closed, or a standard error that nobody reads any more, or that is a file on a full disk.
 
 use std::{
     fs::Permissions,
     io::{self, Write},
-    os::unix::fs::PermissionsExt,
+    os::{fd::AsFd, unix::fs::PermissionsExt},
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 
+use rustix::{
+    fs::{FileType, fstat},
+    io::Errno,
+};
 use serde::Serialize;
 use xxhash_rust::xxh3::xxh3_64;
 pub use ziggurat_files::size as bytes;
@@ -36,6 +40,15 @@ static READER_IS_GONE: AtomicBool = AtomicBool::new(false);
 /// Whether whoever reads standard output has gone away, as far as that is known.
 pub fn reader_is_gone() -> bool {
     READER_IS_GONE.load(Ordering::Relaxed)
+}
+
+/// Whether an error of writing to a stream means that nobody will ever read what is written there: the other end of a pipe is
+/// closed, or a terminal is.
+fn is_gone(error: &io::Error, stream: impl AsFd) -> bool {
+    let is_device =
+        || fstat(stream).is_ok_and(|file| FileType::from_raw_mode(file.st_mode).is_char_device());
+    error.kind() == io::ErrorKind::BrokenPipe
+        || error.raw_os_error() == Some(Errno::IO.raw_os_error()) && is_device()
 }
 
 /// The name of a file as it is typed in a shell: quoted where that takes quotes. One that is a number is written with its directory, since a
@@ -64,7 +77,7 @@ pub fn print(text: &str) -> Result<(), Failure> {
 fn print_as_it_is(text: &str) -> Result<(), Failure> {
     let mut stdout = io::stdout().lock();
     match stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()) {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => {
+        Err(error) if is_gone(&error, io::stdout()) => {
             READER_IS_GONE.store(true, Ordering::Relaxed);
             Ok(())
         }

@@ -256,7 +256,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let result = solve(
         encoding,
         settings,
-        Surroundings { cancelled: &interrupted, memory: &memory, simd, journal },
+        Surroundings { cancelled: interrupted, memory: &memory, simd, journal },
         &mut |event| {
             if let Event::Superstep { swept_positions, .. } = event {
                 swept = swept_positions;

@@ -13,7 +13,10 @@ use std::{
 
 use serde_json::Value;
 
-use crate::support::{Random, files, last_json, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{
+    Random, files, last_json, run, stderr, succeed, succeed_with_json, ziggurat,
+    ziggurat_ignoring_hang_ups,
+};
 
 /// What is solved: steps of which the larger are split over all workers.
 const GAME: [&str; 3] = ["finkel", "--pieces", "3"];
@@ -29,20 +32,15 @@ pub struct Cluster {
     workers: Vec<Option<Child>>,
     /// Further arguments of all workers.
     arguments: Vec<String>,
+    /// Whether processes are started as by `nohup`.
+    pub ignores_hang_ups: bool,
 }
 
 impl Drop for Cluster {
     fn drop(&mut self) {
         self.workers.iter_mut().chain([&mut self.coordinator]).for_each(kill);
         if thread::panicking() {
-            for entry in fs::read_dir(self.path()).unwrap().map(Result::unwrap) {
-                if entry.file_name().to_string_lossy().ends_with(".log") {
-                    let log = fs::read_to_string(entry.path()).unwrap_or_default();
-                    let lines: Vec<&str> = log.lines().collect();
-                    let last = &lines[lines.len().saturating_sub(40)..];
-                    eprintln!("== {}\n{}", entry.path().display(), last.join("\n"));
-                }
-            }
+            eprintln!("{}", self.logs());
         }
     }
 }
@@ -71,7 +69,7 @@ fn free_port() -> u16 {
 }
 
 impl Cluster {
-    fn new(workers: usize) -> Self {
+    pub fn new(workers: usize) -> Self {
         Self::with(workers, &[])
     }
 
@@ -83,28 +81,29 @@ impl Cluster {
             coordinator: None,
             workers: (0..workers).map(|_| None).collect(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            ignores_hang_ups: false,
         };
         cluster.start_coordinator();
         (0..workers).for_each(|worker| cluster.start_worker(worker));
         cluster
     }
 
-    fn path(&self) -> &Path {
+    pub fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    fn address(&self) -> String {
+    pub fn address(&self) -> String {
         format!("127.0.0.1:{}", self.port)
     }
 
     fn start(&self, name: &str, arguments: &[&str]) -> Child {
         let log = self.path().join(format!("{name}.log"));
         let log = fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
-        ziggurat(self.path(), arguments)
-            .stdout(Stdio::null())
-            .stderr(log)
-            .spawn()
-            .expect("the binary starts")
+        let mut command = match self.ignores_hang_ups {
+            false => ziggurat(self.path(), arguments),
+            true => ziggurat_ignoring_hang_ups(self.path(), arguments),
+        };
+        command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary starts")
     }
 
     fn start_coordinator(&mut self) {
@@ -123,8 +122,40 @@ impl Cluster {
         self.workers[worker] = Some(self.start(&name, &all));
     }
 
+    /// Starts a worker more.
+    pub fn start_another_worker(&mut self) {
+        self.workers.push(None);
+        self.start_worker(self.workers.len() - 1);
+    }
+
+    /// The process of a worker, or of the coordinator, which is the caller's from now on.
+    pub fn take(&mut self, worker: Option<usize>) -> Child {
+        let process = worker.map_or(&mut self.coordinator, |worker| &mut self.workers[worker]);
+        process.take().expect("it is running")
+    }
+
+    /// Starts a worker, or the coordinator, on its directory.
+    pub fn start_again(&mut self, worker: Option<usize>) {
+        match worker {
+            Some(worker) => self.start_worker(worker),
+            None => self.start_coordinator(),
+        }
+    }
+
+    /// The ends of all logs.
+    pub fn logs(&self) -> String {
+        let mut text = String::new();
+        for name in files(self.path()).iter().filter_map(|name| name.strip_suffix(".log")) {
+            let log = self.log(name);
+            let lines: Vec<&str> = log.lines().collect();
+            let last = &lines[lines.len().saturating_sub(40)..];
+            text += &format!("== {name}\n{}\n", last.join("\n"));
+        }
+        text
+    }
+
     /// Runs a command of the cluster's user.
-    fn ask(&self, arguments: &[&str]) -> String {
+    pub fn ask(&self, arguments: &[&str]) -> String {
         let address = self.address();
         let all = [arguments, &["--coordinator", &address]].concat();
         succeed(self.path(), &all)
@@ -143,7 +174,7 @@ impl Cluster {
         output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
     }
 
-    fn state(&self, job: &str) -> String {
+    pub fn state(&self, job: &str) -> String {
         let status = self.status(job).unwrap_or_default();
         status["job"]["state"].as_str().unwrap_or("away").to_owned()
     }
@@ -154,7 +185,7 @@ impl Cluster {
     }
 
     /// What the log of a process has.
-    fn log(&self, name: &str) -> String {
+    pub fn log(&self, name: &str) -> String {
         fs::read_to_string(self.path().join(format!("{name}.log"))).unwrap_or_default()
     }
 
@@ -162,7 +193,7 @@ impl Cluster {
         fs::rename(self.path().join(from), self.path().join(to)).unwrap();
     }
 
-    fn wait_for(&self, what: &str, mut is_there: impl FnMut() -> bool) {
+    pub fn wait_for(&self, what: &str, mut is_there: impl FnMut() -> bool) {
         let started = Instant::now();
         while !is_there() {
             assert!(started.elapsed() < PATIENCE, "waits for {what}");

@@ -25,6 +25,14 @@ pub fn limited(directory: &Path, limits: &str, arguments: &[&str]) -> Command {
     command
 }
 
+/// The same, as `nohup` starts it.
+pub fn ziggurat_ignoring_hang_ups(directory: &Path, arguments: &[&str]) -> Command {
+    let mut command = Command::new("sh");
+    command.args(["-c", "trap '' HUP; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_ziggurat")]);
+    command.args(arguments).current_dir(directory).stdin(Stdio::null());
+    command
+}
+
 /// What the binary did, which must not be a panic.
 pub fn run(directory: &Path, arguments: &[&str]) -> Output {
     let output = ziggurat(directory, arguments).output().expect("the binary starts");

@@ -79,7 +79,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     // A name that is wrong is told before the first solve.
     let games = games(args)?;
     let threads = thread_count(args.threads);
-    interrupt::end_on_interrupt()?;
+    interrupt::end_on_interrupt(interrupt::INTERRUPTED)?;
     for (i, encoding) in games.iter().enumerate() {
         let report = measure(encoding, threads, args)?;
         if args.json {

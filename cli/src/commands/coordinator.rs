@@ -18,8 +18,8 @@ use crate::{
 
 /// Run the coordinator of a cluster: it takes jobs and shares them out to workers
 ///
-/// It can be killed at any moment and started again on its directory. Ctrl-C ends it; its workers wait for
-/// it then.
+/// It can be killed at any moment and started again on its directory. Ctrl-C, SIGTERM or SIGHUP ends it;
+/// its workers wait for it then.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     /// The directory for what it must not forget; made if there is none

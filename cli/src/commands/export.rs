@@ -73,6 +73,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    interrupt::end_on_interrupt(interrupt::INTERRUPTED)?;
     let target = args.target.or(args.to.as_deref());
     let format = format(args, &target)?;
     if args.raw && format != Format::Zgt {
@@ -114,7 +115,6 @@ fn export_table(
     let existing = target.existing();
     format.check_memory(table.encoding(), size_of::<f64>(), table.held_bytes(), &out)?;
     format.check_disk(table.encoding(), value_type, compression(args), (&out, 0))?;
-    interrupt::end_on_interrupt()?;
     let title = format!("Writing {}", out.display());
     watched(&title, args.json, |tell| match format {
         Format::Zgt => table.export_zgt(&out, existing, value_type, compression(args), tell),
@@ -140,7 +140,7 @@ fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Res
         compression: compression(args),
         json: args.json,
     };
-    download.write(wanted, &stops)?;
+    download.write(wanted, stops)?;
     report(args, format, &out, &ruleset, value_type)
 }
 

@@ -11,6 +11,7 @@ use super::solve::Checkpoints;
 use crate::{
     cluster::{flags::CoordinatorArgs, one_job::change, words},
     failure::{Exit, Failure},
+    interrupt,
     job::threads,
     needs::Needs,
     resources,
@@ -74,6 +75,7 @@ fn resume_job(args: &Args, job: u64) -> Result<Exit, Failure> {
 }
 
 fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
+    interrupt::end_on_interrupt(interrupt::INTERRUPTED)?;
     let job = open(args, dir)?;
     let Manifest { out, replace, raw, value_type, .. } = job.manifest().clone();
     let settings = Settings { threads: args.threads, ..job.manifest().settings() };

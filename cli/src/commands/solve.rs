@@ -14,6 +14,7 @@ use ziggurat_worker::{
 
 use crate::{
     failure::{Exit, Explain, Failure},
+    interrupt,
     job::JobArgs,
     output::table_name,
     resources,
@@ -77,6 +78,7 @@ impl Checkpoints {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    interrupt::end_on_interrupt(interrupt::INTERRUPTED)?;
     if args.dir.is_none() && args.checkpoints.checkpoint_every.is_some() {
         let what = "--checkpoint-every says how often a solve with a directory is written down";
         return Err(Failure::bad_input(what).help("give it one: --dir DIR"));

@@ -14,7 +14,8 @@ use crate::{
         flags::CoordinatorArgs,
         following::Following,
         lines::{self, Told},
-        screen, words,
+        screen::{self, Left},
+        words,
     },
     failure::{Exit, Failure},
     interrupt,
@@ -41,6 +42,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    interrupt::end_on_interrupt("interrupted; the job goes on")?;
     let coordinator = Coordinator::new(&args.coordinator)?;
     // One that has never answered is not waited for: it may not be the right one.
     let request = JobRequest { job: args.job };
@@ -54,8 +56,10 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let stops = interrupt::flag_on_interrupt()?;
     let news = feed::follow(&coordinator, args.job);
     let mut following = Following::new(coordinator.address());
-    if !screen::show_until_end(&news, &mut following, &stops)? {
-        return Ok(Exit::Success);
+    match screen::show_until_end(&news, &mut following, stops)? {
+        Left::JobEnded => {}
+        Left::ByKey => return Ok(Exit::Success),
+        Left::Interrupted => return Err(interrupted(args.job)),
     }
     if let Some(status) = &following.status {
         print(&words::status_text(status))?;
@@ -71,12 +75,17 @@ pub fn in_lines(coordinator: &Coordinator, job: u64, told: Told) -> Result<Follo
     let stops = interrupt::flag_on_interrupt()?;
     let news = feed::follow(coordinator, job);
     let mut following = Following::new(coordinator.address());
-    if lines::print_until_end(&news, &mut following, &stops, told)? {
+    if lines::print_until_end(&news, &mut following, stops, told)? {
         return Ok(following);
     }
+    Err(interrupted(job))
+}
+
+/// What a user reads who does not want to wait, or whose terminal is gone.
+fn interrupted(job: u64) -> Failure {
     let program = program_name();
-    Err(Failure::of(Exit::Interrupted, format!("interrupted; job {job} goes on"))
-        .help(format!("look at it: {program} watch {job}; end it: {program} cancel {job}")))
+    Failure::of(Exit::Interrupted, format!("interrupted; job {job} goes on"))
+        .help(format!("look at it: {program} watch {job}; end it: {program} cancel {job}"))
 }
 
 /// What came of a job that has ended.

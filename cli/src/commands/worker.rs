@@ -19,8 +19,8 @@ use crate::{
 
 /// Run a worker of a cluster: it sweeps the shards that the coordinator gives it
 ///
-/// It can be killed at any moment and started again on its directory. Asked to end (Ctrl-C, SIGTERM), it
-/// hands over first.
+/// It can be killed at any moment and started again on its directory. Asked to end (Ctrl-C, SIGTERM,
+/// SIGHUP), it hands over first.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]

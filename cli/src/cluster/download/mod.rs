@@ -22,8 +22,7 @@ use std::{
     ffi::OsString,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::atomic::{AtomicBool, Ordering},
-    time::Duration,
+    sync::atomic::AtomicBool,
 };
 
 use clap::ValueEnum;
@@ -43,6 +42,7 @@ use self::{
 use super::client::Coordinator;
 use crate::{
     failure::{Exit, Explain, Failure},
+    interrupt::is_up,
     job::value_type_of,
     needs::{check_available, check_file_size, check_free, table_bytes},
     output::table_name,
@@ -55,9 +55,6 @@ const AT_A_TIME: usize = 4;
 
 /// In which systems count the space that files take.
 const BLOCK_BYTES: u64 = 512;
-
-/// A wish to stop is noticed within this time.
-const NOTICE: Duration = Duration::from_millis(50);
 
 /// A solved job whose table is wanted.
 pub struct Download<'a> {
@@ -283,9 +280,7 @@ impl<'a> Download<'a> {
             Ok(())
         };
         let stopped = async {
-            while !stops.load(Ordering::Relaxed) {
-                tokio::time::sleep(NOTICE).await;
-            }
+            is_up(stops).await;
             Err(interrupted(file))
         };
         self.coordinator.runtime().block_on(async {

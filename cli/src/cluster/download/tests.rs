@@ -1,6 +1,10 @@
 //! Tables of a job that pretenders have solved.
 
-use std::{fs, sync::Arc};
+use std::{
+    fs,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use tempfile::TempDir;
 use ziggurat_rpc::Security;

@@ -13,10 +13,11 @@
 //! ```
 //!
 //! What is drawn is a function of what is known, see [`draw`]; around it there is a loop that listens
-//! to the coordinator and to the keyboard.
+//! to the coordinator and to the [keyboard](keys).
 
 mod chart;
 mod facts;
+mod keys;
 mod terraces;
 #[cfg(test)]
 mod tests;
@@ -25,7 +26,7 @@ mod workers;
 use std::{
     sync::{
         atomic::{AtomicBool, Ordering},
-        mpsc::{Receiver, TryRecvError},
+        mpsc::{Receiver, RecvTimeoutError, TryRecvError},
     },
     time::Duration,
 };
@@ -33,16 +34,16 @@ use std::{
 use ratatui::{
     Frame,
     buffer::Buffer,
-    crossterm::event::{self, Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers},
     layout::{Constraint, Layout, Rect},
     style::{Color, Style, Stylize},
     text::Line,
     widgets::{Paragraph, Wrap},
 };
 
+use self::keys::Key;
 use super::{feed::News, following::Following, words};
 use crate::{
-    characters,
+    characters, ending,
     failure::{Explain, Failure},
     output::one_line,
 };
@@ -62,8 +63,19 @@ const LEAST_FACTS: u16 = 42;
 /// What stands at the bottom.
 const KEYS: &str = "q leaves; the job goes on";
 
-/// Draws what is known whenever it changes, until the job has ended, the user leaves, or `stops`
-/// becomes true. Returns whether it has ended. The terminal is as it was, afterwards and after a bug.
+/// Why a job is no longer followed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Left {
+    /// It has ended.
+    JobEnded,
+    /// Somebody pressed a key to leave.
+    ByKey,
+    /// The process was asked to end, or the terminal is gone.
+    Interrupted,
+}
+
+/// Draws what is known whenever it changes, until the job has ended, the user leaves, `stops`
+/// becomes true, or the terminal is gone. The terminal is as it was, afterwards and after a bug.
 ///
 /// # Errors
 /// If the coordinator refuses or does not answer for long, or the terminal fails.
@@ -71,9 +83,10 @@ pub fn show_until_end(
     news: &Receiver<Result<News, Failure>>,
     following: &mut Following,
     stops: &AtomicBool,
-) -> Result<bool, Failure> {
-    let mut terminal = ratatui::try_init().context("cannot draw on this terminal")?;
+) -> Result<Left, Failure> {
     let _restores = Restores;
+    let mut terminal = ending::draw_on_terminal().context("cannot draw on this terminal")?;
+    let keys = keys::listen();
     loop {
         loop {
             match news.try_recv() {
@@ -81,18 +94,22 @@ pub fn show_until_end(
                 Ok(Ok(News::Silence(why))) => following.silence = Some(why),
                 Ok(Err(failure)) => return Err(failure),
                 Err(TryRecvError::Empty) => break,
-                Err(TryRecvError::Disconnected) => return Ok(true),
+                Err(TryRecvError::Disconnected) => return Ok(Left::JobEnded),
             }
         }
-        terminal.draw(|frame| {
+        let drawn = terminal.draw(|frame| {
             draw(frame, following);
             if characters::is_ascii() {
                 draw_in_ascii(frame.buffer_mut());
             }
-        })?;
-        let leaves = event::poll(NOTICE)? && is_leaving(&event::read()?);
-        if leaves || stops.load(Ordering::Relaxed) {
-            return Ok(false);
+        });
+        let drawn = drawn.map(drop);
+        match keys.recv_timeout(NOTICE) {
+            _ if stops.load(Ordering::Relaxed) => return Ok(Left::Interrupted),
+            Ok(Key::Leaves) => return Ok(Left::ByKey),
+            // Nothing more can be typed: the terminal is gone, and that is why it cannot be drawn on either.
+            Err(RecvTimeoutError::Disconnected) => return Ok(Left::Interrupted),
+            Err(RecvTimeoutError::Timeout) => drawn?,
         }
     }
 }
@@ -110,15 +127,8 @@ struct Restores;
 
 impl Drop for Restores {
     fn drop(&mut self) {
-        ratatui::restore();
+        ending::restore_terminal();
     }
-}
-
-fn is_leaving(event: &Event) -> bool {
-    let &Event::Key(KeyEvent { code, modifiers, kind, .. }) = event else { return false };
-    let control = modifiers.contains(KeyModifiers::CONTROL);
-    kind == KeyEventKind::Press
-        && matches!((code, control), (KeyCode::Char('q'), false) | (KeyCode::Char('c'), true))
 }
 
 /// Draws what is known of a job. Where there is little room, the chart goes first, then the ziggurat.

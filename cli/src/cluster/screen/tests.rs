@@ -223,12 +223,3 @@ fn no_size_is_too_small() {
         drawn(&under_way(), width, height);
     }
 }
-
-#[test]
-fn q_and_control_c_leave() {
-    let key = |code, modifiers| is_leaving(&Event::Key(KeyEvent::new(code, modifiers)));
-    assert!(key(KeyCode::Char('q'), KeyModifiers::NONE));
-    assert!(key(KeyCode::Char('c'), KeyModifiers::CONTROL));
-    assert!(!key(KeyCode::Char('c'), KeyModifiers::NONE));
-    assert!(!is_leaving(&Event::Resize(80, 24)));
-}
