@@ -55,6 +55,12 @@ impl Failure {
         self
     }
 
+    /// Adds what else to do about it.
+    pub fn and_help(self, more: impl Display) -> Self {
+        let help = self.help.as_ref().map_or_else(String::new, |help| format!("{help}; "));
+        self.help(format!("{help}{more}"))
+    }
+
     /// What the user reads: `error: ...`, causes in line, and `help: ...` where there is any.
     pub fn report(&self) -> String {
         let mut chain = String::new();

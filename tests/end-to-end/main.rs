@@ -1,6 +1,7 @@
 //! What a user sees: these tests start the real binary and look at what it prints, how it ends
 //! and which files it leaves.
 
+mod broken_connections;
 mod cluster;
 mod errors;
 mod exact;

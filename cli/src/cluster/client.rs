@@ -10,7 +10,9 @@ use tokio::{
     time,
 };
 use tonic::{Code, Response, Status};
-use ziggurat_rpc::{JobsClient, Renewal, Security, connect, jobs_client};
+use ziggurat_rpc::{
+    JobsClient, Renewal, Security, Trouble, connect, diagnose, failed_on_its_way, jobs_client,
+};
 
 use super::flags::CoordinatorArgs;
 use crate::{
@@ -98,32 +100,58 @@ impl Coordinator {
     where
         F: Future<Output = Result<Response<T>, Status>>,
     {
-        self.runtime
-            .block_on(patiently(|| call(self.client.clone())))
-            .map_err(|status| refusal(&status, &self.address))
+        let call = || call(self.client.clone());
+        self.runtime.block_on(patiently(&self.address, &self.security, call))
     }
 }
 
-/// Calls until there is an answer, for [`PATIENCE`] if nobody listens.
+/// Calls the coordinator at `address` until there is an answer, for [`PATIENCE`] if none comes. A call that fails on its way may
+/// have been carried out, so it is one that may be made again.
 ///
 /// # Errors
 /// The last refusal.
-pub async fn patiently<T, F>(call: impl Fn() -> F) -> Result<T, Status>
+pub async fn patiently<T, F>(
+    address: &str,
+    security: &Security,
+    call: impl Fn() -> F,
+) -> Result<T, Failure>
 where
     F: Future<Output = Result<Response<T>, Status>>,
 {
-    let started = Instant::now();
+    let mut unheard_since = None;
     loop {
         let answer = time::timeout(ANSWER, call()).await.unwrap_or_else(|_| {
             Err(Status::deadline_exceeded(format!("no answer within {} s", ANSWER.as_secs())))
         });
-        match answer {
-            Err(status) if status.code() == Code::Unavailable && started.elapsed() < PATIENCE => {
-                time::sleep(PAUSE).await;
-            }
-            answer => return answer.map(Response::into_inner),
+        let status = match answer {
+            Ok(answer) => return Ok(answer.into_inner()),
+            Err(status) => status,
+        };
+        let trouble = trouble(&status, address, security).await;
+        let may_pass =
+            trouble.as_ref().map_or(status.code() == Code::Unavailable, Trouble::may_pass);
+        if !may_pass || unheard_since.get_or_insert_with(Instant::now).elapsed() >= PATIENCE {
+            return Err(match trouble {
+                Some(trouble) => unreached(&trouble, &message(&status), address),
+                None => refusal(&status, address),
+            });
         }
+        time::sleep(PAUSE).await;
     }
+}
+
+/// What is the matter with the way to the coordinator, if a call failed there.
+async fn trouble(status: &Status, address: &str, security: &Security) -> Option<Trouble> {
+    // What a web server of HTTP/2 says to a call; one that is in front of a coordinator may have nobody behind it yet.
+    if status.message().starts_with("grpc-status header missing")
+        && status.code() != Code::Unavailable
+    {
+        return Some(Trouble::SpeaksOldHttp);
+    }
+    if !failed_on_its_way(status) {
+        return None;
+    }
+    Some(diagnose(address, matches!(security, Security::Tls(_)), status).await)
 }
 
 /// A refusal of the coordinator at `address` as a user reads it.
@@ -134,7 +162,7 @@ pub fn refusal(status: &Status, address: &str) -> Failure {
         Code::NotFound => {
             Failure::bad_input(message).help(format!("`{program} jobs` lists the jobs there are"))
         }
-        Code::InvalidArgument => Failure::bad_input(message),
+        Code::InvalidArgument | Code::AlreadyExists => Failure::bad_input(message),
         Code::FailedPrecondition => Failure::of(Exit::Failed, message),
         Code::Unauthenticated | Code::PermissionDenied => Failure::bad_input(format!(
             "the coordinator at {address} refuses: {message}"
@@ -144,13 +172,49 @@ pub fn refusal(status: &Status, address: &str) -> Failure {
             Exit::Failed,
             format!("the coordinator at {address} does not answer: {message}"),
         )
-        .help(format!(
-            "start it ({program} coordinator --dir DIR), or name another: --coordinator HOST:PORT; if it runs, see that \
-             both of you speak TLS, or neither (--tls-ca, --tls-cert, --tls-key)"
+        .help("see what its log says, and try again"),
+        _ => Failure::of(Exit::Failed, format!("the coordinator at {address}: {message}"))
+            .help("see what its log says"),
+    }
+}
+
+/// What is the matter with the way to the coordinator, as a user reads it.
+fn unreached(trouble: &Trouble, message: &str, address: &str) -> Failure {
+    const NAME_ANOTHER: &str = "name another: --coordinator HOST:PORT";
+    let program = program_name();
+    let away = |what: &str| Failure::of(Exit::Failed, format!("{what}: {message}"));
+    let wrong = |what: String| Failure::bad_input(what);
+    match trouble {
+        Trouble::NoSuchHost => away(&format!("the host of the coordinator at {address} is not found"))
+            .help(format!("see that its name is right, or {NAME_ANOTHER}")),
+        Trouble::Refused => away(&format!("no coordinator listens at {address}")).help(format!(
+            "start it ({program} coordinator --dir DIR --listen ADDRESS:PORT), or {NAME_ANOTHER}"
         )),
-        _ => Failure::of(Exit::Failed, format!("the coordinator at {address}: {message}")).help(
-            "if it speaks TLS, give --tls-ca, --tls-cert and --tls-key; see what its log says",
+        Trouble::Silent => away(&format!("the coordinator at {address} does not answer")).help(format!(
+            "see that its host is up and lets others in at this port (a firewall?), or {NAME_ANOTHER}"
+        )),
+        Trouble::Unreachable => away(&format!("the host of the coordinator at {address} cannot be reached"))
+            .help(format!("see that this machine is in its network, or {NAME_ANOTHER}")),
+        Trouble::SpeaksTls => wrong(format!("the coordinator at {address} speaks TLS"))
+            .help("give --tls-ca, --tls-cert and --tls-key"),
+        Trouble::SpeaksNoTls => wrong(format!("the coordinator at {address} does not speak TLS"))
+            .help("leave out --tls-ca, --tls-cert and --tls-key (or ZIGGURAT_TLS_CA and the like), or start it with them"),
+        Trouble::SpeaksOldHttp => wrong(format!("at {address} is no coordinator, but a web server")).help(
+            "name the address that the coordinator listens on (--listen), not that of its metrics: --coordinator HOST:PORT",
         ),
+        Trouble::SpeaksOther => wrong(format!("at {address} is no coordinator, but something else"))
+            .help(format!("see that the port is right, or {NAME_ANOTHER}")),
+        Trouble::NotTrusted(why) => {
+            wrong(format!("the certificate of the coordinator at {address} is not right: {why}")).help(
+                "give the certificate of who signed it (--tls-ca), and the name of the host that it is for (--coordinator)",
+            )
+        }
+        Trouble::Distrusts(why) => {
+            wrong(format!("the coordinator at {address} does not take the certificate of this side: {why}"))
+                .help("give one that an authority has signed that it trusts: --tls-cert and --tls-key")
+        }
+        Trouble::Lost => away(&format!("the connection to the coordinator at {address} broke"))
+            .help("see what its log says, and try again"),
     }
 }
 
@@ -185,9 +249,45 @@ mod tests {
         let (exit, report) = told(Status::unauthenticated("no token"));
         assert_eq!(exit, Exit::BadInput);
         assert!(report.contains("a:1 refuses: no token") && report.contains("--token-file"));
-        let (exit, report) = told(Status::unavailable("connection refused"));
+        let (exit, report) = told(Status::unavailable("the coordinator is shutting down"));
         assert_eq!(exit, Exit::Failed);
-        assert!(report.contains("a:1 does not answer") && report.contains("--coordinator"));
+        assert!(report.contains("a:1 does not answer: the coordinator is shutting down"));
+    }
+
+    #[test]
+    fn each_trouble_has_a_hint_of_its_own() {
+        let report = |trouble: &Trouble| {
+            let failure = unreached(trouble, "transport error", "a:1");
+            assert_eq!(failure.exit == Exit::Failed, trouble.may_pass(), "{trouble:?}");
+            failure.report()
+        };
+        let bad = || "UnknownIssuer".to_owned();
+        for (trouble, hint) in [
+            (Trouble::NoSuchHost, "its name is right"),
+            (Trouble::Refused, "coordinator --dir"),
+            (Trouble::Silent, "firewall"),
+            (Trouble::Unreachable, "network"),
+            (Trouble::SpeaksOldHttp, "metrics"),
+            (Trouble::SpeaksOther, "port is right"),
+            (Trouble::Lost, "log"),
+        ] {
+            let report = report(&trouble);
+            let (error, help) = report.split_once("\nhelp: ").unwrap();
+            assert!(error.contains("a:1") && help.contains(hint), "{report}");
+            assert!(!report.to_lowercase().contains("tls"), "{report}");
+        }
+        for (trouble, hint) in [
+            (Trouble::SpeaksTls, "help: give --tls-ca, --tls-cert and --tls-key"),
+            (Trouble::SpeaksNoTls, "help: leave out --tls-ca"),
+            (
+                Trouble::NotTrusted(bad()),
+                "UnknownIssuer\nhelp: give the certificate of who signed it",
+            ),
+            (Trouble::Distrusts(bad()), "--tls-cert and --tls-key"),
+        ] {
+            let report = report(&trouble);
+            assert!(report.contains("a:1") && report.contains(hint), "{report}");
+        }
     }
 
     #[test]

@@ -6,7 +6,7 @@ use serde_json::json;
 use ziggurat_kernel::Settings;
 use ziggurat_rpc::{
     convert::{Job, Submission},
-    limits::CHECKPOINT,
+    limits::{CHECKPOINT, KEY_BYTES},
     new_identity,
     proto::{JobState, SubmitRequest},
 };
@@ -21,6 +21,7 @@ use crate::{
         words,
     },
     failure::{Exit, Failure},
+    interrupt,
     job::SpecArgs,
     output::{game, note, print, print_json, table_name},
     program_name,
@@ -45,6 +46,11 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_checkpoint_every)]
     checkpoint_every: Duration,
 
+    /// Tells this submission from others: a command that is repeated with the same key gives the same job [default: one
+    /// that nobody else has]
+    #[arg(long, value_name = "TEXT", value_parser = parse_key)]
+    key: Option<String>,
+
     /// Wait until the job has ended, and tell how far it is
     #[arg(long)]
     wait: bool,
@@ -59,12 +65,13 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    interrupt::end_on_interrupt("interrupted; `ziggurat jobs` lists the job if it was submitted")?;
     let ruleset = args.spec.ruleset()?;
     let settings = args.spec.settings();
     let title = game(&ruleset);
     let submission = Submission {
         name: args.called.clone().unwrap_or_else(|| table_name(&ruleset)),
-        key: key(),
+        key: args.key.clone().unwrap_or_else(key),
         checkpoint: args.checkpoint_every,
         job: Job::new(ruleset, &settings),
     };
@@ -83,10 +90,17 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         .ask(|mut jobs| {
             let request = request.clone();
             async move { jobs.submit(request).await }
+        })
+        .map_err(|failure| match failure.exit {
+            // It may have been taken.
+            Exit::Failed => {
+                failure.and_help(format!("with --key {} it is not submitted twice", submission.key))
+            }
+            _ => failure,
         })?
         .job;
     if args.json {
-        print_json(&json!({ "event": "submitted", "job": job }))?;
+        print_json(&json!({ "event": "submitted", "job": job, "key": submission.key }))?;
     } else {
         print(&format!("{job}\n"))?;
     }
@@ -121,6 +135,13 @@ fn parse_checkpoint_every(text: &str) -> Result<Duration, String> {
     }
 }
 
+fn parse_key(text: &str) -> Result<String, String> {
+    match (1..=KEY_BYTES).contains(&text.len()) && !text.chars().any(char::is_control) {
+        true => Ok(text.to_owned()),
+        false => Err(format!("a key has 1 to {KEY_BYTES} bytes, on one line")),
+    }
+}
+
 /// Tells this submission from all others, so that it may be sent again.
 fn key() -> String {
     format!("{:016x}{:016x}", new_identity(), new_identity())
@@ -137,7 +158,10 @@ mod tests {
     fn no_two_submissions_have_the_same_key() {
         let (one, other) = (key(), key());
         assert_ne!(one, other);
-        assert!(one.len() <= ziggurat_rpc::limits::KEY_BYTES);
+        assert!(parse_key(&one).is_ok());
+        for wrong in ["", "a\nb", &"x".repeat(KEY_BYTES + 1)] {
+            assert!(parse_key(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

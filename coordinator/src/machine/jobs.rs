@@ -10,12 +10,16 @@ use super::{
 };
 
 impl Machine {
-    /// Adds a job to the queue, unless the same submission did before.
+    /// Adds a job to the queue, unless the same submission did before, whatever has become of that job. Another submission with its
+    /// key is refused.
     pub(super) fn submit(&mut self, submission: Submission) {
         let Submission { name, key, spec, checkpoint_every, plan } = submission;
         let known = self.records.jobs.iter().find(|(_, job)| !key.is_empty() && job.key == key);
-        if let Some((&id, _)) = known {
-            return self.answer(Ok(id));
+        if let Some((&id, job)) = known {
+            let is_same =
+                (&job.name, &job.spec, job.checkpoint_every) == (&name, &spec, checkpoint_every);
+            let answer = if is_same { Ok(id) } else { Err(Refusal::OtherSubmission(id)) };
+            return self.answer(answer);
         }
         let id = JobId(self.records.jobs.last_key_value().map_or(1, |(last, _)| last.0 + 1));
         let job = JobRecord {

@@ -172,6 +172,8 @@ pub enum Refusal {
     NoSuchJob(JobId),
     /// The job has ended, or goes on without being asked to.
     WrongPhase(String),
+    /// That job, which is another, was submitted with the same key.
+    OtherSubmission(JobId),
     /// A worker of that name or identity is connected.
     Connected(String),
     /// This worker is connected, and others reach it at the same address.

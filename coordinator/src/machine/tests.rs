@@ -340,6 +340,41 @@ fn submissions_without_a_key_are_jobs_of_their_own_and_those_with_one_are_one() 
 }
 
 #[test]
+fn a_key_that_is_known_is_that_of_the_same_job_only_even_after_a_restart() {
+    let mut world = World::new(0, 1);
+    let JobRecord { name, spec, checkpoint_every, .. } =
+        world.machine.records.jobs[&JobId(1)].clone();
+    let plan = world.machine.plans[&JobId(1)].clone();
+    let submission = Submission { name, key: "k".to_owned(), spec, checkpoint_every, plan };
+    let answer = |world: &mut World, change: &dyn Fn(&mut Submission)| {
+        let mut submission = submission.clone();
+        change(&mut submission);
+        let commands = world.tell(Event::Submit(submission));
+        let answer = commands.into_iter().find_map(|command| match command {
+            Command::Answer(answer) => Some(answer),
+            _ => None,
+        });
+        answer.unwrap()
+    };
+    assert_eq!(answer(&mut world, &|_| {}), Ok(JobId(2)));
+    // What the records say is all that is left after a restart.
+    let records = world.machine.records.clone();
+    (world.machine, _) = Machine::new(records, 2, world.machine.limits, world.now);
+    assert_eq!(answer(&mut world, &|_| {}), Ok(JobId(2)));
+    let changes: [&dyn Fn(&mut Submission); 3] =
+        [&|other| other.name.push('x'), &|other| other.spec.tolerance /= 2.0, &|other| {
+            other.checkpoint_every /= 2
+        }];
+    for change in changes {
+        assert_eq!(answer(&mut world, change), Err(Refusal::OtherSubmission(JobId(2))));
+    }
+    // A job that was cancelled is not begun anew.
+    world.tell(Event::Cancel { job: JobId(2), force: false });
+    assert_eq!(answer(&mut world, &|_| {}), Ok(JobId(2)));
+    assert_eq!(world.machine.records.jobs.len(), 2);
+}
+
+#[test]
 fn whoever_wants_to_leave_ends_what_it_is_at_first_and_is_given_nothing_new() {
     let mut world = World::new(1, u64::MAX);
     let [worker] = world.members()[..] else { panic!("{:?}", world.members()) };

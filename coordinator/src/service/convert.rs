@@ -194,6 +194,10 @@ pub fn status(refusal: &Refusal) -> Status {
     match refusal {
         Refusal::NoSuchJob(job) => Status::not_found(format!("there is no job {job}")),
         Refusal::WrongPhase(why) => Status::failed_precondition(why.clone()),
+        Refusal::OtherSubmission(job) => Status::already_exists(format!(
+            "job {job} was submitted with the same key, and is another (its name, what is solved, or how often it is \
+             saved); give this one a key of its own"
+        )),
         Refusal::Connected(name) => Status::already_exists(format!(
             "a worker called {name}, or with its disk, is connected; give this one a name and a \
              directory of its own, or wait until the other's lease is over"

@@ -30,7 +30,7 @@ use crate::{
 };
 
 /// What every HTTP/2 client begins with (RFC 9113, section 3.4).
-const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
+pub(crate) const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Connections that are ready and not yet taken up.
 const READY: usize = 16;

@@ -50,6 +50,7 @@ mod repeats;
 mod security;
 mod server;
 mod tls;
+mod trouble;
 mod watch;
 
 pub use address::{is_address, is_any_address, is_loopback};
@@ -66,6 +67,7 @@ pub use renewal::{Expiry, LOOK_INTERVAL, Renewal, WARNINGS};
 pub use repeats::Repeats;
 pub use security::{Security, Tls, Token};
 pub use server::{Server, control, data, jobs, server};
+pub use trouble::{Trouble, diagnose, failed_on_its_way};
 pub use watch::{Watch, Watched};
 
 /// Messages, clients and servers, as compiled from `proto/`, where they are explained.

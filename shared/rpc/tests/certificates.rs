@@ -4,8 +4,10 @@ mod common;
 
 use std::{fs, path::PathBuf};
 
-use common::{TestServer, authority::Authority, fetch};
-use ziggurat_rpc::{RpcError, Security, data_client};
+use common::{SOON, TestServer, authority::Authority, fetch};
+use ziggurat_rpc::{
+    RpcError, Security, Trouble, connect, data_client, diagnose, failed_on_its_way,
+};
 
 /// Asks the server for something, connecting first.
 async fn ask(server: &TestServer, security: &Security) -> Result<u16, String> {
@@ -89,4 +91,29 @@ fn files_that_do_not_hold_what_they_should_are_named() {
         assert!(matches!(&error, RpcError::Secret { .. }), "{error:?}");
         assert!(error.to_string().contains(says), "{error}");
     }
+}
+
+#[tokio::test]
+async fn what_does_not_fit_between_client_and_server_is_told_apart() {
+    let (authority, other) = (Authority::new(), Authority::new());
+    let right = || authority.member("localhost", &authority);
+    let trouble = async |server: Security, client: &Security| {
+        let server = TestServer::start(server);
+        let address = format!("localhost:{}", server.address.port());
+        let connection = connect(&address, client, SOON).unwrap();
+        let status = fetch(&mut data_client(connection)).await.unwrap_err();
+        assert!(failed_on_its_way(&status), "{status:?}");
+        diagnose(&address, matches!(client, Security::Tls(_)), &status).await
+    };
+    assert_eq!(trouble(right(), &Security::Open).await, Trouble::SpeaksTls);
+    assert_eq!(trouble(Security::Open, &right()).await, Trouble::SpeaksNoTls);
+    let impostor = trouble(other.member("localhost", &other), &right()).await;
+    assert!(matches!(impostor, Trouble::NotTrusted(_)), "{impostor:?}");
+    let elsewhere = trouble(authority.member("elsewhere", &authority), &right()).await;
+    assert!(
+        matches!(&elsewhere, Trouble::NotTrusted(why) if why.contains("localhost")),
+        "{elsewhere:?}"
+    );
+    let stranger = trouble(right(), &other.member("stranger", &authority)).await;
+    assert!(matches!(stranger, Trouble::Distrusts(_)), "{stranger:?}");
 }

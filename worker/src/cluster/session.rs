@@ -1,6 +1,6 @@
 //! The stream between a worker and its coordinator.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{error::Error, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{
     sync::mpsc,
@@ -14,15 +14,16 @@ use ziggurat_checkpoints::CheckpointError;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::resident_bytes;
 use ziggurat_rpc::{
-    ControlClient, PROTOCOL, connect_now, control_client,
+    ControlClient, PROTOCOL, Security, connect_now, control_client,
     convert::{Task, identity_text, required},
+    diagnose, failed_on_its_way,
     proto::{
         Commit, Drain, Forget, FromWorker, GreetRequest, Heard, Heartbeat, Order, Register,
         ToWorker, Welcome, from_worker::Message, to_worker::Message as Told,
     },
 };
 
-use super::{ServeError, Worker, attempt::Attempt, halo::AttemptName};
+use super::{ServeError, ServeOptions, Worker, attempt::Attempt, halo::AttemptName};
 
 /// How long the coordinator may take to let a worker in.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
@@ -106,13 +107,32 @@ fn silent() -> Status {
     Status::deadline_exceeded("the coordinator does not answer")
 }
 
+/// A first conversation that did not come about, and why.
+async fn not_reached(
+    ServeOptions { coordinator, security, .. }: &ServeOptions,
+    error: &(dyn Error + 'static),
+    said: String,
+) -> Ended {
+    let trouble = diagnose(coordinator, matches!(security, Security::Tls(_)), error).await;
+    Ended::Broken(format!("{said} ({trouble})"))
+}
+
 async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(), Ended> {
     let options = &worker.options;
-    let connection = connect_now(&options.coordinator, &options.security, WELCOME_TIMEOUT)
-        .await
-        .map_err(|error| Status::unavailable(error.to_string()))?;
+    let connected = connect_now(&options.coordinator, &options.security, WELCOME_TIMEOUT).await;
+    let connection = match connected {
+        Ok(connection) => connection,
+        Err(error) => return Err(not_reached(options, &error, error.to_string()).await),
+    };
     let mut client = control_client(connection);
-    let cluster = greet(&mut client).await?;
+    let cluster = match greet(&mut client).await {
+        Ok(cluster) => cluster,
+        Err(status) if failed_on_its_way(&status) => {
+            let said = status.message().to_owned();
+            return Err(not_reached(options, &status, said).await);
+        }
+        Err(status) => return Err(status.into()),
+    };
     worker.join(&cluster).await?;
     let (send, messages) = mpsc::channel(QUEUE);
     let say = |message| FromWorker { message: Some(message) };

@@ -23,7 +23,7 @@ use ziggurat_worker::cluster::receive;
 
 use super::ranges::{Fetched, Holders, Ranges};
 use crate::{
-    cluster::client::{Coordinator, message, patiently, refusal},
+    cluster::client::{Coordinator, message, patiently},
     failure::{Exit, Failure},
 };
 
@@ -123,12 +123,11 @@ impl<'a> Fetcher<'a> {
         {
             return Ok(holders.clone());
         }
-        let located: LocateReply = patiently(|| {
+        let located: LocateReply = patiently(self.coordinator, self.security, || {
             let (mut jobs, job) = (self.jobs.clone(), self.job);
             async move { jobs.locate(JobRequest { job }).await }
         })
-        .await
-        .map_err(|status| refusal(&status, self.coordinator))?;
+        .await?;
         let holders = Holders::new(&located);
         *told = (round, Some(holders.clone()));
         Ok(holders)
