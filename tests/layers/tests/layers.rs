@@ -32,9 +32,10 @@ fn imports_of(name: &str) -> Vec<Graph> {
 }
 
 /// Crates in which modules beside each other still import each other in circles. No other may.
-const WITH_CIRCLES: [&str; 7] = [
+const WITH_CIRCLES: [&str; 8] = [
     "ziggurat-game",
     "ziggurat-table",
+    "ziggurat-review",
     "ziggurat-store",
     "ziggurat-checkpoints",
     "ziggurat-rpc",
@@ -44,6 +45,7 @@ const WITH_CIRCLES: [&str; 7] = [
 
 #[test]
 fn no_modules_import_each_other_in_a_circle() {
+    let mut found = Vec::new();
     for one in crates().iter() {
         let graphs = imports_of(&one.name);
         // The kernel and what plans for it have none at all, their folders among them.
@@ -52,9 +54,11 @@ fn no_modules_import_each_other_in_a_circle() {
             if is_strict { graph.circles() } else { graph.between_folders().circles() }
         });
         let circles: Vec<_> = circles.collect();
-        let may_have_some = WITH_CIRCLES.contains(&&*one.name);
-        assert!(circles.is_empty() || may_have_some, "{}:\n{}", one.name, circles.join("\n"));
+        if !WITH_CIRCLES.contains(&&*one.name) {
+            found.extend(circles.into_iter().map(|line| format!("{}: {line}", one.name)));
+        }
     }
+    assert!(found.is_empty(), "{}", found.join("\n"));
 }
 
 #[test]
