@@ -237,7 +237,11 @@ impl<'r> Replay<'r> {
 pub fn move_name(ruleset: &Ruleset, by: Player, mv: Move) -> String {
     let path = ruleset.path();
     let name = |at| by.square(path.square(at)).name();
-    let column = |at| by.square(path.square(at)).column();
+    // A piece that leaves the middle column goes to its player's side of the board.
+    let column = |at| match path.square(at) {
+        Square { x: 2, y } => by.square(Square::new(1, y)).column(),
+        square => by.square(square).column(),
+    };
     let from = if mv.from == 0 { format!("{}@", column(1)) } else { name(mv.from) };
     let to = if mv.to > path.len() { format!("{}+", column(path.len())) } else { name(mv.to) };
     from + &to
