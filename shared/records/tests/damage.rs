@@ -123,7 +123,7 @@ fn mistakes_in_json_are_named_with_their_place_and_what_would_be_legal() {
             "line 1, column 21: `notation_version` is 3",
         ),
         ("\"safe_rosettes\":true,", "", "line 1, column "),
-        ("}]}", "}]", "line 32, column "),
+        ("}]}", "}]", "line 33, column 1: EOF"),
     ] {
         assert!(pretty.contains(from), "{from}");
         let error = read(pretty.replacen(from, to, 1).as_bytes(), Rules::Infer).unwrap_err();
