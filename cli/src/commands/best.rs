@@ -54,8 +54,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     if args.position.trim() == "-" {
         let parse = |line: &str| question(ruleset, line, args.roll);
         questions::answer(parse, |asked| {
-            let groups = asked.chunks(MOST_POSITIONS);
-            groups.map(|asked| print(&answers(&advisor, asked, args)?)).collect()
+            let mut groups = asked.chunks(MOST_POSITIONS);
+            groups.try_for_each(|asked| print(&answers(&advisor, asked, args)?))
         })?;
     } else {
         let position = undecided(ruleset, args.position.trim())?;

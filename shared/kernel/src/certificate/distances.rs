@@ -141,7 +141,7 @@ pub const LEAST_TURNS: f32 = 0.25;
 
 /// What distances start with, by orientation and arrangements of both players. Distances grow by what values are short of from turn to turn.
 pub fn starts(proof: &Proof, sections: &Sections<'_>, orientations: usize) -> Vec<Vec<u16>> {
-    let turns = |orientation| sections.table(orientation, &proof.turns());
+    let turns = |orientation| sections.table(orientation, proof.turns());
     let turns: Vec<Vec<f32>> = (0..orientations).map(turns).collect();
     let most = turns.iter().flatten().copied().fold(0.0, f32::max);
     let room = f32::from(proof.start() - proof.least());
