@@ -89,7 +89,11 @@ mod tests {
             "1:0.123456789,2:0.876543211",
             "1:998332676126660559/10660563448239014887,2:9662230772112354328/10660563448239014887",
         ];
-        for name in Dice::names().chain(explicit) {
+        // Of dice of any number of coins those of built-in rulesets: with one coin no product is rounded, so its margin is wide.
+        let usual = |name: &&str| {
+            !name.starts_with("binary") || name.starts_with("binary3") || *name == "binary4"
+        };
+        for name in Dice::names().filter(usual).chain(explicit) {
             let dice: Dice = name.parse().unwrap();
             let margin = rounding_margin(&dice, 1e-12);
             assert_eq!(margin % (f64::EPSILON / 4.0), 0.0);
