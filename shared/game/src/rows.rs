@@ -198,7 +198,7 @@ mod tests {
             ("8/8/4xx2 l 7 0 7 0", "its column C has 4xx2"),
             ("4xx2/3k4/4xx2 l 7 0 7 0", "`k` is neither a piece"),
             ("4xx2/99999999999/4xx2 l 7 0 7 0", "does not fit the board"),
-            ("4xx2/8/4xx2", "write own/opponent"),
+            ("4xx2/8/4xx2", "`4xx2` is not a path position"),
         ] {
             let error = read(text).unwrap_err();
             assert!(error.contains(part), "{text}: {error}");
