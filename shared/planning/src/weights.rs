@@ -10,7 +10,7 @@
 //! a part of them again. Restarted Krylov methods stall like this, and what helps is to remember where the last
 //! rows have led to (Baker, Jessup and Manteuffel 2005). So there is one more *point*, the one before the last superstep of the
 //! row before, with the difference that there was, and its *lead*: how far the values have come from
-//! there to the start of the row. With x[0] for the start, d[i] the differences of the row, q the last of them, e and l the
+//! there to the start of the row. With `x[0]` for the start, `d[i]` the differences of the row, q the last of them, e and l the
 //! difference and the lead of the earlier point, and v its weight,
 //!
 //! ```text

@@ -68,7 +68,7 @@ fn abandon(unfinished: MutexGuard<'static, Vec<PathBuf>>) {
 }
 
 /// Removes the temporary files that killed processes have left of a file called `path`: those that
-/// nobody has locked, nor [finished](kept_in_place). Returns their names.
+/// nobody has locked, nor finished and kept in place. Returns their names.
 pub fn remove_leftovers(path: &Path) -> Vec<PathBuf> {
     let prefix = temporary_prefix(path);
     let is_temporary = |name: &OsStr| {

@@ -17,7 +17,7 @@ pub fn write(game: &Game) -> Result<String, NotExpressible> {
 /// A game as a value.
 ///
 /// # Errors
-/// As [`write`].
+/// As [`write()`].
 pub fn to_value(game: &Game) -> Result<Value, NotExpressible> {
     let settings = serde_json::to_value(Settings::of(&game.ruleset)?);
     let metadata: Map<String, Value> =
