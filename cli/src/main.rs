@@ -5,15 +5,24 @@
 
 // A standard error that cannot be written makes those panic: `note!` is for it.
 #![warn(clippy::print_stderr)]
+// What a full program alone uses is a lean one's, too; a full one shows what nobody uses.
+#![cfg_attr(not(feature = "full"), allow(dead_code))]
 
 mod advice;
 mod characters;
 mod choices;
+#[cfg(feature = "full")]
 mod cluster;
 mod commands;
 mod ending;
 mod exhausted;
 mod failure;
+mod format;
+#[cfg(feature = "full")]
+mod full;
+#[cfg(not(feature = "full"))]
+#[path = "lean.rs"]
+mod full;
 mod interrupt;
 mod job;
 mod needs;
@@ -59,8 +68,6 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Solve(commands::solve::Args),
-    Resume(commands::resume::Args),
-    Status(commands::status::Args),
     Best(commands::best::Args),
     Review(commands::review::Args),
     Play(commands::play::Args),
@@ -74,19 +81,14 @@ enum Command {
     Bench(commands::bench::Args),
     #[command(subcommand)]
     Rulesets(commands::rulesets::Command),
-    Coordinator(commands::coordinator::Args),
-    Worker(commands::worker::Args),
-    Submit(commands::submit::Args),
-    Jobs(commands::jobs::Args),
-    Watch(commands::watch::Args),
-    Pause(commands::pause::Args),
-    Cancel(commands::cancel::Args),
+    #[command(flatten)]
+    Full(full::Command),
     Completions(commands::completions::Args),
 }
 
 fn main() {
     panic::set_hook(Box::new(|bug| {
-        ending::restore_terminal();
+        full::terminal::restore();
         exhausted::on_panic(bug);
     }));
     resources::raise_open_files();
@@ -109,8 +111,6 @@ fn main() {
 fn run(command: Command) -> Result<Exit, Failure> {
     match command {
         Command::Solve(args) => commands::solve::run(&args),
-        Command::Resume(args) => commands::resume::run(&args),
-        Command::Status(args) => commands::status::run(&args),
         Command::Best(args) => commands::best::run(&args),
         Command::Review(args) => commands::review::run(&args),
         Command::Play(args) => commands::play::run(&args),
@@ -122,13 +122,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Plan(args) => commands::plan::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Rulesets(command) => commands::rulesets::run(&command),
-        Command::Coordinator(args) => commands::coordinator::run(&args),
-        Command::Worker(args) => commands::worker::run(&args),
-        Command::Submit(args) => commands::submit::run(&args),
-        Command::Jobs(args) => commands::jobs::run(&args),
-        Command::Watch(args) => commands::watch::run(&args),
-        Command::Pause(args) => commands::pause::run(&args),
-        Command::Cancel(args) => commands::cancel::run(&args),
+        Command::Full(command) => full::run(&command),
         Command::Completions(args) => commands::completions::run(&args),
     }
 }
@@ -163,6 +157,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "full")]
     fn commands_for_clusters_say_what_is_wrong_with_their_arguments() {
         for (line, part) in [
             ("ziggurat watch", "<JOB>"),
@@ -182,6 +177,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "full")]
     fn commands_for_clusters_take_what_their_page_shows() {
         for line in [
             "ziggurat submit blitz --pieces 3 --precision f32 --uncertified --name mine --wait --json",

@@ -12,8 +12,12 @@ umask 022
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 tag=${1:-ziggurat:latest}
 
-# shellcheck source=../../.ci/setup.sh
-[[ -n "${ZIGGURAT:-}" ]] || source "$here/../../.ci/setup.sh"
+if [[ -z "${ZIGGURAT:-}" ]]; then
+    # shellcheck source=../../.ci/setup.sh
+    source "$here/../../.ci/setup.sh"
+    # shellcheck source=../../.ci/rocksdb.sh
+    source "$here/../../.ci/rocksdb.sh"
+fi
 work="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/target}/image"
 root="$work/context/root"
 rm -rf "$work/context"

@@ -2,6 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use ziggurat_kernel::{base_memory_bytes, thread_count};
 use ziggurat_rpc::RpcError;
 use ziggurat_telemetry::BindError;
 use ziggurat_worker::{ServeError, ServeOptions};
@@ -13,7 +14,8 @@ use crate::{
     },
     failure::{Exit, Failure},
     job::threads,
-    needs::check_worker_memory,
+    needs::LEAST_MAPPED_BYTES,
+    output::bytes,
     resources,
 };
 
@@ -61,7 +63,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    check_worker_memory(args.memory, args.threads)?;
+    check_memory(args.memory, args.threads)?;
     let options = ServeOptions {
         coordinator: args.coordinator.address()?,
         dir: args.dir.clone(),
@@ -95,6 +97,23 @@ fn is_bad_input(error: &ServeError) -> bool {
         )
 }
 
+/// The least memory of a worker on so many threads (0: one per core), whatever the job.
+///
+/// # Errors
+/// If it is allowed less.
+fn check_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
+    let least = base_memory_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
+    match allowed {
+        Some(allowed) if allowed < least => Err(Failure::refused(format!(
+            "a worker takes {} of memory; {} is allowed",
+            bytes(least),
+            bytes(allowed)
+        ))
+        .help(format!("allow that (--memory {}MiB)", least.div_ceil(1 << 20)))),
+        _ => Ok(()),
+    }
+}
+
 /// What the host is called.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
@@ -111,5 +130,19 @@ mod tests {
             assert!(parse_name(wrong).is_err());
         }
         assert!(parse_name(&host_name()).is_ok());
+    }
+
+    #[test]
+    fn a_worker_needs_some_memory() {
+        assert!(
+            check_memory(None, 4).is_ok() && check_memory(Some(1 << 30), 4).is_ok()
+        );
+        let refused = check_memory(Some(64 << 20), 4).unwrap_err();
+        assert_eq!(refused.exit, Exit::Refused);
+        let said = refused.report();
+        let least = said.split_once("--memory ").unwrap().1.strip_suffix("MiB)").unwrap();
+        let least: u64 = least.parse().unwrap();
+        assert!(check_memory(Some(least * (1 << 20)), 4).is_ok(), "{said}");
+        assert!(check_memory(Some((least - 1) * (1 << 20)), 4).is_err(), "{said}");
     }
 }
