@@ -2,7 +2,20 @@
 
 use std::ffi::OsString;
 
+use clap::ArgMatches;
+
 use crate::failure::{Exit, Failure};
+
+/// Reads the command line.
+///
+/// # Errors
+/// None; where something is wrong with the command line, this ends the process.
+pub fn read_arguments(
+    command: clap::Command,
+    arguments: Vec<OsString>,
+) -> Result<ArgMatches, Failure> {
+    Ok(command.try_get_matches_from(arguments).unwrap_or_else(|error| crate::end_with(&error)))
+}
 
 /// What is missing, and how to get it.
 fn missing(what: &str) -> Failure {

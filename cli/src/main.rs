@@ -41,7 +41,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Exit, Failure};
 use output::note;
 
@@ -57,9 +57,12 @@ Exit codes:
   101  a bug in ziggurat
   130  interrupted";
 
+/// The version, the commit it was built from, if that is known, and which kind of program it is.
+const VERSION: &str = env!("ZIGGURAT_VERSION");
+
 /// Strongly solves the Royal Game of Ur and its relatives.
 #[derive(Parser, Debug)]
-#[command(version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(version = VERSION, after_help = EXIT_CODES, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -93,11 +96,7 @@ fn main() {
     }));
     resources::raise_open_files();
     resources::outlive_file_size_limit();
-    let cli = Cli::try_parse_from(std::env::args_os().map(shielded)).unwrap_or_else(|error| {
-        let _ = error.print(); // nobody reads it
-        ending::end(error.exit_code() as u8)
-    });
-    let code = match panic::catch_unwind(AssertUnwindSafe(|| run(cli.command))) {
+    let code = match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(exit)) => exit as u8,
         Ok(Err(failure)) => {
             note!("{}", failure.report());
@@ -108,8 +107,17 @@ fn main() {
     ending::end(code)
 }
 
-fn run(command: Command) -> Result<Exit, Failure> {
-    match command {
+/// Ends with what `clap` has to say: of a mistake on the command line, or help that was asked for.
+fn end_with(said: &clap::Error) -> ! {
+    let _ = said.print(); // nobody reads it
+    ending::end(said.exit_code() as u8)
+}
+
+/// Does what the command line says.
+fn run() -> Result<Exit, Failure> {
+    let arguments = std::env::args_os().map(shielded).collect();
+    let matches = full::read_arguments(Cli::command(), arguments)?;
+    match Cli::from_arg_matches(&matches).unwrap_or_else(|error| end_with(&error)).command {
         Command::Solve(args) => commands::solve::run(&args),
         Command::Best(args) => commands::best::run(&args),
         Command::Review(args) => commands::review::run(&args),
@@ -153,7 +161,14 @@ mod tests {
 
     #[test]
     fn the_parser_is_consistent() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn the_version_says_which_kind_of_program_it_is() {
+        let kind = if cfg!(feature = "full") { "full" } else { "lean" };
+        assert!(VERSION.starts_with(concat!(env!("CARGO_PKG_VERSION"), " (")), "{VERSION}");
+        assert!(VERSION.ends_with(&format!("{kind})")), "{VERSION}");
     }
 
     #[test]

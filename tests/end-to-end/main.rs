@@ -7,6 +7,8 @@ mod broken_connections;
 #[cfg(feature = "full")]
 mod cluster;
 #[cfg(feature = "full")]
+mod config;
+#[cfg(feature = "full")]
 mod errors;
 mod exact;
 #[cfg(feature = "full")]
@@ -20,6 +22,7 @@ mod lean;
 mod limits;
 #[cfg(feature = "full")]
 mod published;
+#[cfg(feature = "full")]
 mod renewal;
 #[cfg(feature = "full")]
 mod resume;

@@ -7,6 +7,7 @@ mod coordinator;
 pub mod directory;
 pub mod fetch;
 mod jobs;
+mod man;
 mod pause;
 mod resume;
 mod status;
@@ -15,7 +16,7 @@ pub mod terminal;
 mod watch;
 mod worker;
 
-pub use crate::cluster::flags::CoordinatorArgs;
+pub use crate::cluster::{config::read as read_arguments, flags::CoordinatorArgs};
 use crate::failure::{Exit, Failure};
 
 /// The commands.
@@ -30,6 +31,7 @@ pub enum Command {
     Watch(watch::Args),
     Pause(pause::Args),
     Cancel(cancel::Args),
+    Man(man::Args),
 }
 
 /// Runs a command.
@@ -44,5 +46,6 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Watch(args) => watch::run(args),
         Command::Pause(args) => pause::run(args),
         Command::Cancel(args) => cancel::run(args),
+        Command::Man(args) => man::run(args),
     }
 }

@@ -9,6 +9,7 @@ use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
     cluster::{
+        config::ConfigArgs,
         flags::{CoordinatorArgs, ListenArgs, parse_address, parse_name, parse_socket},
         server::serve,
     },
@@ -26,35 +27,50 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
+    config: ConfigArgs,
+
+    #[command(flatten)]
     coordinator: CoordinatorArgs,
 
     /// The directory for its shards and its identity; made if there is none
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", env = "ZIGGURAT_DIR")]
     dir: PathBuf,
 
     /// Where to listen for other workers; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = parse_socket)]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        env = "ZIGGURAT_LISTEN",
+        default_value = "127.0.0.1:0",
+        value_parser = parse_socket
+    )]
     listen: SocketAddr,
 
     /// What others call that place; must be given if it listens on 0.0.0.0 or `::` [default: the address it listens on]
-    #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
+    #[arg(long, value_name = "HOST:PORT", env = "ZIGGURAT_ADVERTISE", value_parser = parse_address)]
     advertise: Option<String>,
 
     /// Its name, unique in the cluster [default: that of the host]
-    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    #[arg(long, value_name = "NAME", env = "ZIGGURAT_NAME", value_parser = parse_name)]
     name: Option<String>,
 
     /// Threads to sweep with; 0 is one per core. The result does not depend on it
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "ZIGGURAT_THREADS",
+        default_value_t = 0,
+        value_parser = threads()
+    )]
     threads: usize,
 
     /// Memory the whole process may use, such as 6GiB [default: what the system has available]
-    #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
+    #[arg(long, value_name = "SIZE", env = "ZIGGURAT_MEMORY", value_parser = resources::parse_size)]
     memory: Option<u64>,
 
     /// Write what is saved to a store that all workers share, too, so that any of them can take over: a
     /// directory, or s3://BUCKET/PREFIX
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "ZIGGURAT_CHECKPOINTS")]
     checkpoints: Option<String>,
 
     #[command(flatten)]
@@ -134,9 +150,7 @@ mod tests {
 
     #[test]
     fn a_worker_needs_some_memory() {
-        assert!(
-            check_memory(None, 4).is_ok() && check_memory(Some(1 << 30), 4).is_ok()
-        );
+        assert!(check_memory(None, 4).is_ok() && check_memory(Some(1 << 30), 4).is_ok());
         let refused = check_memory(Some(64 << 20), 4).unwrap_err();
         assert_eq!(refused.exit, Exit::Refused);
         let said = refused.report();
