@@ -21,5 +21,7 @@ mod parts;
 mod progress;
 
 pub use cluster::{ServeError, ServeOptions, serve};
-pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest};
+pub use job::{
+    Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, PROGRAM_MEMORY_BYTES, base_memory_bytes,
+};
 pub use progress::{Progress, StepProgress, holds_job, is_running, progress_of};

@@ -43,9 +43,8 @@ use ratatui::{
 use self::keys::Key;
 use super::{feed::News, following::Following, words};
 use crate::{
-    characters,
+    characters, ending,
     failure::{Explain, Failure},
-    full::terminal,
     output::one_line,
 };
 
@@ -86,7 +85,7 @@ pub fn show_until_end(
     stops: &AtomicBool,
 ) -> Result<Left, Failure> {
     let _restores = Restores;
-    let mut terminal = terminal::draw_on().context("cannot draw on this terminal")?;
+    let mut terminal = ending::draw_on_terminal().context("cannot draw on this terminal")?;
     let keys = keys::listen();
     loop {
         loop {
@@ -128,7 +127,7 @@ struct Restores;
 
 impl Drop for Restores {
     fn drop(&mut self) {
-        terminal::restore();
+        ending::restore_terminal();
     }
 }
 

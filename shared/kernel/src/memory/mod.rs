@@ -3,4 +3,3 @@
 pub mod array;
 pub mod budget;
 pub mod pool;
-pub mod process;

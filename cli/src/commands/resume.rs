@@ -5,18 +5,17 @@ use std::path::Path;
 use ziggurat_kernel::{Settings, Simd};
 use ziggurat_rpc::proto::JobRequest;
 use ziggurat_table::{Compression, Existing, ValueType};
-use ziggurat_worker::{Job, JobError, JobOptions, Manifest};
+use ziggurat_worker::{Job, JobError, Manifest};
 
-use super::directory::holds_no_solve;
+use super::solve::Checkpoints;
 use crate::{
     cluster::{flags::CoordinatorArgs, one_job::change, words},
-    commands::solve::Checkpoints,
     failure::{Exit, Failure},
     interrupt,
     job::threads,
     needs::Needs,
     resources,
-    solving::{Solving, announce, check_name, solve_and_report},
+    solving::{Solving, announce, check_name, holds_no_solve, solve_and_report},
     suggested,
     target::{JobOrPath, TargetArgs},
 };
@@ -114,8 +113,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
 }
 
 fn open(args: &Args, dir: &Path) -> Result<Job, Failure> {
-    let options = JobOptions { checkpoint_every: args.checkpoints.every() };
-    Job::open(dir, options).map_err(|error| match error {
+    Job::open(dir, args.checkpoints.options()).map_err(|error| match error {
         JobError::Missing { .. } => holds_no_solve(dir),
         error => error.into(),
     })
