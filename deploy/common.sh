@@ -31,7 +31,7 @@ need() {
 program() {
     local built="${CARGO_TARGET_DIR:-${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/target}/release/ziggurat"
     local program="${ZIGGURAT:-$built}"
-    [[ -x "$program" ]] || skip "needs the program: set ZIGGURAT=/path/to/ziggurat, or build it: ./ziggurat --version"
+    [[ -x "$program" ]] || skip "needs the program: set ZIGGURAT=/path/to/ziggurat, or build it: ./ziggurat worker --help"
     realpath "$program"
 }
 

@@ -6,7 +6,6 @@
 
 use std::{
     io::{self, Write},
-    mem::ManuallyDrop,
     sync::{
         atomic::{AtomicBool, Ordering},
         mpsc,
@@ -15,27 +14,15 @@ use std::{
     time::Duration,
 };
 
-use ratatui::{
-    DefaultTerminal, Terminal,
-    backend::CrosstermBackend,
-    crossterm::{
-        cursor::Show,
-        execute,
-        terminal::{self, EnterAlternateScreen, LeaveAlternateScreen},
-    },
-};
 use ziggurat_table::abandon_outputs;
 
-use crate::{failure::Exit, output::note};
+use crate::{failure::Exit, full::terminal, output::note};
 
 /// A standard error that takes longer to be written (a terminal that was stopped, a pipe that nobody reads) is not waited for.
 const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// Whether some thread is ending the process.
 static ENDING: AtomicBool = AtomicBool::new(false);
-
-/// Whether the terminal is not as it was: raw, and showing another screen.
-static DRAWN_ON: AtomicBool = AtomicBool::new(false);
 
 /// Ends the process when its work is done, whatever threads are still at theirs.
 pub fn end(code: u8) -> ! {
@@ -49,7 +36,7 @@ pub fn end(code: u8) -> ! {
 pub fn end_at_once(last_words: &'static str) -> ! {
     claim();
     abandon_outputs();
-    restore_terminal();
+    terminal::restore();
     let (done, is_done) = mpsc::channel();
     thread::spawn(move || {
         note!("\nerror: {last_words}");
@@ -65,27 +52,5 @@ fn claim() {
         loop {
             thread::park();
         }
-    }
-}
-
-/// A terminal to draw on, with a screen of its own, until it is [restored](restore_terminal), when the process ends at the
-/// latest.
-///
-/// # Errors
-/// If it is none, or is gone.
-pub fn draw_on_terminal() -> io::Result<ManuallyDrop<DefaultTerminal>> {
-    DRAWN_ON.store(true, Ordering::SeqCst);
-    terminal::enable_raw_mode()?;
-    execute!(io::stdout(), EnterAlternateScreen)?;
-    // Its destructor panics where the terminal is gone: it writes that to standard error.
-    Terminal::new(CrosstermBackend::new(io::stdout())).map(ManuallyDrop::new)
-}
-
-/// Gives a terminal back as it was before it was drawn on.
-pub fn restore_terminal() {
-    if DRAWN_ON.swap(false, Ordering::SeqCst) {
-        // A terminal that is gone needs nothing.
-        let _ = terminal::disable_raw_mode();
-        let _ = execute!(io::stdout(), LeaveAlternateScreen, Show);
     }
 }

@@ -86,6 +86,7 @@ pub fn flag_on_interrupt() -> Result<&'static AtomicBool, Failure> {
 }
 
 /// Waits until a flag is up.
+#[cfg(feature = "full")]
 pub async fn is_up(flag: &AtomicBool) {
     while !flag.load(Ordering::Relaxed) {
         tokio::time::sleep(NOTICE).await;

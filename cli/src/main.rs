@@ -5,15 +5,24 @@
 
 // A standard error that cannot be written makes those panic: `note!` is for it.
 #![warn(clippy::print_stderr)]
+// What a full program alone uses is a lean one's, too; a full one shows what nobody uses.
+#![cfg_attr(not(feature = "full"), allow(dead_code))]
 
 mod advice;
 mod characters;
 mod choices;
+#[cfg(feature = "full")]
 mod cluster;
 mod commands;
 mod ending;
 mod exhausted;
 mod failure;
+mod format;
+#[cfg(feature = "full")]
+mod full;
+#[cfg(not(feature = "full"))]
+#[path = "lean.rs"]
+mod full;
 mod interrupt;
 mod job;
 mod needs;
@@ -32,7 +41,7 @@ use std::{
     panic::{self, AssertUnwindSafe},
 };
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use failure::{Exit, Failure};
 use output::note;
 
@@ -48,9 +57,12 @@ Exit codes:
   101  a bug in ziggurat
   130  interrupted";
 
+/// The version, the commit it was built from, if that is known, and which kind of program it is.
+const VERSION: &str = env!("ZIGGURAT_VERSION");
+
 /// Strongly solves the Royal Game of Ur and its relatives.
 #[derive(Parser, Debug)]
-#[command(version, after_help = EXIT_CODES, max_term_width = 100)]
+#[command(version = VERSION, after_help = EXIT_CODES, max_term_width = 100)]
 struct Cli {
     #[command(subcommand)]
     command: Command,
@@ -59,8 +71,6 @@ struct Cli {
 #[derive(Subcommand, Debug)]
 enum Command {
     Solve(commands::solve::Args),
-    Resume(commands::resume::Args),
-    Status(commands::status::Args),
     Best(commands::best::Args),
     Review(commands::review::Args),
     Play(commands::play::Args),
@@ -74,28 +84,19 @@ enum Command {
     Bench(commands::bench::Args),
     #[command(subcommand)]
     Rulesets(commands::rulesets::Command),
-    Coordinator(commands::coordinator::Args),
-    Worker(commands::worker::Args),
-    Submit(commands::submit::Args),
-    Jobs(commands::jobs::Args),
-    Watch(commands::watch::Args),
-    Pause(commands::pause::Args),
-    Cancel(commands::cancel::Args),
+    #[command(flatten)]
+    Full(full::Command),
     Completions(commands::completions::Args),
 }
 
 fn main() {
     panic::set_hook(Box::new(|bug| {
-        ending::restore_terminal();
+        full::terminal::restore();
         exhausted::on_panic(bug);
     }));
     resources::raise_open_files();
     resources::outlive_file_size_limit();
-    let cli = Cli::try_parse_from(std::env::args_os().map(shielded)).unwrap_or_else(|error| {
-        let _ = error.print(); // nobody reads it
-        ending::end(error.exit_code() as u8)
-    });
-    let code = match panic::catch_unwind(AssertUnwindSafe(|| run(cli.command))) {
+    let code = match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(exit)) => exit as u8,
         Ok(Err(failure)) => {
             note!("{}", failure.report());
@@ -106,11 +107,18 @@ fn main() {
     ending::end(code)
 }
 
-fn run(command: Command) -> Result<Exit, Failure> {
-    match command {
+/// Ends with what `clap` has to say: of a mistake on the command line, or help that was asked for.
+fn end_with(said: &clap::Error) -> ! {
+    let _ = said.print(); // nobody reads it
+    ending::end(said.exit_code() as u8)
+}
+
+/// Does what the command line says.
+fn run() -> Result<Exit, Failure> {
+    let arguments = std::env::args_os().map(shielded).collect();
+    let matches = full::read_arguments(Cli::command(), arguments)?;
+    match Cli::from_arg_matches(&matches).unwrap_or_else(|error| end_with(&error)).command {
         Command::Solve(args) => commands::solve::run(&args),
-        Command::Resume(args) => commands::resume::run(&args),
-        Command::Status(args) => commands::status::run(&args),
         Command::Best(args) => commands::best::run(&args),
         Command::Review(args) => commands::review::run(&args),
         Command::Play(args) => commands::play::run(&args),
@@ -122,13 +130,7 @@ fn run(command: Command) -> Result<Exit, Failure> {
         Command::Plan(args) => commands::plan::run(&args),
         Command::Bench(args) => commands::bench::run(&args),
         Command::Rulesets(command) => commands::rulesets::run(&command),
-        Command::Coordinator(args) => commands::coordinator::run(&args),
-        Command::Worker(args) => commands::worker::run(&args),
-        Command::Submit(args) => commands::submit::run(&args),
-        Command::Jobs(args) => commands::jobs::run(&args),
-        Command::Watch(args) => commands::watch::run(&args),
-        Command::Pause(args) => commands::pause::run(&args),
-        Command::Cancel(args) => commands::cancel::run(&args),
+        Command::Full(command) => full::run(&command),
         Command::Completions(args) => commands::completions::run(&args),
     }
 }
@@ -159,10 +161,18 @@ mod tests {
 
     #[test]
     fn the_parser_is_consistent() {
-        <Cli as clap::CommandFactory>::command().debug_assert();
+        Cli::command().debug_assert();
     }
 
     #[test]
+    fn the_version_says_which_kind_of_program_it_is() {
+        let kind = if cfg!(feature = "full") { "full" } else { "lean" };
+        assert!(VERSION.starts_with(concat!(env!("CARGO_PKG_VERSION"), " (")), "{VERSION}");
+        assert!(VERSION.ends_with(&format!("{kind})")), "{VERSION}");
+    }
+
+    #[test]
+    #[cfg(feature = "full")]
     fn commands_for_clusters_say_what_is_wrong_with_their_arguments() {
         for (line, part) in [
             ("ziggurat watch", "<JOB>"),
@@ -182,6 +192,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "full")]
     fn commands_for_clusters_take_what_their_page_shows() {
         for line in [
             "ziggurat submit blitz --pieces 3 --precision f32 --uncertified --name mine --wait --json",

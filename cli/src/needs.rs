@@ -5,9 +5,8 @@ use std::path::Path;
 
 use ziggurat_encoding::Encoding;
 use ziggurat_files::Limit;
-use ziggurat_kernel::{Memory, Plan, Settings, VECTORS, plan, thread_count};
+use ziggurat_kernel::{Memory, Plan, Settings, VECTORS, base_memory_bytes, plan};
 use ziggurat_table::{Compression, ValueType};
-use ziggurat_worker::base_memory_bytes;
 
 use crate::{
     failure::{Explain, Failure},
@@ -17,7 +16,7 @@ use crate::{
 };
 
 /// What is mapped at a time at the least, if arrays are in files.
-const LEAST_MAPPED_BYTES: u64 = 64 << 20;
+pub const LEAST_MAPPED_BYTES: u64 = 64 << 20;
 
 /// Bytes of a position, compressed, in hundredths: as measured on solved games, rounded up.
 fn compressed_hundredths(stored: ValueType) -> u128 {
@@ -209,23 +208,6 @@ pub fn check_file_size(what: &str, needed: u64) -> Result<(), Failure> {
     }
 }
 
-/// The least memory of a worker on so many threads (0: one per core), whatever the job.
-///
-/// # Errors
-/// If it is allowed less.
-pub fn check_worker_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
-    let least = base_memory_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
-    match allowed {
-        Some(allowed) if allowed < least => Err(Failure::refused(format!(
-            "a worker takes {} of memory; {} is allowed",
-            bytes(least),
-            bytes(allowed)
-        ))
-        .help(format!("allow that (--memory {}MiB)", least.div_ceil(1 << 20)))),
-        _ => Ok(()),
-    }
-}
-
 /// Refuses work that takes so many bytes if they are not available.
 ///
 /// # Errors
@@ -347,20 +329,6 @@ mod tests {
         assert_eq!(fits([0, most, most], Arrays::InMemory, true), Ok(()));
         assert_eq!(fits([most, most, most], arrays, false), Ok(()));
         assert_eq!(fits([2 * most, 0, 0], arrays, false), refused);
-    }
-
-    #[test]
-    fn a_worker_needs_some_memory() {
-        assert!(
-            check_worker_memory(None, 4).is_ok() && check_worker_memory(Some(1 << 30), 4).is_ok()
-        );
-        let refused = check_worker_memory(Some(64 * MIB), 4).unwrap_err();
-        assert_eq!(refused.exit, Exit::Refused);
-        let said = refused.report();
-        let least = said.split_once("--memory ").unwrap().1.strip_suffix("MiB)").unwrap();
-        let least: u64 = least.parse().unwrap();
-        assert!(check_worker_memory(Some(least * MIB), 4).is_ok(), "{said}");
-        assert!(check_worker_memory(Some((least - 1) * MIB), 4).is_err(), "{said}");
     }
 
     #[test]

@@ -140,44 +140,56 @@ impl GroupFiles {
     }
 }
 
-/// Parses a size such as `6GiB`, `500 MB` or `1000000`, in bytes.
+/// Parses a size such as `6GiB`, `6Gi`, `500 MB` or `1000000`, in bytes.
 pub fn parse_size(text: &str) -> Result<u64, String> {
-    let wrong = || format!("`{text}` is not a size; write for example 6GiB, 500MB or 1000000");
-    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
+    let wrong = || format!("`{text}` is not a size; write for example 6GiB, 6Gi, 500MB or 1000000");
+    let Some((number, unit, "")) = quantity(text) else { return Err(wrong()) };
     let unit: u64 = match unit.to_ascii_lowercase().as_str() {
         "" | "b" => 1,
         "k" | "kb" => 1000,
-        "kib" => 1 << 10,
+        "ki" | "kib" => 1 << 10,
         "m" | "mb" => 1_000_000,
-        "mib" => 1 << 20,
+        "mi" | "mib" => 1 << 20,
         "g" | "gb" => 1_000_000_000,
-        "gib" => 1 << 30,
+        "gi" | "gib" => 1 << 30,
         "t" | "tb" => 1_000_000_000_000,
-        "tib" => 1 << 40,
+        "ti" | "tib" => 1 << 40,
         _ => return Err(wrong()),
     };
     Ok((number * unit as f64) as u64)
 }
 
-/// Parses a time such as `90s`, `10min` or `2h`.
+/// Parses a time such as `90s`, `10min`, `1h30m` or `1d`: units from the longest to the shortest. A number alone is seconds.
 pub fn parse_duration(text: &str) -> Result<Duration, String> {
-    let wrong = || format!("`{text}` is not a time; write for example 90s, 10min or 2h");
-    let (number, unit) = number_and_unit(text).ok_or_else(wrong)?;
-    let seconds = match unit {
-        "ms" => 1e-3,
-        "" | "s" => 1.0,
-        "m" | "min" => 60.0,
-        "h" => 3600.0,
-        _ => return Err(wrong()),
-    };
-    Duration::try_from_secs_f64(number * seconds).map_err(|_| wrong())
+    let wrong = || format!("`{text}` is not a time; write for example 90s, 10min, 1h30m or 1d");
+    let (mut rest, mut seconds, mut last_unit) = (text, 0.0, f64::INFINITY);
+    loop {
+        let (number, unit, after) = quantity(rest).ok_or_else(wrong)?;
+        let unit = match unit {
+            "ms" => 1e-3,
+            "s" => 1.0,
+            "m" | "min" => 60.0,
+            "h" => 3600.0,
+            "d" => 86400.0,
+            "" if rest == text => 1.0,
+            _ => return Err(wrong()),
+        };
+        if unit >= last_unit {
+            return Err(wrong());
+        }
+        (seconds, last_unit, rest) = (seconds + number * unit, unit, after);
+        if rest.is_empty() {
+            return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
+        }
+    }
 }
 
-/// The parts of a text such as `1.5 kB`.
-fn number_and_unit(text: &str) -> Option<(f64, &str)> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
-    let (number, unit) = text.split_at(digits);
-    Some((number.parse().ok()?, unit.trim()))
+/// The first number of a text such as `1.5 kB` or `1h30m`, its unit, and what comes after.
+fn quantity(text: &str) -> Option<(f64, &str, &str)> {
+    let is_of_number = |c: char| c.is_ascii_digit() || c == '.';
+    let (number, rest) = text.split_at(text.find(|c| !is_of_number(c)).unwrap_or(text.len()));
+    let (unit, after) = rest.split_at(rest.find(is_of_number).unwrap_or(rest.len()));
+    Some((number.parse().ok()?, unit.trim(), after))
 }
 
 #[cfg(test)]
@@ -259,21 +271,40 @@ mod tests {
 
     #[test]
     fn sizes_are_read_with_their_unit() {
-        assert_eq!(parse_size("6GiB"), Ok(6 << 30));
-        assert_eq!(parse_size("1.5 kB"), Ok(1500));
-        assert_eq!(parse_size("42"), Ok(42));
-        assert!(parse_size("six").is_err());
-        assert!(parse_size("6 elephants").is_err());
+        for (text, bytes) in [
+            ("6GiB", 6 << 30),
+            ("6Gi", 6 << 30),
+            ("512mi", 512 << 20),
+            ("2Ki", 2048),
+            ("1Ti", 1 << 40),
+            ("1.5 kB", 1500),
+            ("1G", 1_000_000_000),
+            ("42", 42),
+        ] {
+            assert_eq!(parse_size(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "six", "6 elephants", "6Gi5", "6GiB 5", "Gi", "6i", "-1"] {
+            assert!(parse_size(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]
-    fn times_are_read_with_their_unit() {
-        assert_eq!(parse_duration("90s"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("1.5min"), Ok(Duration::from_secs(90)));
-        assert_eq!(parse_duration("2 h"), Ok(Duration::from_secs(7200)));
-        assert_eq!(parse_duration("20ms"), Ok(Duration::from_millis(20)));
-        assert!(parse_duration("soon").is_err());
-        assert!(parse_duration("3 weeks").is_err());
+    fn times_are_read_with_their_units() {
+        for (text, milliseconds) in [
+            ("90s", 90_000),
+            ("90", 90_000),
+            ("1.5min", 90_000),
+            ("2 h", 7_200_000),
+            ("20ms", 20),
+            ("1d", 86_400_000),
+            ("1h30m", 5_400_000),
+            ("1d 2h 3min 4s 5ms", 93_784_005),
+        ] {
+            assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
+        }
+        for wrong in ["", "soon", "3 weeks", "1h30", "30m1h", "1h1h", "h", "1hh", "1e400d", "-1s"] {
+            assert!(parse_duration(wrong).is_err(), "{wrong}");
+        }
     }
 
     #[test]

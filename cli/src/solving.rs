@@ -1,7 +1,12 @@
 //! Solving from beginning to end: what is announced, the progress, the table and the report. `solve` and
 //! `resume` share it.
 
-use std::{collections::BTreeMap, fs, path::Path, time::Instant};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    time::Instant,
+};
 
 use serde_json::json;
 use ziggurat_advice::{Advisor, Bound};
@@ -13,12 +18,11 @@ use ziggurat_kernel::{
 use ziggurat_table::{
     AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
 };
-use ziggurat_worker::Job;
 
 use crate::{
     advice,
-    cluster::download::Format,
     failure::{Exit, Explain, Failure},
+    format::Format,
     interrupt,
     needs::{Arrays, Needs, memory},
     output::{bound, bytes, count, duration, game, note, percent, print, print_json, short, typed},
@@ -29,6 +33,18 @@ use crate::{
 
 /// What rounding may come to, in steps between chances near 1, where supersteps have gone as far as they can.
 const ROUNDING: f64 = 16.0;
+
+/// A solve that is written down in a directory, from which another process can go on.
+pub trait WrittenDown: Journal {
+    /// The directory.
+    fn dir(&self) -> &Path;
+
+    /// Where arrays can be that do not fit memory.
+    fn scratch(&self) -> PathBuf;
+
+    /// What was found damaged and is computed again, since the last call.
+    fn take_forgotten(&self) -> Vec<String>;
+}
 
 /// A solve about to begin, or to go on.
 pub struct Solving<'a> {
@@ -45,7 +61,7 @@ pub struct Solving<'a> {
     /// The memory that the user allows it, in bytes.
     pub allowed: Option<u64>,
     /// Where it is written down.
-    pub job: Option<&'a Job>,
+    pub job: Option<&'a dyn WrittenDown>,
     /// The table to write.
     pub out: &'a Path,
     /// Whether it may replace a file.
@@ -56,20 +72,6 @@ pub struct Solving<'a> {
     pub compression: Compression,
     /// Whether machines read what is printed.
     pub json: bool,
-}
-
-/// What is wrong with a directory that is none of a solve.
-pub fn holds_no_solve(dir: &Path) -> Failure {
-    Failure::bad_input(format!("{} holds no solve", dir.display()))
-        .help("name the directory that was given to `solve --dir`, or solve there")
-}
-
-/// What is said of a directory in which something else was begun.
-pub fn holds_a_solve(dir: &Path) -> Failure {
-    let (program, shown, dir) = (program_name(), dir.display(), typed(dir));
-    Failure::bad_input(format!("{shown} holds a solve already")).help(format!(
-        "go on with it: {program} resume {dir}; look at it: {program} status {dir}; or choose another --dir"
-    ))
 }
 
 /// Solves what has been [announced](announce), writes the table, and says what came of it.
@@ -249,7 +251,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let (value_type, compression) = (solving.value_type, solving.compression);
     let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
     let mut progress = Progress::new(&needs.plan, encoding.ruleset(), settings, solving.json);
-    let scratch = job.map(Job::scratch).unwrap_or_default();
+    let scratch = job.map(WrittenDown::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
     let journal = job.map(|job| job as &dyn Journal);
     let mut swept = 0;
@@ -277,7 +279,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
         },
     );
     drop(progress); // clears the drawing
-    for damage in job.map(Job::take_forgotten).unwrap_or_default() {
+    for damage in job.map(WrittenDown::take_forgotten).unwrap_or_default() {
         note!("Damaged: {damage}");
     }
     let summary = match (result, job) {
@@ -308,12 +310,12 @@ fn is_within(file: &Path, directory: &Path) -> bool {
 }
 
 /// What to do about what has stopped a job.
-fn go_on_with(job: &Job) -> String {
+fn go_on_with(job: &dyn WrittenDown) -> String {
     format!("when that is put right, go on: {}", resume_with(job))
 }
 
 /// The command that goes on with a job.
-fn resume_with(job: &Job) -> String {
+fn resume_with(job: &dyn WrittenDown) -> String {
     format!("{} resume {}", program_name(), typed(job.dir()))
 }
 

@@ -1,22 +1,41 @@
 //! What a user sees: these tests start the real binary and look at what it prints, how it ends
-//! and which files it leaves.
+//! and which files it leaves. Modules about stores, clusters, or both kinds of commands are left out of the tests of a lean
+//! program.
 
+#[cfg(feature = "full")]
 mod broken_connections;
+#[cfg(feature = "full")]
 mod cluster;
+#[cfg(feature = "full")]
+mod config;
+#[cfg(feature = "full")]
 mod errors;
 mod exact;
+#[cfg(feature = "full")]
 mod file_systems;
 mod games;
 mod interrupt;
+#[cfg(feature = "full")]
+mod launcher;
+mod lean;
+#[cfg(feature = "full")]
 mod limits;
+#[cfg(feature = "full")]
 mod published;
+#[cfg(feature = "full")]
 mod renewal;
+#[cfg(feature = "full")]
 mod resume;
 mod rules;
 mod same_bytes;
+#[cfg(feature = "full")]
 mod signals;
+#[cfg(feature = "full")]
 mod slow;
+#[cfg(feature = "full")]
 mod stores;
+#[cfg_attr(not(feature = "full"), allow(dead_code))]
 mod support;
 mod tables;
+#[cfg(feature = "full")]
 mod terminal;

@@ -8,9 +8,14 @@ use std::{
 
 use serde_json::Value;
 
+/// The binary.
+pub fn program() -> &'static Path {
+    Path::new(env!("CARGO_BIN_EXE_ziggurat"))
+}
+
 /// The binary with some arguments, in a directory.
 pub fn ziggurat(directory: &Path, arguments: &[&str]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_ziggurat"));
+    let mut command = Command::new(program());
     command.args(arguments).current_dir(directory).stdin(Stdio::null());
     command.env("LC_ALL", "C.UTF-8");
     command

@@ -13,7 +13,7 @@ use thiserror::Error;
 use ziggurat_encoding::{Encoding, EncodingError, Tier};
 use ziggurat_files::make_dir;
 use ziggurat_game::{Ruleset, RulesetFileError};
-use ziggurat_kernel::{Found, Journal, Plan, Precision, Settings, Step, plan};
+use ziggurat_kernel::{Found, Journal, Plan, Precision, STORE_MEMORY_BYTES, Settings, Step, plan};
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
 };
@@ -24,19 +24,8 @@ use crate::journal::StepRecord;
 /// in other bytes.
 pub const MANIFEST_FORMAT: u32 = 20;
 
-/// What the store of a job may hold in memory, beside three mebibytes per thread.
-const STORE_MEMORY_BYTES: u64 = LEAST_MEMORY_BUDGET_BYTES;
-
-/// The program itself, and what packing values for a file takes.
-pub const PROGRAM_MEMORY_BYTES: u64 = 96 << 20;
-
-/// What a thread takes to pack or unpack pages of the store.
-const PAGES_BYTES: u64 = 3 << 20;
-
-/// What a process on so many threads, with a store, takes beside what it solves.
-pub fn base_memory_bytes(threads: usize) -> u64 {
-    PROGRAM_MEMORY_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES
-}
+// What a solve is said to take has room for a store.
+const _: () = assert!(STORE_MEMORY_BYTES >= LEAST_MEMORY_BUDGET_BYTES);
 
 /// Whose stores they are: those of jobs in one process.
 const OWNER: u64 = 0x5a49_4747_5552_4154;

@@ -21,7 +21,5 @@ mod parts;
 mod progress;
 
 pub use cluster::{ServeError, ServeOptions, serve};
-pub use job::{
-    Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, PROGRAM_MEMORY_BYTES, base_memory_bytes,
-};
+pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest};
 pub use progress::{Progress, StepProgress, holds_job, is_running, progress_of};

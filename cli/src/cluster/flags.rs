@@ -2,7 +2,7 @@
 
 use std::{env, net::SocketAddr, path::PathBuf};
 
-use clap::{Args, ValueEnum};
+use clap::{Args, ValueEnum, builder::BoolishValueParser};
 use ziggurat_rpc::{Security, convert::is_name, is_address, limits::NAME_BYTES};
 
 use crate::failure::{Explain, Failure};
@@ -107,19 +107,41 @@ impl SecurityArgs {
 #[derive(Args, Clone, Debug)]
 pub struct ListenArgs {
     /// Listen beyond this machine although anybody may then give orders and read tables
-    #[arg(long, help_heading = "Cluster")]
+    #[arg(
+        long,
+        env = "ZIGGURAT_INSECURE",
+        value_parser = BoolishValueParser::new(),
+        help_heading = "Cluster"
+    )]
     pub insecure: bool,
 
     /// Serve /metrics, /healthz and /readyz over HTTP at this address
-    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_socket, help_heading = "Cluster")]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        env = "ZIGGURAT_METRICS",
+        value_parser = parse_socket,
+        help_heading = "Cluster"
+    )]
     pub metrics: Option<SocketAddr>,
 
     /// Serve metrics beyond this machine although everybody who reaches them may read them
-    #[arg(long, help_heading = "Cluster")]
+    #[arg(
+        long,
+        env = "ZIGGURAT_INSECURE_METRICS",
+        value_parser = BoolishValueParser::new(),
+        help_heading = "Cluster"
+    )]
     pub insecure_metrics: bool,
 
     /// How log lines are written to standard error; ZIGGURAT_LOG chooses which, such as `debug`
-    #[arg(long, value_enum, default_value_t = LogFormat::Text, help_heading = "Cluster")]
+    #[arg(
+        long,
+        value_enum,
+        env = "ZIGGURAT_LOG_FORMAT",
+        default_value_t = LogFormat::Text,
+        help_heading = "Cluster"
+    )]
     pub log_format: LogFormat,
 }
 

@@ -3,6 +3,7 @@
 //! | module | knows |
 //! | --- | --- |
 //! | `flags` | the options that name a coordinator and say who may speak to whom |
+//! | `config` | options of coordinator and worker from a file |
 //! | `client` | asking the coordinator, and what its refusals mean to a user |
 //! | `one_job` | what the commands that change one job share |
 //! | `feed` | the states of a job as they come, through losses of the connection |
@@ -14,6 +15,7 @@
 //! | `server` | what the commands that listen have in common |
 
 pub mod client;
+pub mod config;
 pub mod download;
 #[cfg(test)]
 pub mod fake;

@@ -10,12 +10,9 @@ use ziggurat_table::{
 };
 
 use crate::{
-    cluster::{
-        client::Coordinator,
-        download::{Download, Format, Wanted},
-        flags::CoordinatorArgs,
-    },
     failure::{Exit, Failure},
+    format::Format,
+    full::{CoordinatorArgs, fetch},
     interrupt,
     output::{bytes, print, print_json},
     progress::watched,
@@ -69,6 +66,20 @@ pub struct Args {
 
     #[command(flatten)]
     coordinator: CoordinatorArgs,
+}
+
+/// The table of a job that is wanted.
+pub struct Wish<'a> {
+    /// Where it goes.
+    pub target: &'a TargetArgs,
+    /// Its format.
+    pub format: Format,
+    /// The type of its values, by the ruleset and the type that loses nothing.
+    pub value_type: &'a dyn Fn(&Ruleset, ValueType) -> ValueType,
+    /// How they are packed, in a `.zgt` file.
+    pub compression: Compression,
+    /// Whether machines read what is printed.
+    pub json: bool,
 }
 
 /// Runs the command.
@@ -125,22 +136,14 @@ fn export_table(
 }
 
 fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Result<Exit, Failure> {
-    let coordinator = Coordinator::new(&args.coordinator)?;
-    let download = Download::locate(&coordinator, job)?;
-    let default = || PathBuf::from(format!("{}.{}", download.title(), format.ending()));
-    let out = target.file(default)?;
-    let ruleset = download.ruleset().clone();
-    let value_type = value_type(args, format, &ruleset, download.value_type());
-    let stops = interrupt::flag_on_interrupt()?;
-    let wanted = Wanted {
-        out: &out,
-        existing: target.existing(),
+    let wish = Wish {
+        target,
         format,
-        value_type,
+        value_type: &|ruleset, own| value_type(args, format, ruleset, own),
         compression: compression(args),
         json: args.json,
     };
-    download.write(wanted, stops)?;
+    let (out, ruleset, value_type) = fetch::fetch(&args.coordinator, job, &wish)?;
     report(args, format, &out, &ruleset, value_type)
 }
 

@@ -1,24 +1,17 @@
 //! `ziggurat solve`: solves a ruleset and writes the table.
 
-use std::{
-    io,
-    path::{Path, PathBuf},
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
-use ziggurat_encoding::Encoding;
-use ziggurat_table::{Compression, Existing, TableWriter};
-use ziggurat_worker::{
-    Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, holds_job, progress_of,
-};
+use ziggurat_table::TableWriter;
 
 use crate::{
-    failure::{Exit, Explain, Failure},
+    failure::{Exit, Failure},
+    full::directory,
     interrupt,
     job::JobArgs,
     output::table_name,
     resources,
-    solving::{Solving, announce, check_name, holds_a_solve, solve_and_report},
+    solving::{Solving, announce, check_name, solve_and_report},
     target::TargetArgs,
 };
 
@@ -70,9 +63,9 @@ pub struct Checkpoints {
 }
 
 impl Checkpoints {
-    /// As what a job takes.
-    pub fn options(self) -> JobOptions {
-        JobOptions { checkpoint_every: self.checkpoint_every.unwrap_or(CHECKPOINT_EVERY) }
+    /// How often that is.
+    pub fn every(self) -> Duration {
+        self.checkpoint_every.unwrap_or(CHECKPOINT_EVERY)
     }
 }
 
@@ -83,8 +76,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         let what = "--checkpoint-every says how often a solve with a directory is written down";
         return Err(Failure::bad_input(what).help("give it one: --dir DIR"));
     }
-    // Before anything that takes time; `create_job` asks the store itself.
-    args.dir.as_deref().map_or(Ok(()), check_free)?;
+    // Before anything that takes time; creating the job asks the store itself.
+    args.dir.as_deref().map_or(Ok(()), directory::check_free)?;
     let encoding = args.job.encoding()?;
     let settings = args.job.settings();
     let ruleset = encoding.ruleset();
@@ -112,64 +105,10 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         compression: args.job.compression(),
         json: args.json,
     };
-    let manifest = args.dir.as_ref().map(|_| manifest(args, &encoding, &out)).transpose()?;
+    let manifest = args.dir.as_ref().map(|_| directory::manifest(&solving)).transpose()?;
     announce(&solving, args.dir.as_deref())?;
-    let job = args.dir.as_deref().zip(manifest).map(|(dir, what)| create_job(args, dir, what));
-    let job = job.transpose()?;
-    solve_and_report(&Solving { job: job.as_ref(), ..solving })
-}
-
-/// Refuses a directory that holds something else.
-fn check_free(dir: &Path) -> Result<(), Failure> {
-    let other = |message: String| {
-        Failure::bad_input(message)
-            .help("give the solve a directory of its own, or a name that is free: --dir DIR")
-    };
-    if dir.exists() && !dir.is_dir() {
-        return Err(other(format!("{} is not a directory", dir.display())));
-    }
-    let found = progress_of(dir);
-    let holds_job = holds_job(dir).context(format!("cannot look into {}", dir.display()))?;
-    match found {
-        // What was only begun is begun anew; of a solve whose store is gone there is nothing to go on with.
-        Ok(progress) if progress.is_none() || !holds_job => Ok(()),
-        Ok(_) => Err(holds_a_solve(dir)),
-        Err(error) if error.kind() != io::ErrorKind::InvalidData => {
-            Err(error).context(format!("cannot read the progress of {}", dir.display()))
-        }
-        Err(_) if holds_job => Err(holds_a_solve(dir)),
-        Err(_) => Err(other(format!("{} has a progress.json of something else", dir.display()))),
-    }
-}
-
-/// What is written down of the job.
-fn manifest(args: &Args, encoding: &Encoding, out: &Path) -> Result<Manifest, Failure> {
-    let settings = args.job.settings();
-    let path = std::path::absolute(out)?;
-    if path.to_str().is_none() {
-        let what =
-            format!("the path {} is not UTF-8, in which a solve is written down", path.display());
-        return Err(Failure::bad_input(what).help("let the table go elsewhere: --out FILE"));
-    }
-    Ok(Manifest {
-        format: MANIFEST_FORMAT,
-        program: env!("CARGO_PKG_VERSION").to_owned(),
-        encoder: Encoding::VERSION,
-        ruleset: encoding.ruleset().to_toml(),
-        precision: settings.precision,
-        tolerance: settings.tolerance,
-        certified: settings.certified,
-        shard_positions: settings.shard_positions,
-        out: path,
-        replace: args.target.existing() == Existing::Replace,
-        value_type: args.job.value_type().to_string(),
-        raw: args.job.compression() == Compression::Raw,
-    })
-}
-
-fn create_job(args: &Args, dir: &Path, manifest: Manifest) -> Result<Job, Failure> {
-    Job::create(dir, manifest, args.checkpoints.options()).map_err(|error| match error {
-        JobError::Exists { .. } => holds_a_solve(dir),
-        error => error.into(),
-    })
+    let every = args.checkpoints.every();
+    let create = |(dir, what)| directory::create(dir, what, every);
+    let job = args.dir.as_deref().zip(manifest).map(create).transpose()?;
+    solve_and_report(&Solving { job: job.as_deref(), ..solving })
 }

@@ -57,7 +57,10 @@ pub use halo::{
     places::Places,
     team::{Exchange, ExchangeError, HaloPart, PART_BYTES},
 };
-pub use memory::budget::{Memory, MemoryError, resident_bytes};
+pub use memory::{
+    budget::{Memory, MemoryError, resident_bytes},
+    process::{PROGRAM_MEMORY_BYTES, STORE_MEMORY_BYTES, base_memory_bytes},
+};
 pub use moves::tables::Tables;
 pub use shards::columns::{Data, Part};
 pub use simd::dispatch::{NoSuchSimd, Simd};

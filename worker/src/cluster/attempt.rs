@@ -14,7 +14,7 @@ use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part, ResumeFrom,
-    Settings, SolveError, Tables, VECTORS, plan, shards, take_part,
+    Settings, SolveError, Tables, VECTORS, base_memory_bytes, plan, shards, take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -31,10 +31,7 @@ use super::{
     shelf::SaveName,
     sources::{CheckpointAt, Saved, Unread},
 };
-use crate::{
-    job::{base_memory_bytes, lock},
-    parts::key,
-};
+use crate::{job::lock, parts::key};
 
 /// What a job is to a worker.
 pub struct KnownJob {

@@ -43,8 +43,9 @@ use ratatui::{
 use self::keys::Key;
 use super::{feed::News, following::Following, words};
 use crate::{
-    characters, ending,
+    characters,
     failure::{Explain, Failure},
+    full::terminal,
     output::one_line,
 };
 
@@ -85,7 +86,7 @@ pub fn show_until_end(
     stops: &AtomicBool,
 ) -> Result<Left, Failure> {
     let _restores = Restores;
-    let mut terminal = ending::draw_on_terminal().context("cannot draw on this terminal")?;
+    let mut terminal = terminal::draw_on().context("cannot draw on this terminal")?;
     let keys = keys::listen();
     loop {
         loop {
@@ -127,7 +128,7 @@ struct Restores;
 
 impl Drop for Restores {
     fn drop(&mut self) {
-        ending::restore_terminal();
+        terminal::restore();
     }
 }
 

@@ -3,9 +3,8 @@
 use std::path::PathBuf;
 
 use serde_json::json;
-use ziggurat_kernel::{Certifier, USELESS_BOUND};
+use ziggurat_kernel::{Certifier, PROGRAM_MEMORY_BYTES, USELESS_BOUND};
 use ziggurat_table::{AnyTable, Identities, Verification, verify, verify_bytes};
-use ziggurat_worker::PROGRAM_MEMORY_BYTES;
 
 use super::proof::{Proof, prove};
 use crate::{

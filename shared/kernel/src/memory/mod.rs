@@ -3,3 +3,4 @@
 pub mod array;
 pub mod budget;
 pub mod pool;
+pub mod process;

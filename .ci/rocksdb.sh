@@ -1,9 +1,11 @@
 # shellcheck shell=bash
-# libclang, which reads RocksDB's headers when it is first compiled; to be sourced. Fails if there
-# is none.
+# What RocksDB, which a lean program does not have, takes to be compiled, to be sourced after setup.sh: a C++ compiler, and
+# libclang, which reads RocksDB's headers.
 #
-# Where it is missing it is installed: as a system package where that is possible, else as a Python
+# Where libclang is missing it is installed: as a system package where that is possible, else as a Python
 # package in a virtual environment of its own in the user's cache.
+
+need_tool c++ 'install a C++ compiler (Debian and Ubuntu: apt install build-essential)'
 
 libclang_found() {
     [[ -n "${LIBCLANG_PATH:-}" ]] && return
@@ -40,4 +42,8 @@ libclang_from_pip() {
     export LIBCLANG_PATH BINDGEN_EXTRA_CLANG_ARGS
 }
 
-libclang_found || libclang_from_apt || libclang_from_pip
+if ! libclang_found && ! libclang_from_apt && ! libclang_from_pip; then
+    printf 'error: libclang, which RocksDB is compiled with, could not be installed\n' >&2
+    printf 'help: Debian and Ubuntu: apt install libclang-dev; Fedora: dnf install clang-devel; then run this again\n' >&2
+    exit 1
+fi

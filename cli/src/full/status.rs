@@ -13,13 +13,13 @@ use ziggurat_rpc::proto::JobRequest;
 use ziggurat_table::AnyTable;
 use ziggurat_worker::{Manifest, Progress, holds_job, is_running, progress_of};
 
+use super::directory::holds_no_solve;
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Explain, Failure},
     job::value_type_of,
     output::{bound, bytes, columns, duration, grouped, print, print_json, typed},
     program_name,
-    solving::holds_no_solve,
     target::JobOrPath,
 };
 

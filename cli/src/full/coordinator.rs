@@ -9,6 +9,7 @@ use ziggurat_telemetry::BindError;
 
 use crate::{
     cluster::{
+        config::ConfigArgs,
         flags::{ListenArgs, SecurityArgs, parse_socket},
         server::serve,
     },
@@ -22,25 +23,46 @@ use crate::{
 /// its workers wait for it then.
 #[derive(clap::Args, Debug)]
 pub struct Args {
+    #[command(flatten)]
+    config: ConfigArgs,
+
     /// The directory for what it must not forget; made if there is none
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", env = "ZIGGURAT_DIR")]
     dir: PathBuf,
 
     /// Where to listen; beyond this machine only with --token-file, --tls-... or --insecure
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:7400", value_parser = parse_socket)]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        env = "ZIGGURAT_LISTEN",
+        default_value = "127.0.0.1:7400",
+        value_parser = parse_socket
+    )]
     listen: SocketAddr,
 
     /// A worker that is not heard of for this time is taken for lost: what it was at is begun anew without it, as soon
     /// as others can have what it saved, or --lost-after is over; from 1s to 24h
-    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = parse_lease)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "ZIGGURAT_LEASE",
+        default_value = "10s",
+        value_parser = parse_lease
+    )]
     lease: Duration,
 
     /// How long a job waits for a lost worker that alone has what is needed; then that is computed again
-    #[arg(long, value_name = "TIME", default_value = "10min", value_parser = parse_duration)]
+    #[arg(
+        long,
+        value_name = "TIME",
+        env = "ZIGGURAT_LOST_AFTER",
+        default_value = "10min",
+        value_parser = parse_duration
+    )]
     lost_after: Duration,
 
     /// Steps with fewer positions are not split: what workers exchange costs more than it gains then
-    #[arg(long, value_name = "POSITIONS", default_value_t = 2 << 20)]
+    #[arg(long, value_name = "POSITIONS", env = "ZIGGURAT_SPLIT_ABOVE", default_value_t = 2 << 20)]
     split_above: u64,
 
     #[command(flatten)]

@@ -2,18 +2,21 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
+use ziggurat_kernel::{base_memory_bytes, thread_count};
 use ziggurat_rpc::RpcError;
 use ziggurat_telemetry::BindError;
 use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
     cluster::{
+        config::ConfigArgs,
         flags::{CoordinatorArgs, ListenArgs, parse_address, parse_name, parse_socket},
         server::serve,
     },
     failure::{Exit, Failure},
     job::threads,
-    needs::check_worker_memory,
+    needs::LEAST_MAPPED_BYTES,
+    output::bytes,
     resources,
 };
 
@@ -24,35 +27,50 @@ use crate::{
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
+    config: ConfigArgs,
+
+    #[command(flatten)]
     coordinator: CoordinatorArgs,
 
     /// The directory for its shards and its identity; made if there is none
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", env = "ZIGGURAT_DIR")]
     dir: PathBuf,
 
     /// Where to listen for other workers; port 0 takes a free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:0", value_parser = parse_socket)]
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        env = "ZIGGURAT_LISTEN",
+        default_value = "127.0.0.1:0",
+        value_parser = parse_socket
+    )]
     listen: SocketAddr,
 
     /// What others call that place; must be given if it listens on 0.0.0.0 or `::` [default: the address it listens on]
-    #[arg(long, value_name = "HOST:PORT", value_parser = parse_address)]
+    #[arg(long, value_name = "HOST:PORT", env = "ZIGGURAT_ADVERTISE", value_parser = parse_address)]
     advertise: Option<String>,
 
     /// Its name, unique in the cluster [default: that of the host]
-    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    #[arg(long, value_name = "NAME", env = "ZIGGURAT_NAME", value_parser = parse_name)]
     name: Option<String>,
 
     /// Threads to sweep with; 0 is one per core. The result does not depend on it
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
+    #[arg(
+        long,
+        value_name = "N",
+        env = "ZIGGURAT_THREADS",
+        default_value_t = 0,
+        value_parser = threads()
+    )]
     threads: usize,
 
     /// Memory the whole process may use, such as 6GiB [default: what the system has available]
-    #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
+    #[arg(long, value_name = "SIZE", env = "ZIGGURAT_MEMORY", value_parser = resources::parse_size)]
     memory: Option<u64>,
 
     /// Write what is saved to a store that all workers share, too, so that any of them can take over: a
     /// directory, or s3://BUCKET/PREFIX
-    #[arg(long, value_name = "URL")]
+    #[arg(long, value_name = "URL", env = "ZIGGURAT_CHECKPOINTS")]
     checkpoints: Option<String>,
 
     #[command(flatten)]
@@ -61,7 +79,7 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
-    check_worker_memory(args.memory, args.threads)?;
+    check_memory(args.memory, args.threads)?;
     let options = ServeOptions {
         coordinator: args.coordinator.address()?,
         dir: args.dir.clone(),
@@ -95,6 +113,23 @@ fn is_bad_input(error: &ServeError) -> bool {
         )
 }
 
+/// The least memory of a worker on so many threads (0: one per core), whatever the job.
+///
+/// # Errors
+/// If it is allowed less.
+fn check_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
+    let least = base_memory_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
+    match allowed {
+        Some(allowed) if allowed < least => Err(Failure::refused(format!(
+            "a worker takes {} of memory; {} is allowed",
+            bytes(least),
+            bytes(allowed)
+        ))
+        .help(format!("allow that (--memory {}MiB)", least.div_ceil(1 << 20)))),
+        _ => Ok(()),
+    }
+}
+
 /// What the host is called.
 fn host_name() -> String {
     rustix::system::uname().nodename().to_string_lossy().into_owned()
@@ -111,5 +146,17 @@ mod tests {
             assert!(parse_name(wrong).is_err());
         }
         assert!(parse_name(&host_name()).is_ok());
+    }
+
+    #[test]
+    fn a_worker_needs_some_memory() {
+        assert!(check_memory(None, 4).is_ok() && check_memory(Some(1 << 30), 4).is_ok());
+        let refused = check_memory(Some(64 << 20), 4).unwrap_err();
+        assert_eq!(refused.exit, Exit::Refused);
+        let said = refused.report();
+        let least = said.split_once("--memory ").unwrap().1.strip_suffix("MiB)").unwrap();
+        let least: u64 = least.parse().unwrap();
+        assert!(check_memory(Some(least * (1 << 20)), 4).is_ok(), "{said}");
+        assert!(check_memory(Some((least - 1) * (1 << 20)), 4).is_err(), "{said}");
     }
 }

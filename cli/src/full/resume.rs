@@ -5,17 +5,18 @@ use std::path::Path;
 use ziggurat_kernel::{Settings, Simd};
 use ziggurat_rpc::proto::JobRequest;
 use ziggurat_table::{Compression, Existing, ValueType};
-use ziggurat_worker::{Job, JobError, Manifest};
+use ziggurat_worker::{Job, JobError, JobOptions, Manifest};
 
-use super::solve::Checkpoints;
+use super::directory::holds_no_solve;
 use crate::{
     cluster::{flags::CoordinatorArgs, one_job::change, words},
+    commands::solve::Checkpoints,
     failure::{Exit, Failure},
     interrupt,
     job::threads,
     needs::Needs,
     resources,
-    solving::{Solving, announce, check_name, holds_no_solve, solve_and_report},
+    solving::{Solving, announce, check_name, solve_and_report},
     suggested,
     target::{JobOrPath, TargetArgs},
 };
@@ -113,7 +114,8 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
 }
 
 fn open(args: &Args, dir: &Path) -> Result<Job, Failure> {
-    Job::open(dir, args.checkpoints.options()).map_err(|error| match error {
+    let options = JobOptions { checkpoint_every: args.checkpoints.every() };
+    Job::open(dir, options).map_err(|error| match error {
         JobError::Missing { .. } => holds_no_solve(dir),
         error => error.into(),
     })
