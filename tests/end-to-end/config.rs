@@ -40,6 +40,16 @@ fn the_command_line_counts_more_than_variables_and_these_more_than_a_file() {
 }
 
 #[test]
+fn a_file_of_other_systems_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = "\u{feff}dir = \"w\"\r\nmemory = \"1MB\"\r\n";
+    let output = worker(directory.path(), file, &[], &[]);
+    assert!(stderr(&output).contains("1.00 MB is allowed"), "{}", stderr(&output));
+    let wrong = worker(directory.path(), "\u{feff}memroy = \"1MB\"\r\n", &[], &[]);
+    assert!(stderr(&wrong).contains("w.toml:1: unknown option `memroy`"), "{}", stderr(&wrong));
+}
+
+#[test]
 fn mistakes_in_a_file_are_named_with_their_line() {
     let directory = tempfile::tempdir().unwrap();
     let refused = |text: &str, said: &[&str]| {

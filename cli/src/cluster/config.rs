@@ -22,7 +22,7 @@ use clap::{
     error::{ContextKind, ContextValue},
 };
 use toml::de::{DeTable, DeValue};
-use ziggurat_game::UnknownName;
+use ziggurat_game::{UnknownName, without_mark};
 
 use crate::{
     end_with,
@@ -68,9 +68,10 @@ pub fn read(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, Fa
     };
     let shown = file.display();
     let text = fs::read_to_string(&file).context(format!("cannot read {shown}")).or_bad_input()?;
+    let text = without_mark(&text);
     let at = |line: usize, what: String| Failure::bad_input(format!("{shown}:{line}: {what}"));
     let options = options(&mut command, &service);
-    let mut of_file = entries(&text, options).map_err(|(line, what)| at(line, what))?;
+    let mut of_file = entries(text, options).map_err(|(line, what)| at(line, what))?;
     of_file.retain(|entry| !is_overridden(&entry.name, &arguments));
     let lines = of_file.iter().flat_map(|entry| &entry.arguments).map(OsString::from);
     let all: Vec<OsString> = arguments.iter().cloned().chain(lines).collect();
