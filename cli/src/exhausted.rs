@@ -8,9 +8,10 @@ use std::{
     alloc::{GlobalAlloc, Layout, System},
     io::{self, Write},
     panic::PanicHookInfo,
+    ptr,
 };
 
-use signal_hook::low_level;
+use signal_hook::{consts::SIGABRT, low_level};
 use ziggurat_table::abandon_outputs_at_once;
 
 use crate::{failure::Exit, output::note};
@@ -25,6 +26,9 @@ const NO_THREADS: &str = "\
 error: there are no more threads for this process (ulimit -u, the limit of its control group, or memory for their stacks)
 help: raise that limit, or take fewer (--threads N); a solve with a directory can be resumed
 ";
+
+/// The stack of a thread of a library in C++, as systems usually have it.
+const STACK_BYTES: usize = 8 << 20;
 
 /// The memory of the system.
 struct Memory;
@@ -76,6 +80,41 @@ pub fn on_panic(bug: &PanicHookInfo<'_>) {
     }
     note!("error: this is a bug in ziggurat: {text}");
     note!("help: please report it, with the command you typed");
+}
+
+/// Says why the process ends where a library in C++ aborts it since it gets no thread, as RocksDB does.
+pub fn explain_aborts() {
+    let explain = || {
+        if !threads_can_start() {
+            end(NO_THREADS);
+        }
+    };
+    #[expect(unsafe_code)]
+    // SAFETY: it makes system calls alone, and so does `end`.
+    let _ = unsafe { low_level::register(SIGABRT, explain) };
+}
+
+/// Whether there is memory for the stack of a thread, and the system starts another process for this one: limits of threads
+/// are about processes as well.
+#[expect(unsafe_code)]
+fn threads_can_start() -> bool {
+    // SAFETY: nothing is mapped over, what is mapped is not used, and the child, which has its own copy of the memory, ends with
+    // its first call.
+    unsafe {
+        let (anywhere, flags) = (ptr::null_mut(), libc::MAP_PRIVATE | libc::MAP_ANONYMOUS);
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        if libc::mmap(anywhere, STACK_BYTES, protection, flags, -1, 0) == libc::MAP_FAILED {
+            return false;
+        }
+        match libc::syscall(libc::SYS_clone, libc::SIGCHLD, 0, 0, 0, 0) {
+            -1 => false,
+            0 => libc::_exit(0),
+            child => {
+                libc::waitpid(child as libc::pid_t, ptr::null_mut(), 0);
+                true
+            }
+        }
+    }
 }
 
 /// Whether a library gave up since the system starts no thread.

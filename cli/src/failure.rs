@@ -118,6 +118,8 @@ fn exit_of(error: &anyhow::Error) -> Exit {
             | TableError::IsADirectory { .. }
             | TableError::NotAFile { .. }
             | TableError::NotATable { .. }
+            | TableError::ForeignGame { .. }
+            | TableError::ForeignKeys { .. }
             | TableError::Encoding(_)
             | TableError::NotExpressible(_)
             | TableError::NotAPosition { .. }

@@ -6,6 +6,7 @@
 //! | another within [`SAME_WISH`] of that | nothing more: a terminal that closes sends two hang-ups, and both a shell and the program that it runs may pass the same interrupt on |
 //! | SIGINT or SIGTERM after that | to end at once |
 //! | SIGHUP after that | nothing more: nobody is there who is in a hurry |
+//! | SIGXCPU (`ulimit -t`) | as SIGHUP: the system sends one a second |
 //!
 //! A hang-up that was ignored when the process started (`nohup`) stays ignored. No way of ending leaves an unfinished file.
 
@@ -20,11 +21,11 @@ use std::{
 };
 
 use signal_hook::{
-    consts::{SIGHUP, SIGINT, SIGTERM},
+    consts::{SIGHUP, SIGINT, SIGTERM, SIGXCPU},
     iterator::Signals,
 };
 
-use crate::{ending::end_at_once, failure::Failure};
+use crate::{ending::end_at_once, failure::Failure, output::note};
 
 /// What a user reads whose work was stopped.
 pub const INTERRUPTED: &str = "interrupted; no file was written";
@@ -32,11 +33,14 @@ pub const INTERRUPTED: &str = "interrupted; no file was written";
 /// What a user reads who did not want to wait for that.
 const ENDED_AT_ONCE: &str = "ended at once, asked to a second time";
 
+/// What a user reads whose processor time is over.
+const NO_TIME: &str = "warning: all but the rest of the processor time this process may take is used (ulimit -t); it ends";
+
 /// Signals that come so soon after the first are part of the same wish.
 const SAME_WISH: Duration = Duration::from_secs(1);
 
 /// A wish to end is noticed within this time by what looks for it now and then.
-const NOTICE: Duration = Duration::from_millis(50);
+pub const NOTICE: Duration = Duration::from_millis(50);
 
 /// Whether a signal has come.
 static ASKED: AtomicBool = AtomicBool::new(false);
@@ -55,11 +59,14 @@ pub fn end_on_interrupt(last_words: &'static str) -> Result<(), Failure> {
     if LISTENING.set(last_words).is_err() {
         return Ok(());
     }
-    let signals = [SIGINT, SIGTERM, SIGHUP].into_iter();
+    let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU].into_iter();
     let mut signals = Signals::new(signals.filter(|&signal| signal != SIGHUP || !ignores(signal)))?;
     thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let mut first = None;
         for signal in signals.forever() {
+            if signal == SIGXCPU && first.is_none() {
+                note!("{NO_TIME}");
+            }
             let ends_cleanly = ENDS_CLEANLY.load(Ordering::SeqCst);
             match wish(signal, first.map(|first: Instant| first.elapsed()), ends_cleanly) {
                 Wish::Clean => ASKED.store(true, Ordering::SeqCst),
@@ -109,7 +116,7 @@ fn wish(signal: i32, since_first: Option<Duration>, ends_cleanly: bool) -> Wish 
     match since_first {
         None if ends_cleanly => Wish::Clean,
         None => Wish::AtOnce,
-        Some(since) if since >= SAME_WISH && signal != SIGHUP => Wish::AtOnce,
+        Some(since) if since >= SAME_WISH && ![SIGHUP, SIGXCPU].contains(&signal) => Wish::AtOnce,
         Some(_) => Wish::Known,
     }
 }
@@ -130,7 +137,7 @@ mod tests {
     #[test]
     fn signals_at_the_same_time_are_one_wish_and_a_hang_up_never_ends_at_once() {
         let (soon, later) = (SAME_WISH - Duration::from_millis(1), SAME_WISH);
-        for signal in [SIGINT, SIGTERM, SIGHUP] {
+        for signal in [SIGINT, SIGTERM, SIGHUP, SIGXCPU] {
             assert_eq!(wish(signal, None, true), Wish::Clean);
             assert_eq!(wish(signal, None, false), Wish::AtOnce);
             assert_eq!(wish(signal, Some(Duration::ZERO), true), Wish::Known);
@@ -139,5 +146,6 @@ mod tests {
         assert_eq!(wish(SIGINT, Some(later), true), Wish::AtOnce);
         assert_eq!(wish(SIGTERM, Some(later), true), Wish::AtOnce);
         assert_eq!(wish(SIGHUP, Some(later), true), Wish::Known);
+        assert_eq!(wish(SIGXCPU, Some(later), true), Wish::Known);
     }
 }

@@ -96,6 +96,8 @@ fn main() {
     }));
     resources::raise_open_files();
     resources::outlive_file_size_limit();
+    resources::leave_processor_time_to_end();
+    exhausted::explain_aborts();
     let code = match panic::catch_unwind(AssertUnwindSafe(run)) {
         Ok(Ok(exit)) => exit as u8,
         Ok(Err(failure)) => {

@@ -45,6 +45,26 @@ pub fn outlive_file_size_limit() {
     let _ = signal_hook::flag::register(SIGXFSZ, Arc::default());
 }
 
+/// The part of the processor time a process may take (`ulimit -t`) that is left for ending cleanly, and the most seconds of it.
+const TIME_TO_END: (u64, u64) = (4, 30);
+
+/// Lets this process be asked to end (SIGXCPU) before it is killed where both limits of its processor time are the same, as
+/// `ulimit -t` sets them.
+pub fn leave_processor_time_to_end() {
+    let limit = rustix::process::getrlimit(Resource::Cpu);
+    if let Some(current) = time_before_end(limit) {
+        let _ =
+            rustix::process::setrlimit(Resource::Cpu, Rlimit { current: Some(current), ..limit });
+    }
+}
+
+/// The seconds of processor time after which a process is to end, if it would be killed without a word.
+fn time_before_end(limit: Rlimit) -> Option<u64> {
+    let ((part, most), maximum) = (TIME_TO_END, limit.maximum?);
+    let before = maximum.saturating_sub((maximum / part).clamp(1, most)).max(1);
+    limit.current.is_none_or(|current| current > before).then_some(before)
+}
+
 /// The most memory this process has held, `VmHWM` of `/proc/self/status`, in bytes.
 pub fn peak_memory_bytes() -> Option<u64> {
     own_entry_bytes("VmHWM:")
@@ -206,6 +226,18 @@ mod tests {
         let text = "MemTotal:  200 kB\nMemAvailable:   100 kB\n";
         assert_eq!(entry_bytes(text, "MemAvailable:"), Some(102_400));
         assert_eq!(entry_bytes("MemTotal: 1 kB\n", "MemAvailable:"), None);
+    }
+
+    #[test]
+    fn a_process_is_asked_to_end_before_it_is_killed() {
+        let limit = |current, maximum| Rlimit { current, maximum };
+        assert_eq!(time_before_end(limit(None, None)), None);
+        assert_eq!(time_before_end(limit(Some(5), Some(100))), None);
+        assert_eq!(time_before_end(limit(Some(100), Some(100))), Some(75));
+        assert_eq!(time_before_end(limit(None, Some(1000))), Some(970));
+        assert_eq!(time_before_end(limit(Some(2), Some(2))), Some(1));
+        assert_eq!(time_before_end(limit(Some(1), Some(1))), None);
+        assert_eq!(time_before_end(limit(Some(0), Some(0))), None);
     }
 
     #[test]

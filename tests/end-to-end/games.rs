@@ -2,11 +2,12 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{BufRead, BufReader, Write},
     path::{Path, absolute},
     process::{Command, Output, Stdio},
 };
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use ziggurat_game::{Move, Overrides, Position, Ruleset};
 
@@ -147,6 +148,27 @@ fn a_game_with_dice_of_wood_is_left_and_kept() {
     let states = record["states"].as_array().unwrap();
     assert_eq!(states.last().unwrap()["type"], "abandoned", "{record}");
     succeed(path, &["review", "x.json", "--table", "finkel-2.zgt"]);
+}
+
+#[test]
+fn a_game_that_is_interrupted_is_kept() {
+    let directory = table_and_games();
+    let path = directory.path();
+    let play = ["play", "finkel-2.zgt", "--dice", "enter", "--record", "x.rgn"];
+    let mut playing = ziggurat(path, &play);
+    playing.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut playing = playing.spawn().unwrap();
+    playing.stdin.as_mut().unwrap().write_all(b"1\nA@A4\n").unwrap();
+    let mut shown = BufReader::new(playing.stdout.take().unwrap());
+    let mut text = Vec::new();
+    while !text.ends_with(b"dark rolls:") {
+        assert!(shown.read_until(b':', &mut text).unwrap() > 0);
+    }
+    kill_process(Pid::from_child(&playing), Signal::INT).unwrap();
+    assert_eq!(playing.wait().unwrap().code(), Some(130));
+    let record = fs::read_to_string(path.join("x.rgn")).unwrap();
+    assert!(record.contains("[Result abandoned-light]"), "{record}");
+    assert!(record.ends_with("1. A@A4\n"), "{record}");
 }
 
 #[test]

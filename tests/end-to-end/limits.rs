@@ -1,6 +1,9 @@
 //! Limits of a process (`ulimit`) are errors that name them. Nothing is left behind, and what was solved is not lost.
 
-use std::{path::Path, process::Output};
+use std::{
+    path::Path,
+    process::{Command, Output, Stdio},
+};
 
 use crate::support::{files, limited, stderr, succeed};
 
@@ -74,4 +77,52 @@ fn few_open_files_are_enough_or_named() {
     let said = stderr(&output);
     assert_eq!(output.status.code(), Some(1), "{said}");
     assert!(said.contains("at most 12 files open (ulimit -n)"), "{said}");
+}
+
+#[test]
+fn threads_that_cannot_be_started_are_an_error_and_the_solve_goes_on_later() {
+    if !rustix::process::geteuid().is_root() {
+        eprintln!(
+            "SKIPPED: a user with no other process, whose threads can be counted, takes root"
+        );
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let mut refused = 0;
+    // The limit is one of the user, and none of root.
+    let other_user = "exec setpriv --reuid 54321 --clear-groups --inh-caps +dac_override --ambient-caps +dac_override \
+                      bash -c 'ulimit -u LIMIT && exec \"$0\" \"$@\"' \"$0\" \"$@\"";
+    for limit in 1..=10 {
+        let job = format!("job-{limit}");
+        let solve = ["solve", "finkel", "--pieces", "2", "--threads", "2", "--dir", &job];
+        let script = other_user.replace("LIMIT", &limit.to_string());
+        let mut command = Command::new("bash");
+        command.args(["-c", &script, env!("CARGO_BIN_EXE_ziggurat")]).args(solve);
+        let output = command.current_dir(path).stdin(Stdio::null()).output().unwrap();
+        let said = stderr(&output);
+        match output.status.code() {
+            Some(0) => {}
+            Some(1 | 3) => {
+                assert!(said.contains("(ulimit -u"), "{limit}: {said}");
+                refused += 1;
+            }
+            other => panic!("{limit}: {other:?}: {said}"),
+        }
+        if path.join(&job).exists() {
+            succeed(path, &["resume", &job]);
+        }
+    }
+    assert!(refused > 0);
+}
+
+#[test]
+fn a_solve_whose_processor_time_is_over_goes_on_later() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let solve = ["solve", "finkel", "--pieces", "5", "--threads", "1", "--dir", "job"];
+    let said = ["(ulimit -t)", "resume job"];
+    fails(path, "ulimit -t 2", &solve, &[130], &said, &["job"]);
+    let in_memory = ["solve", "finkel", "--pieces", "5", "--threads", "1", "--out", "t.zgt"];
+    fails(path, "ulimit -t 2", &in_memory, &[130], &["(ulimit -t)"], &["job"]);
 }

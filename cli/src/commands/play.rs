@@ -1,8 +1,13 @@
 //! `ziggurat play`: a game against a policy, in the terminal.
 
 use std::{
-    io::{self, BufRead},
+    io,
     path::{Path, PathBuf},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc::{Receiver, RecvTimeoutError, channel},
+    },
+    thread,
     time::{SystemTime, UNIX_EPOCH},
 };
 
@@ -14,6 +19,7 @@ use ziggurat_review::{review, text};
 
 use crate::{
     failure::{Exit, Explain, Failure},
+    interrupt::{NOTICE, flag_on_interrupt},
     output::{game, print, typed, write_whole},
     program_name,
 };
@@ -85,6 +91,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         advisor: &advisor,
         person: if args.side == Side::Light { Player::Light } else { Player::Dark },
         args,
+        keyboard: Keyboard::listen()?,
         dice: SeededDice::new(seed),
         policy_dice: SeededDice::new(!seed),
         game: new_game(&advisor, args.against),
@@ -99,8 +106,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         table.person.other(),
     ))?;
     table.play()?;
-    table.finish(&file)?;
-    Ok(Exit::Success)
+    table.finish(&file)
 }
 
 const HELP: &str = "\
@@ -126,6 +132,7 @@ fn new_game(advisor: &Advisor, against: Policy) -> Game {
 struct Table<'a> {
     advisor: &'a Advisor,
     args: &'a Args,
+    keyboard: Keyboard,
     person: Player,
     dice: SeededDice,
     policy_dice: SeededDice,
@@ -205,7 +212,7 @@ impl Table<'_> {
             return Ok(Some(self.dice.roll(&self.game.ruleset)));
         }
         loop {
-            let Some(line) = read_line(&format!("{by} rolls: "))? else { return Ok(None) };
+            let Some(line) = self.keyboard.line(&format!("{by} rolls: "))? else { return Ok(None) };
             if line == "quit" {
                 return Ok(None);
             }
@@ -250,7 +257,7 @@ impl Table<'_> {
                 text += &format!("  {}  {}{chance}\n", number + 1, name(valued.mv));
             }
             print(&text)?;
-            let Some(line) = read_line("> ")? else { return Ok(Wish::Quit) };
+            let Some(line) = self.keyboard.line("> ")? else { return Ok(Wish::Quit) };
             let number =
                 line.parse().ok().and_then(|number: usize| moves.get(number.wrapping_sub(1)));
             let squares = moves.iter().find(|it| name(it.mv).eq_ignore_ascii_case(&line));
@@ -273,7 +280,7 @@ impl Table<'_> {
     }
 
     /// Writes the record and offers the review.
-    fn finish(self, file: &Path) -> Result<(), Failure> {
+    fn finish(self, file: &Path) -> Result<Exit, Failure> {
         let is_json = file.extension().is_some_and(|ending| ending == "json");
         let written = if is_json { json::write(&self.game) } else { rgn::write(&self.game) };
         let record = written.or_bad_input().or_help("write it as .rgn: --record FILE.rgn")?;
@@ -285,20 +292,51 @@ impl Table<'_> {
             typed(file),
             typed(&self.args.file)
         ))?;
-        if let Some(answer) = read_line("Show the review now? [y/N] ")?
+        if self.keyboard.is_interrupted() {
+            return Ok(Exit::Interrupted);
+        }
+        if let Some(answer) = self.keyboard.line("Show the review now? [y/N] ")?
             && answer.to_lowercase().starts_with('y')
         {
             let account = review(self.game, self.advisor).context("cannot review the game")?;
             print(&text(&account))?;
         }
-        Ok(())
+        Ok(Exit::Success)
     }
 }
 
-/// A line that the person types; `None` at the end of the input.
-fn read_line(prompt: &str) -> Result<Option<String>, Failure> {
-    print(prompt)?;
-    let mut line = String::new();
-    let read = io::stdin().lock().read_line(&mut line).context("cannot read standard input")?;
-    Ok((read > 0).then(|| line.trim().to_owned()))
+/// Lines that the person types.
+struct Keyboard {
+    lines: Receiver<io::Result<String>>,
+    interrupted: &'static AtomicBool,
+}
+
+impl Keyboard {
+    /// Begins to read standard input. From now on a signal ends the game, and the record is kept.
+    fn listen() -> Result<Self, Failure> {
+        let (sender, lines) = channel();
+        // It is not waited for: it may be reading when the game is over.
+        thread::spawn(move || io::stdin().lines().try_for_each(|line| sender.send(line)));
+        Ok(Self { lines, interrupted: flag_on_interrupt()? })
+    }
+
+    fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// The next line; `None` at the end of the input, or after a signal.
+    fn line(&self, prompt: &str) -> Result<Option<String>, Failure> {
+        print(prompt)?;
+        loop {
+            match self.lines.recv_timeout(NOTICE) {
+                _ if self.is_interrupted() => return Ok(None),
+                Ok(line) => {
+                    let line = line.context("cannot read standard input")?;
+                    return Ok(Some(line.trim().to_owned()));
+                }
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => return Ok(None),
+            }
+        }
+    }
 }
