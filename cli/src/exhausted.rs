@@ -14,7 +14,10 @@ use std::{
 use signal_hook::{consts::SIGABRT, low_level};
 use ziggurat_table::abandon_outputs_at_once;
 
-use crate::{failure::Exit, output::note};
+use crate::{
+    failure::{Exit, Failure},
+    output::note,
+};
 
 /// What a user reads, all of it constant, since there is no memory to make it of.
 const NO_MEMORY: &str = "\
@@ -26,6 +29,16 @@ const NO_THREADS: &str = "\
 error: there are no more threads for this process (ulimit -u, the limit of its control group, or memory for their stacks)
 help: raise that limit, or take fewer (--threads N); a solve with a directory can be resumed
 ";
+
+/// A thread that the system does not start, where that is an error.
+pub fn no_threads(error: io::Error) -> Failure {
+    Failure::refused(format!("the system starts no more threads for this process: {error}"))
+        .help(MORE_THREADS)
+}
+
+/// What to do about threads that the system does not start.
+pub const MORE_THREADS: &str = "raise that limit (ulimit -u, that of the control group, or memory for their stacks), or \
+                                take fewer (--threads N)";
 
 /// The stack of a thread of a library in C++, as systems usually have it.
 const STACK_BYTES: usize = 8 << 20;

@@ -3,10 +3,13 @@
 
 use std::{fmt::Display, io};
 
+use rayon::ThreadPoolBuildError;
 use ziggurat_encoding::EncodingError;
 use ziggurat_files::Limit;
 use ziggurat_game::{NotationError, RulesetError, RulesetFileError, UnknownName};
 use ziggurat_table::TableError;
+
+use crate::exhausted::MORE_THREADS;
 
 /// What the process says to its parent when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -96,6 +99,9 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
     if let Some(limit) = limit {
         return Some(format!("{limit}; {}, then run it again", limit.remedy()));
     }
+    if error.chain().any(|cause| cause.is::<ThreadPoolBuildError>()) {
+        return Some(MORE_THREADS.to_owned());
+    }
     let is_full = causes.iter().any(|(cause, text)| {
         let of_system = cause.downcast_ref::<io::Error>();
         of_system.is_some_and(|error| error.kind() == io::ErrorKind::StorageFull)
@@ -104,8 +110,11 @@ fn remedy(error: &anyhow::Error) -> Option<String> {
     is_full.then(|| "make room on the disk, then run it again".to_owned())
 }
 
-/// Whether an error of a library is about what the user typed.
+/// Whether an error of a library is about what the user typed, or what the machine has not.
 fn exit_of(error: &anyhow::Error) -> Exit {
+    if error.chain().any(|cause| cause.is::<ThreadPoolBuildError>()) {
+        return Exit::Refused;
+    }
     let typed = error.is::<EncodingError>()
         || error.is::<NotationError>()
         || error.is::<RulesetError>()

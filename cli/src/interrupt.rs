@@ -25,7 +25,7 @@ use signal_hook::{
     iterator::Signals,
 };
 
-use crate::{ending::end_at_once, failure::Failure, output::note};
+use crate::{ending::end_at_once, exhausted::no_threads, failure::Failure, output::note};
 
 /// What a user reads whose work was stopped.
 pub const INTERRUPTED: &str = "interrupted; no file was written";
@@ -61,7 +61,7 @@ pub fn end_on_interrupt(last_words: &'static str) -> Result<(), Failure> {
     }
     let signals = [SIGINT, SIGTERM, SIGHUP, SIGXCPU].into_iter();
     let mut signals = Signals::new(signals.filter(|&signal| signal != SIGHUP || !ignores(signal)))?;
-    thread::Builder::new().name("signals".to_owned()).spawn(move || {
+    let listening = thread::Builder::new().name("signals".to_owned()).spawn(move || {
         let mut first = None;
         for signal in signals.forever() {
             if signal == SIGXCPU && first.is_none() {
@@ -77,8 +77,8 @@ pub fn end_on_interrupt(last_words: &'static str) -> Result<(), Failure> {
             }
             first.get_or_insert_with(Instant::now);
         }
-    })?;
-    Ok(())
+    });
+    listening.map(drop).map_err(no_threads)
 }
 
 /// A flag that becomes true when the user (or the system, on shutdown) wants the process to end; to be looked at all the time from

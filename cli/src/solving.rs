@@ -291,13 +291,15 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
         (Err(SolveError::Cancelled), None) => {
             return Err(Failure::of(Exit::Interrupted, interrupt::INTERRUPTED));
         }
-        (other, Some(job)) => other.or_help(go_on_with(job))?,
+        (other, Some(job)) => {
+            other.map_err(|error| Failure::from(error).and_help(go_on_with(job)))?
+        }
         (other, None) => other?,
     };
     writer.finish().map_err(|error| match (error, job) {
         (exists @ TableError::Exists { .. }, _) => Failure::from(exists)
             .help("it is not what this solve writes: give --out FILE, or --force to replace it"),
-        (error, Some(job)) => Failure::from(error).help(go_on_with(job)),
+        (error, Some(job)) => Failure::from(error).and_help(go_on_with(job)),
         (error, None) => error.into(),
     })?;
     Ok((summary, swept))

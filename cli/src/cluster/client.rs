@@ -16,6 +16,7 @@ use ziggurat_rpc::{
 
 use super::flags::CoordinatorArgs;
 use crate::{
+    exhausted::no_threads,
     failure::{Exit, Failure},
     output::note,
     program_name,
@@ -62,7 +63,11 @@ impl Coordinator {
     /// # Errors
     /// If the address is none.
     pub fn at(address: &str, security: Security) -> Result<Self, Failure> {
-        let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(1)
+            .enable_all()
+            .build()
+            .map_err(no_threads)?;
         let client = {
             let _inside = runtime.enter();
             jobs_client(connect(address, &security, PATIENCE)?)

@@ -7,6 +7,7 @@ use ziggurat_telemetry::logs;
 
 use super::flags::{ListenArgs, LogFormat};
 use crate::{
+    exhausted::no_threads,
     failure::{Exit, Explain, Failure},
     interrupt,
 };
@@ -39,7 +40,7 @@ where
         LogFormat::Json => logs::LogFormat::Json,
     };
     logs::start(format, FILTER).or_bad_input()?;
-    let runtime = Builder::new_multi_thread().enable_all().build()?;
+    let runtime = Builder::new_multi_thread().enable_all().build().map_err(no_threads)?;
     let ended = runtime.block_on(async { service(Box::pin(interrupt::is_up(asked))).await });
     runtime.shutdown_timeout(GOODBYE);
     ended.map_err(|error| {
