@@ -29,20 +29,16 @@ step() { printf '\n== %s\n' "$*" >&2; }
 
 step "tools"
 tools="${XDG_CACHE_HOME:-$HOME/.cache}/ziggurat/release-tools"
-# tool CRATE VERSION
-tool() {
-    [[ "$(cat "$tools/$1" 2>/dev/null)" == "$2" ]] && return
-    CARGO_TARGET_DIR="$tools/target" RUSTC_WORKSPACE_WRAPPER='' \
-        cargo install --quiet --locked --root "$tools" --version "$2" "$1" >&2
-    printf '%s\n' "$2" >"$tools/$1"
-}
-mkdir -p "$tools"
-tool cargo-deb 3.8.0
-tool cargo-cyclonedx 0.5.9
+installed() { [[ "$("$@" --version 2>/dev/null)" == *"$version" ]]; }
+version=3.8.0
+# Not optimised, since it packs one file.
+installed "$tools/bin/cargo-deb" || CARGO_TARGET_DIR="$tools/target" RUSTC_WORKSPACE_WRAPPER='' \
+    cargo install --quiet --debug --locked --root "$tools" --version "$version" cargo-deb >&2
 rm -rf "$tools/target"
-[[ -x "$tools/python/bin/maturin" ]] || {
+version=1.16.0
+installed "$tools/python/bin/maturin" || {
     python3 -m venv "$tools/python"
-    "$tools/python/bin/python" -m pip install --quiet --disable-pip-version-check maturin==1.16.0 >&2
+    "$tools/python/bin/python" -m pip install --quiet --disable-pip-version-check "maturin==$version" >&2
 }
 PATH="$tools/bin:$tools/python/bin:$PATH"
 
@@ -100,12 +96,11 @@ step "container image"
 "$here/save.sh" "$context" "ziggurat:$version" "$SOURCE_DATE_EPOCH" "$out/ziggurat-$version-image.tar"
 
 step "components"
-# It writes beside every Cargo.toml: in a copy.
-mkdir "$work/source"
-tar --create --exclude=./.git --exclude=./target . | tar --extract --directory "$work/source"
-cargo cyclonedx --quiet --manifest-path "$work/source/cli/Cargo.toml" --format json --target "$TARGET" \
-    --override-filename bom
-cp "$work/source/cli/bom.json" "$out/ziggurat-$version.cdx.json"
+# The wheel has their list.
+python3 -c 'import sys, zipfile
+wheel = zipfile.ZipFile(sys.argv[1])
+[name] = [name for name in wheel.namelist() if name.endswith(".cyclonedx.json")]
+sys.stdout.buffer.write(wheel.read(name))' "$out"/*.whl >"$out/ziggurat-$version.cdx.json"
 
 (cd "$out" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 step "$out"
