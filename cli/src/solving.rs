@@ -12,7 +12,7 @@ use serde_json::json;
 use ziggurat_advice::{Advisor, Bound};
 use ziggurat_encoding::Encoding;
 use ziggurat_kernel::{
-    Event, Journal, Precision, Settings, Simd, SolveError, Summary, Surroundings, TierValues,
+    Event, Precision, Settings, Simd, SolveError, StepStore, Summary, Surroundings, TierValues,
     slow_rolls, solve,
 };
 use ziggurat_table::{
@@ -35,7 +35,7 @@ use crate::{
 const ROUNDING: f64 = 16.0;
 
 /// A solve that is written down in a directory, from which another process can go on.
-pub trait WrittenDown: Journal {
+pub trait WrittenDown: StepStore {
     /// The directory.
     fn dir(&self) -> &Path;
 
@@ -253,12 +253,12 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let mut progress = Progress::new(&needs.plan, encoding.ruleset(), settings, solving.json);
     let scratch = job.map(WrittenDown::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
-    let journal = job.map(|job| job as &dyn Journal);
+    let journal = job.map(|job| job as &dyn StepStore);
     let mut swept = 0;
     let result = solve(
         encoding,
         settings,
-        Surroundings { cancelled: interrupted, memory: &memory, simd, journal },
+        Surroundings { cancelled: interrupted, memory: &memory, simd, step_store: journal },
         &mut |event| {
             if let Event::Superstep { swept_positions, .. } = event {
                 swept = swept_positions;

@@ -13,7 +13,9 @@ use thiserror::Error;
 use ziggurat_encoding::{Encoding, EncodingError, Tier};
 use ziggurat_files::make_dir;
 use ziggurat_game::{Ruleset, RulesetFileError};
-use ziggurat_kernel::{Found, Journal, Plan, Precision, STORE_MEMORY_BYTES, Settings, Step, plan};
+use ziggurat_kernel::{
+    Found, Plan, Precision, STORE_MEMORY_BYTES, Settings, Step, StepStore, plan,
+};
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
 };

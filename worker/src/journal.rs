@@ -8,7 +8,9 @@ use std::{
 use rayon::prelude::*;
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, Course, Found, Journal, JournalError, Part, TierStatistics};
+use ziggurat_kernel::{
+    Column, Found, Part, StepController, StepStore, StepStoreError, TierStatistics,
+};
 use ziggurat_store::{Epoch, ShardKey, StateBatch, StoreError};
 
 use crate::{
@@ -26,7 +28,7 @@ pub struct StepRecord {
     /// The number of its latest checkpoint.
     epoch: u32,
     /// Where it is, if it is under way.
-    course: Option<Box<Course>>,
+    course: Option<Box<StepController>>,
     /// How its solution came about, if it is solved.
     solved: Option<TierStatistics>,
     /// The parts there are: ranges of shards, by column, with the checkpoint they are from.
@@ -69,17 +71,17 @@ fn entry(step: Tier) -> String {
     format!("step/{},{}", step.just_moved, step.to_move)
 }
 
-impl Journal for Job {
-    fn find(&self, step: Tier) -> Result<Found, JournalError> {
+impl StepStore for Job {
+    fn find(&self, step: Tier) -> Result<Found, StepStoreError> {
         self.record(step).map(|record| record.found()).map_err(failed)
     }
 
-    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), StepStoreError> {
         let record = self.record(step).map_err(failed)?;
         let load = |Part { column, shard, range, data }: Part<'_>| {
             let Some(epoch) = record.epoch_of(column) else {
                 let what = format!("{column:?} of step {step} was not written down");
-                return Err(JournalError { is_damage: true, source: what.into() });
+                return Err(StepStoreError { is_damage: true, source: what.into() });
             };
             parts::read(&self.store, key(JOB, step, column, shard, range), epoch, data)
                 .map_err(failed)
@@ -97,7 +99,7 @@ impl Journal for Job {
         found: &Found,
         parts: Vec<Part<'_>>,
         kept: &[Column],
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), StepStoreError> {
         let before = self.record(step).map_err(failed)?;
         let mut record = before.clone();
         record.epoch += 1;
@@ -127,7 +129,7 @@ impl Journal for Job {
         Ok(())
     }
 
-    fn forget(&self, step: Tier, error: &JournalError) -> Result<(), JournalError> {
+    fn forget(&self, step: Tier, error: &StepStoreError) -> Result<(), StepStoreError> {
         lock(&self.forgotten).push(format!("step {step} is computed again: {error}"));
         self.save(step, &Found::Nothing, Vec::new(), &[])
     }
@@ -164,8 +166,8 @@ impl Job {
     }
 }
 
-fn failed(error: StoreError) -> JournalError {
-    JournalError { is_damage: error.damaged().is_some(), source: error.into() }
+fn failed(error: StoreError) -> StepStoreError {
+    StepStoreError { is_damage: error.damaged().is_some(), source: error.into() }
 }
 
 #[cfg(test)]

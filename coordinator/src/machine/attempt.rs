@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use ziggurat_planning::{Course, Order, Outcome};
+use ziggurat_planning::{Order, Outcome, StepController};
 
 use super::{
     Checkpoint, Counters, Epoch, Machine, Note, Phase, Trouble, line_of,
@@ -25,7 +25,7 @@ pub struct Attempt {
     /// Which shards they have.
     pub runs: Vec<Run>,
     /// How far the step is.
-    pub course: Course,
+    pub course: StepController,
     /// What the members are at.
     pub doing: Doing,
     /// The number of the order.
@@ -90,7 +90,7 @@ impl Attempt {
 }
 
 /// How far a course is: supersteps first, then the sweeps of a proof.
-fn reach(course: &Course) -> u32 {
+fn reach(course: &StepController) -> u32 {
     let sweeps = course.proof().map_or(0, ziggurat_planning::Proof::sweeps);
     course.statistics().supersteps.saturating_mul(100).saturating_add(sweeps)
 }
@@ -103,7 +103,7 @@ impl Machine {
             Doing::Preparing => {}
             Doing::Carrying => {
                 let outcome = attempt.outcome.take().expect("all members have reported");
-                attempt.course.take(outcome);
+                attempt.course.apply(outcome);
                 attempt.clean = false;
                 let reached = reach(&attempt.course);
                 if let Some(trouble) = self.trouble.get_mut(&step)
@@ -149,8 +149,8 @@ impl Machine {
             self.sessions[&member.session].registration.checkpoint_store.is_some()
         };
         let stored = attempt.members.iter().all(has_store);
-        let (vectors, distances) = (attempt.course.vectors() as u32, attempt.course.distances());
-        let task = Task::Save { epoch, vectors, distances };
+        let (vectors, offsets) = (attempt.course.vectors() as u32, attempt.course.offsets());
+        let task = Task::Save { epoch, vectors, offsets };
         self.give(step, Doing::Saving { epoch, stored }, task);
     }
 

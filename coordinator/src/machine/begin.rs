@@ -192,7 +192,7 @@ impl Machine {
             checkpoint: self.checkpoint(step).map(|checkpoint| self.place(checkpoint)),
             precision: course.precision(),
             vectors: course.vectors() as u32,
-            distances: course.distances(),
+            offsets: course.offsets(),
             reads: reads.collect(),
         });
         for (place, member) in members.iter().enumerate() {

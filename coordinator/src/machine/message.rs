@@ -261,8 +261,8 @@ pub enum Task {
         epoch: u32,
         /// How many vectors of changes to write.
         vectors: u32,
-        /// Whether distances are written.
-        distances: bool,
+        /// Whether offsets are written.
+        offsets: bool,
     },
 }
 
@@ -283,8 +283,8 @@ pub struct Assignment {
     pub precision: Precision,
     /// How many vectors of changes to read from the checkpoint.
     pub vectors: u32,
-    /// Whether to read distances from it.
-    pub distances: bool,
+    /// Whether to read offsets from it.
+    pub offsets: bool,
     /// The solved steps that the step reads, and what is proven of them.
     pub reads: Vec<(Tier, CheckpointAt, f64)>,
 }

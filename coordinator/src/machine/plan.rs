@@ -3,7 +3,7 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_planning::{Course, Goal, Settings, interval_waves, shards, steps, waves};
+use ziggurat_planning::{Goal, Settings, StepController, interval_waves, shards, steps, waves};
 
 use super::record::StepSize;
 
@@ -50,8 +50,8 @@ impl JobPlan {
     }
 
     /// The course of a step that has not begun, if the steps it reads are proven to `read`.
-    pub fn course(&self, tier: Tier, read: f64) -> Course {
-        Course::new((self.goal)(&self.encoding, &self.settings, tier, read))
+    pub fn course(&self, tier: Tier, read: f64) -> StepController {
+        StepController::new((self.goal)(&self.encoding, &self.settings, tier, read))
     }
 }
 

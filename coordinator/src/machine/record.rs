@@ -10,7 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
-use ziggurat_planning::{Course, Precision, Settings};
+use ziggurat_planning::{Precision, Settings, StepController};
 
 use super::names::{Epoch, JobId, StepId, Time, WorkerId};
 
@@ -162,7 +162,7 @@ pub struct Checkpoint {
     /// Its name.
     pub epoch: Epoch,
     /// How to go on from it.
-    pub course: Course,
+    pub course: StepController,
     /// The workers that wrote it.
     pub owners: Vec<WorkerId>,
     /// Which shards they wrote.

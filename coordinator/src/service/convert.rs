@@ -71,8 +71,8 @@ fn commit((step, Epoch { number, incarnation }): (StepId, Epoch)) -> proto::Comm
 fn task(task: &Task) -> wire::Task {
     match task {
         Task::Carry(order) => order.clone().into(),
-        &Task::Save { epoch, vectors, distances } => {
-            wire::Task::Save { epoch, vectors: vectors as usize, distances }
+        &Task::Save { epoch, vectors, offsets } => {
+            wire::Task::Save { epoch, vectors: vectors as usize, offsets }
         }
     }
 }
@@ -94,7 +94,7 @@ fn assign(assignment: &Assignment, member: u32, spec: Option<proto::JobSpec>) ->
         checkpoint: assignment.checkpoint.as_ref().map(checkpoint),
         precision: proto::Precision::from(assignment.precision).into(),
         vectors: assignment.vectors,
-        distances: assignment.distances,
+        offsets: assignment.offsets,
         reads: assignment.reads.iter().map(read).collect(),
     }
 }

@@ -1,4 +1,4 @@
-//! What one update of one position costs: nanoseconds per position-sweep and core.
+//! The cost of one update of one position: nanoseconds per position-sweep and core.
 //!
 //! `cargo bench -p ziggurat-kernel --bench sweeps` takes a few minutes. One iteration, as
 //! criterion reports it, is one position updated once on one core: the time of some sweeps over

@@ -1,4 +1,4 @@
-//! What a team exchanges: `exchange finkel:5:2` solves finkel with 5 pieces with two members, each of which
+//! The traffic of a team: `exchange finkel:5:2` solves finkel with 5 pieces with two members, each of which
 //! has half of every wave, and prints how many bytes go over the wire per halo position and superstep.
 
 #[path = "../tests/common/team.rs"]

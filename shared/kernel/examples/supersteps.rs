@@ -1,9 +1,9 @@
-//! How many supersteps solves take: `supersteps finkel:5 blitz:4` solves finkel with 5 pieces and blitz
-//! with 4 to an estimated error of 1e-13, and prints a line for each step and one for the game. An
-//! *equivalent* is a superstep in `f64` over all positions; one in `f32` counts as half of it. Seconds are those of
-//! supersteps and of interval sweeps. With `--certified`,
-//! solves are to the default tolerance, and proven; with `--f32`, they are in `f32`; with `--uncorrected`, no step is corrected coarsely. With `--trace`, a line for every superstep and
-//! interval sweep says how long it took, and the residual.
+//! How many supersteps solves take: `supersteps finkel:5 blitz:4` solves finkel with 5 pieces and blitz with 4 to an
+//! estimated error of 1e-13, and prints a line for each step and one for the game. An *equivalent* is a superstep in
+//! `f64` over all positions; one in `f32` counts as half of it. Seconds are those of supersteps and of interval
+//! sweeps. With `--certified`, solves are to the default tolerance, and proven; with `--f32`, they are in `f32`; with
+//! `--uncorrected`, no step is corrected coarsely. With `--trace`, a line for every superstep and interval sweep says
+//! how long it took, and the residual.
 
 use std::{collections::BTreeMap, time::Instant};
 

@@ -1,8 +1,8 @@
 //! The block kernel and the solver around it: the chance that the player to move wins, for every position of a ruleset.
 //!
-//! The tiers (n, m) and (m, n) are a *step*, and read only the steps of the level below, so steps are solved from the end of
-//! the game up. Within a step *supersteps* apply the equation of docs/ARCHITECTURE.md to all values until they hardly
-//! change, and *interval sweeps* then prove how close they are to the true ones.
+//! The tiers (n, m) and (m, n) are a *step*, and read only the steps of the level below, so steps are solved from the
+//! end of the game up. Within a step *supersteps* apply the equation of docs/ARCHITECTURE.md to all values until they
+//! hardly change, and *interval sweeps* then prove how close they are to the true ones.
 //!
 //! ```
 //! use ziggurat_encoding::Encoding;
@@ -24,19 +24,20 @@
 //! assert!((summary.first_player_wins - 0.530_049_839_525).abs() < 1e-12);
 //! ```
 //!
-//! The folders are layers, the highest first. Imports lead down, and to `ziggurat-planning`, which decides what is next.
+//! The folders are layers, the highest first. Imports lead down, and to `ziggurat-planning`, which decides the next
+//! order.
 //!
 //! | folder | knows |
 //! | --- | --- |
-//! | `solver` | the steps one after the other, alone or as a member of a team; carrying out orders, journal, memory plan |
+//! | `solver` | the steps one after the other, alone or as a member of a team; carrying out orders, step store, memory plan |
 //! | `superstep` | the state of a step: sweep the waves, publish, measure, extrapolate |
 //! | `certificate` | the intervals of a proof, and their sweeps |
-//! | `coarse` | fewer supersteps: what all values together are short of, found at a sample |
-//! | `halo` | sharing a step out: what members of a team read of each other, and what they send |
+//! | `coarse` | fewer supersteps: a two-level correction of all values together, from a sample |
+//! | `halo` | sharing a step out: the reads of members of a team of each other, and their messages |
 //! | `sweep` | the Bellman operator on a pair of slabs: `pair`, then `gather`, `block`, `pass`, `transpose`, `rows`, outermost first; `elimination` leaves out moves that cannot be best |
 //! | `delta` | quantised changes of values, and extrapolation from them |
 //! | `shards` | the arrays of a step, by shard |
-//! | `moves` | what moves do, worked out once for a ruleset: `rules`, `routes`, `lists`, `layout` |
+//! | `moves` | the effects of moves, worked out once for a ruleset: `rules`, `routes`, `lists`, `layout` |
 //! | `memory` | where values are |
 //! | `simd` | registers, instruction sets, and the types of values |
 
@@ -65,20 +66,20 @@ pub use moves::tables::Tables;
 pub use shards::columns::{Data, Part};
 pub use simd::dispatch::{NoSuchSimd, Simd};
 pub use solver::{
+    cache::SolvedTierCache,
     certifier::Certifier,
     error::SolveError,
-    ground::ResumeFrom,
-    journal::{Found, Journal, JournalError},
-    kept::Kept,
+    inputs::ResumeFrom,
     member::{Assignment, Member, Sources, take_part},
     plan::{Plan, plan},
     solve::{Cancelled, Event, Summary, Surroundings, solve},
+    step_store::{Found, StepStore, StepStoreError},
     timing::time_supersteps,
     values::TierValues,
 };
 pub use ziggurat_planning::{
-    Asked, Certificate, Column, CorrectedFrom, Course, DIFFERENCES, FINEST_UNITS, Goal, Growth,
-    Multiples, Order, Outcome, POINTS, Precision, Products, Proof, SAMPLE_UNITS, Settings, Step,
-    Sums, TierStatistics, USELESS_BOUND, VECTORS, Wave, interval_waves, shards, slow_rolls,
-    thread_count, waves,
+    Certificate, Column, CorrectedFrom, CycleSlot, DIFFERENCES, GalerkinSystem, Goal, Growth,
+    Multiples, Order, Outcome, POINTS, Precision, Products, Proof, QUANTUM_EXPONENTS,
+    SAMPLE_QUANTA, SampleQuery, Settings, Step, StepController, TierStatistics, USELESS_BOUND,
+    VECTORS, Wave, interval_waves, shards, slow_rolls, thread_count, waves,
 };

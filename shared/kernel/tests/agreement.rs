@@ -31,7 +31,7 @@ fn assert_agreement(ruleset: &Ruleset, precision: Precision, tolerance: f64) {
     );
 }
 
-/// The largest difference between a value and what its equation, applied by hand, makes of the
+/// The largest difference between a value and the right side of its equation, applied by hand to the
 /// others.
 fn largest_violation(solved: &Solved) -> f64 {
     let ruleset = solved.encoding.ruleset();

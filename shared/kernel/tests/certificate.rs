@@ -1,4 +1,4 @@
-//! A certificate proves what is true and refuses what is not.
+//! A certificate proves right values and refuses wrong ones.
 
 mod common;
 

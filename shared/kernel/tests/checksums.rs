@@ -1,4 +1,4 @@
-//! The net: what small games are solved to, to the last bit, as one checksum each.
+//! The net: the solutions of small games, to the last bit, as one checksum each.
 //!
 //! A change of the kernel that is to change no byte passes this test; one that does change bytes fails it, writes
 //! `checksums.txt` anew, and says in its commit why:
@@ -25,7 +25,7 @@ use ziggurat_kernel::{
     TierValues, solve,
 };
 
-/// What the checksums are expected to be, a line for each game.
+/// The expected checksums, a line for each game.
 const EXPECTED: &str = include_str!("checksums.txt");
 /// The same, to be written.
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/checksums.txt");

@@ -1,4 +1,4 @@
-//! The same job gives the same bits, whatever solves it.
+//! The same job gives the same bits, on any threads, instructions and shards.
 
 mod common;
 

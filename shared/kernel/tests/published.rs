@@ -1,4 +1,4 @@
-//! The solver against published figures, and what a plan promises against what a solve does.
+//! The solver against published figures, and the promises of a plan against its solve.
 
 mod common;
 

@@ -1,4 +1,4 @@
-//! A team gives the bits of a solver that is alone, whoever has which shards, and whenever it is
+//! A team gives the bits of a solver that is alone, for any partition of the shards, and whenever it is
 //! stopped and begun anew with others.
 
 mod common;

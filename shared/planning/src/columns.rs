@@ -7,13 +7,13 @@ use serde::{Deserialize, Serialize};
 pub enum Column {
     /// The values.
     Values,
-    /// One of the vectors that an extrapolation is made of, in units: what supersteps changed, and what leads from
-    /// the earlier point to the start of the row.
+    /// One of the vectors of an extrapolation, in quanta: the changes of supersteps, and the displacement from
+    /// the restart point to the start of the cycle.
     Vector(u8),
-    /// What the units are worth: for each piece of the shard a row of one for each vector.
+    /// The quanta: for each piece of the shard a row of one for each vector.
     Units,
-    /// The distances of the lower ends of the intervals of a proof.
+    /// The offsets of the lower bounds of the intervals of a proof.
     Lower,
-    /// The distances of the upper ends.
+    /// The offsets of the upper bounds.
     Upper,
 }

@@ -1,7 +1,7 @@
-//! The course of a step: what is to be done next, and what that depends on.
+//! The controller of a step: the control loop of an iterative method, without the iteration.
 //!
-//! A step is swept in `f32` first, to about what `f32` can tell, then in `f64`, then proven; a proof that
-//! fails sends it back. A [`Course`] decides all of this from residuals and proofs alone: it holds no
+//! A step is swept in `f32` first, to about the precision of `f32`, then in `f64`, then proven; a proof that
+//! fails sends it back. A [`StepController`] decides all of this from residuals and proofs alone: it holds no
 //! values and does nothing itself. It gives [orders](Order) and takes their [outcomes](Outcome), so it is
 //! the same in one process and on many machines, and written down it is all that is needed, beside
 //! the values, to go on.
@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use crate::{
     convergence::{Convergence, Next},
     correction::Corrected,
+    galerkin::{SAMPLE_QUANTA, SampleQuery},
     goal::Goal,
     order::{Order, Outcome},
     proof::{Certificate, Growth, Proof, USELESS_BOUND, Verdict},
-    quanta::{FINEST_UNITS, exponent_of},
+    quanta::{QUANTUM_EXPONENTS, exponent_of},
     settings::Precision,
     statistics::TierStatistics,
-    sums::{Asked, SAMPLE_UNITS},
-    weights::{DIFFERENCES, Multiples, multiples, vector_of},
+    weights::{CycleSlot, DIFFERENCES, Multiples, multiples},
 };
 
 /// Which of the orders is next.
@@ -27,7 +27,7 @@ enum Task {
     Sweep,
     Measure,
     Extrapolate(Multiples),
-    Sample(Asked),
+    Sample(SampleQuery),
     Correct(Vec<f64>),
     Widen,
     Prove,
@@ -35,38 +35,39 @@ enum Task {
 }
 
 /// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
-/// each superstep of a row: what the last one leaves over is in the way of the extrapolation.
+/// each superstep of a cycle: the remainder of the last one is in the way of the extrapolation.
 const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
 
-/// What sampled values are short of is told in units that are smaller than the last residual by so many powers of two.
+/// The residuals of sampled values are counted in a quantum that is smaller than the last residual by so many powers
+/// of two.
 const SAMPLE_BITS: i32 = 20;
 
-/// What stands for the last residual before the first superstep.
+/// In place of the last residual before the first superstep.
 const FIRST_RESIDUAL: f64 = 0.25;
 
 /// How much smaller the estimated error has to be if a proof failed.
 const TRY_HARDER: f64 = 4.0;
 
-/// Decides what is done for a step.
+/// Decides the next order of a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-pub struct Course {
+pub struct StepController {
     goal: Goal,
     task: Task,
     precision: Precision,
     convergence: Convergence,
-    /// The place of the next superstep in its row.
-    row: usize,
-    /// Whether the next extrapolation has an earlier point to look at.
+    /// The next superstep in its cycle.
+    row: CycleSlot,
+    /// Whether the next extrapolation has a restart point to look at.
     has_earlier: bool,
     proof: Option<Proof>,
     statistics: TierStatistics,
 }
 
-impl Course {
+impl StepController {
     /// The type in which every step begins.
     pub const FIRST: Precision = Precision::F32;
 
-    /// The course of a step of which nothing is known yet.
+    /// The controller of a step of which nothing is known yet.
     pub fn new(goal: Goal) -> Self {
         let convergence = match goal.precision {
             Precision::F32 => Convergence::new(Precision::F32, goal.error),
@@ -77,7 +78,7 @@ impl Course {
             task: Task::Sweep,
             precision: Self::FIRST,
             convergence,
-            row: 0,
+            row: CycleSlot::FIRST,
             has_earlier: false,
             proof: None,
             statistics: TierStatistics::default(),
@@ -88,14 +89,14 @@ impl Course {
         this
     }
 
-    /// What is to be done next; `None` if the step is solved.
+    /// The next order; `None` if the step is solved.
     pub fn order(&self) -> Option<Order> {
-        let (row, finest) = (self.row, self.finest());
+        let (slot, finest) = (self.row, self.finest());
         Some(match &self.task {
-            Task::Sweep => Order::Sweep { row, finest },
+            Task::Sweep => Order::Sweep { slot, finest },
             Task::Measure => Order::Measure,
             &Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
-            &Task::Sample(asked) => Order::Sample(asked),
+            &Task::Sample(query) => Order::Sample(query),
             Task::Correct(multiples) => Order::Correct { multiples: multiples.clone() },
             Task::Widen => Order::Widen,
             Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
@@ -113,17 +114,18 @@ impl Course {
 
     /// The finest unit of changes that is worth having, by its exponent: a small part of the last residual.
     fn finest(&self) -> i32 {
-        (exponent_of(self.last_residual()) - FINEST_BITS[self.row])
-            .clamp(*FINEST_UNITS.start(), *FINEST_UNITS.end())
+        (exponent_of(self.last_residual()) - FINEST_BITS[self.row.before()])
+            .clamp(*QUANTUM_EXPONENTS.start(), *QUANTUM_EXPONENTS.end())
     }
 
-    /// The unit of what sampled values are short of, by its exponent.
-    fn sample_unit(&self) -> i32 {
+    /// The quantum of the residuals of sampled values, by its exponent.
+    fn sample_quantum(&self) -> i32 {
         (exponent_of(self.last_residual()) - SAMPLE_BITS)
-            .clamp(*SAMPLE_UNITS.start(), *SAMPLE_UNITS.end())
+            .clamp(*SAMPLE_QUANTA.start(), *SAMPLE_QUANTA.end())
     }
 
-    /// Whether this is a place to go on from later, with the values, [`Course::vectors`] and [`Course::distances`].
+    /// Whether this is a place to go on from later, with the values, [`StepController::vectors`] and
+    /// [`StepController::offsets`].
     pub fn can_be_saved(&self) -> bool {
         matches!(self.task, Task::Sweep | Task::Prove)
     }
@@ -136,12 +138,13 @@ impl Course {
     /// How many of the vectors of changes, the first ones, are to be remembered for the next extrapolation.
     pub fn vectors(&self) -> usize {
         // Before a proof, they are forgotten.
-        let are_needed = self.task == Task::Sweep && (self.row > 0 || self.has_earlier);
-        if are_needed { vector_of(self.row) } else { 0 }
+        let are_needed =
+            self.task == Task::Sweep && (self.row > CycleSlot::FIRST || self.has_earlier);
+        if are_needed { self.row.vector() } else { 0 }
     }
 
-    /// Whether the distances of a proof are to be remembered.
-    pub fn distances(&self) -> bool {
+    /// Whether the offsets of a proof are to be remembered.
+    pub fn offsets(&self) -> bool {
         self.proof().is_some_and(|proof| proof.sweeps() > 0)
     }
 
@@ -150,16 +153,16 @@ impl Course {
         self.proof.as_ref()
     }
 
-    /// What can be said so far.
+    /// The statistics so far.
     pub fn statistics(&self) -> &TierStatistics {
         &self.statistics
     }
 
-    /// Takes note of what came of the last order.
+    /// Takes note of the outcome of the last order.
     ///
     /// # Panics
     /// If it is not an outcome of that order.
-    pub fn take(&mut self, outcome: Outcome) {
+    pub fn apply(&mut self, outcome: Outcome) {
         match (&self.task, outcome) {
             (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
             (Task::Measure, Outcome::Measured(products)) => {
@@ -171,13 +174,13 @@ impl Course {
                 self.has_earlier = true;
                 self.task = self.correct_or_sweep();
             }
-            (&Task::Sample(asked), Outcome::Sampled(sums)) => {
-                let multiples = sums.multiples(asked);
-                match asked {
-                    Asked::Missing { .. } => {
+            (&Task::Sample(query), Outcome::Sampled(system)) => {
+                let multiples = system.solve(query);
+                match query {
+                    SampleQuery::Correction { .. } => {
                         self.task = multiples.map_or(Task::Sweep, Task::Correct);
                     }
-                    Asked::Turns => self.prove_with(multiples.unwrap_or_default()),
+                    SampleQuery::Turns => self.prove_with(multiples.unwrap_or_default()),
                 }
             }
             (Task::Correct(_), Outcome::Done) => self.task = Task::Sweep,
@@ -190,10 +193,10 @@ impl Course {
         }
     }
 
-    /// Whether [`Course::take`] can take an outcome.
+    /// Whether [`StepController::apply`] can take an outcome.
     pub fn expects(&self, outcome: &Outcome) -> bool {
-        if let (Task::Sample(_), Outcome::Sampled(sums)) = (&self.task, outcome) {
-            return sums.functions() == self.goal.functions;
+        if let (Task::Sample(_), Outcome::Sampled(system)) = (&self.task, outcome) {
+            return system.functions() == self.goal.functions;
         }
         matches!(
             (&self.task, outcome),
@@ -208,13 +211,13 @@ impl Course {
     fn swept(&mut self, residual: f64) {
         self.statistics.supersteps = self.statistics.supersteps.saturating_add(1);
         self.statistics.residual = residual;
-        // Rows of differences are kept in turn, whether they are extrapolated from or not.
-        self.row = (self.row + 1) % DIFFERENCES;
+        // Differences are kept slot by slot, whether they are extrapolated from or not.
+        self.row = self.row.next();
         let next = self.convergence.after(residual);
         self.statistics.error_estimate =
             self.goal.estimate(self.convergence.error, residual, self.precision);
-        if next == Next::Sweep && self.row == 0 {
-            self.has_earlier = false; // the row ends without an extrapolation
+        if next == Next::Sweep && self.row == CycleSlot::FIRST {
+            self.has_earlier = false; // the cycle ends without an extrapolation
         }
         self.task = match next {
             Next::Sweep => self.correct_or_sweep(),
@@ -228,7 +231,7 @@ impl Course {
         }
     }
 
-    /// What comes next when there is to be one more superstep.
+    /// The next order when there is to be one more superstep.
     fn correct_or_sweep(&self) -> Task {
         match self.goal.corrected {
             Corrected::Always => self.ask_what_is_missing(),
@@ -238,22 +241,22 @@ impl Course {
 
     /// A coarse correction begins.
     fn ask_what_is_missing(&self) -> Task {
-        Task::Sample(Asked::Missing { unit: self.sample_unit() })
+        Task::Sample(SampleQuery::Correction { quantum: self.sample_quantum() })
     }
 
     fn sweep_again(&mut self) {
         self.convergence = Convergence::new(self.precision, self.goal.error);
-        (self.row, self.has_earlier, self.task) = (0, false, Task::Sweep);
+        (self.row, self.has_earlier, self.task) = (CycleSlot::FIRST, false, Task::Sweep);
     }
 
     fn prove(&mut self) {
         match self.goal.corrected {
-            Corrected::Always => self.task = Task::Sample(Asked::Turns),
+            Corrected::Always => self.task = Task::Sample(SampleQuery::Turns),
             Corrected::Never | Corrected::AtFirst => self.prove_with(Vec::new()),
         }
     }
 
-    /// Begins a proof that starts with larger distances where the step goes on for more turns, if that is known.
+    /// Begins a proof that starts with larger offsets where the step goes on for more turns, if that is known.
     fn prove_with(&mut self, turns: Vec<f64>) {
         self.proof = Proof::with_turns(self.goal.bound, self.goal.read, turns);
         self.task = Task::Prove;
@@ -262,7 +265,7 @@ impl Course {
         }
     }
 
-    /// An interval sweep was made, and this is what it did.
+    /// An interval sweep was made, with this growth.
     fn proved(&mut self, growth: Growth) {
         match self.proof.as_mut().expect("a proof is under way").after(growth) {
             Verdict::Sweep => {}
@@ -282,7 +285,8 @@ impl Course {
             self.proof = None;
             self.sweep_again();
         } else {
-            // Rounding and the length of the game allow no less: prove what can be proven, twice as far beyond what is read.
+            // Rounding and the length of the game allow no less: prove a looser bound, twice as far beyond those that
+            // are read.
             *bound = (*bound + (*bound - *read).max(unit)).max(bound.next_up());
             self.prove();
         }

@@ -3,7 +3,7 @@
 //! The residual r, the largest change of a superstep, does not bound the error: if supersteps
 //! shrink changes by a factor q, then all that follow add up to r q / (1 - q). Rates swing (some modes
 //! are complex), and two supersteps with an extrapolation between them have none; so P, the product of L
-//! successive rates, is looked at, the largest of the last two rows. For geometric sequences
+//! successive rates, is looked at, the largest of the last two cycles. For geometric sequences
 //!
 //! ```text
 //! q / (1 - q)  is nearly  L P / (1 - P) + (L - 1) / 2
@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{settings::Precision, weights::DIFFERENCES};
 
-/// What to do after a superstep.
+/// The next action after a superstep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// Another superstep.
@@ -47,7 +47,7 @@ pub struct Convergence {
     since_extrapolation: usize,
     /// The last residual before the last extrapolation.
     before_extrapolation: f64,
-    /// Rows of supersteps still to be made without an extrapolation, and how many after the next
+    /// Cycles of supersteps still to be made without an extrapolation, and how many after the next
     /// one that does harm.
     pause: u32,
     next_pause: u32,
@@ -62,13 +62,14 @@ impl Convergence {
     const NOISE_UNITS: f64 = 4.0;
     /// Where a step goes on in `f64`, it does so from here: a few units before rounding slows supersteps down.
     const ROUGH_UNITS: f64 = 16.0;
-    /// The rates within a row of supersteps: as many are averaged.
-    const ROW: usize = DIFFERENCES - 1;
-    /// No product of a row's rates is believed to be larger.
-    const SLOWEST_ROW: f64 = 0.97;
+    /// The rates within a cycle of supersteps: as many are averaged.
+    const CYCLE: usize = DIFFERENCES - 1;
+    /// No product of a cycle's rates is believed to be larger.
+    const SLOWEST_CYCLE: f64 = 0.97;
     /// So all changes to come are believed to be at most so many times the last one.
-    pub const MOST_CHANGES: f64 = Self::ROW as f64 * Self::SLOWEST_ROW / (1.0 - Self::SLOWEST_ROW)
-        + (Self::ROW as f64 - 1.0) / 2.0;
+    pub const MOST_CHANGES: f64 = Self::CYCLE as f64 * Self::SLOWEST_CYCLE
+        / (1.0 - Self::SLOWEST_CYCLE)
+        + (Self::CYCLE as f64 - 1.0) / 2.0;
 
     /// Nothing known yet. The step is solved when the error is guessed to be at most `tolerance`.
     pub fn new(precision: Precision, tolerance: f64) -> Self {
@@ -100,7 +101,7 @@ impl Convergence {
         let says_nothing = self.is_noise(residual) && !self.rates.is_empty();
         if self.since_extrapolation > 0 && !says_nothing {
             self.rates.push_back(residual / self.residual);
-            if self.rates.len() > 2 * Self::ROW {
+            if self.rates.len() > 2 * Self::CYCLE {
                 self.rates.pop_front();
             }
         }
@@ -117,16 +118,16 @@ impl Convergence {
         } else if self.since_extrapolation < DIFFERENCES {
             Next::Sweep
         } else {
-            self.end_of_row()
+            self.end_of_cycle()
         }
     }
 
     /// All further changes together, as a multiple of the last one.
     fn changes_to_come(&mut self) -> f64 {
-        let length = Self::ROW.min(self.rates.len()).max(1);
-        let rows = self.rates.make_contiguous().windows(length);
-        let slowest = rows.map(|rates| rates.iter().product()).fold(0.0, f64::max);
-        let product = slowest.min(Self::SLOWEST_ROW);
+        let length = Self::CYCLE.min(self.rates.len()).max(1);
+        let cycles = self.rates.make_contiguous().windows(length);
+        let slowest = cycles.map(|rates| rates.iter().product()).fold(0.0, f64::max);
+        let product = slowest.min(Self::SLOWEST_CYCLE);
         let length = length as f64;
         (length * product / (1.0 - product) + (length - 1.0) / 2.0).max(1.0)
     }
@@ -143,10 +144,10 @@ impl Convergence {
         is_good || self.residual <= floor && self.since_best >= Self::PATIENCE
     }
 
-    fn end_of_row(&mut self) -> Next {
+    fn end_of_cycle(&mut self) -> Next {
         self.since_extrapolation = 0;
         if self.residual > self.before_extrapolation {
-            // The extrapolation did harm, and its row has not made up for it.
+            // The extrapolation did harm, and its cycle has not made up for it.
             self.pause = self.next_pause;
             self.next_pause *= 2;
         }
@@ -183,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn every_row_of_supersteps_ends_with_an_extrapolation() {
+    fn every_cycle_of_supersteps_ends_with_an_extrapolation() {
         let mut convergence = Convergence::new(Precision::F64, 0.0);
         for superstep in 1..40 {
             let next = convergence.after(0.5f64.powi(superstep));

@@ -1,13 +1,13 @@
-//! The coarse correction: what all values together are short of, found at a sample.
+//! The coarse correction: a two-level method whose coarse level is a sum of basis functions, by Galerkin's condition.
 //!
-//! Where games are long, what supersteps leave over is smooth: it changes little from a position to the next, and
-//! mostly with how many pieces of each player are in which *section* of the path (the kernel's `Sections`), above all on safe
-//! squares. Supersteps take little of that away, and an extrapolation, which sees a few points, no more than
-//! a few modes of it. So it is looked for among sums of *functions*: 1, the numbers of pieces
-//! of both players in each section, and their products by two. This is a two-level method with a hundred or
-//! so functions as the coarse level, by Galerkin's condition. With x the values, P x what the equation makes of
-//! them, M the part of it that reads values of the step, as it is for the moves that are best now, f the functions and c their
-//! multiples,
+//! Where games are long, the error that supersteps leave over is smooth: it changes little from a position to the
+//! next, and mostly with the number of pieces of each player in each *region* of the path (the kernel's `Regions`),
+//! above all on safe squares. Supersteps take little of that away, and an extrapolation, which sees a few points, no
+//! more than a few modes of it. So it is looked for among sums of *basis functions*: 1, the numbers of pieces of both
+//! players in each region, and their products by two. The coarse level has a hundred or so of them, and its equations
+//! are Galerkin's (A. Brandt 1977 for the method, Bertsekas and Castanon 1989 for aggregation in dynamic programming).
+//! With x the values, P x their Bellman update, M the part of it that reads values of the step, as it is for the moves
+//! that are best now, f the basis functions and c their multiples,
 //!
 //! ```text
 //! sum over positions of f[i] ((P x - x) - sum over j of c[j] (f[j] - M f[j])) = 0     for every i
@@ -17,15 +17,17 @@
 //! functions, so many times, are then added to all values; supersteps do the rest. Where values solve the
 //! equation, all c are 0.
 //!
-//! Before the first superstep all values are one half, no move is better than another unless it scores, and c says roughly who
-//! leads and by how much. Steps of one lap begin with that, from a small sample, and are not corrected any more.
+//! Before the first superstep all values are one half, no move is better than another unless it scores, and c says
+//! roughly who leads and by how much. Steps of one lap begin with that, from a small sample, and are not corrected any
+//! more.
 //!
-//! The same sample tells how many more turns, about, the step goes on from every position: with 1 in place of P x - x, and M without signs.
+//! The same sample tells how many more turns, about, the step goes on from every position: with 1 in place of P x - x,
+//! and M without signs.
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
 
-use crate::basis::{functions_of_orientation, is_dense};
+use crate::basis::{basis_len_of_orientation, is_dense};
 
 /// When the values of a step are corrected.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -41,7 +43,7 @@ pub enum Corrected {
 /// From how many positions on steps are corrected: smaller ones are solved sooner without.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct CorrectedFrom {
-    /// Before the first superstep, where players come by every square once. What supersteps leave over shrinks fast there, and
+    /// Before the first superstep, where players come by every square once. The remaining error shrinks fast there, and
     /// corrections between them are in the way of extrapolations.
     pub at_first: u64,
     /// Always, where players come by a square twice.
@@ -69,8 +71,8 @@ impl CorrectedFrom {
 pub struct Usage {
     /// When large steps are corrected.
     pub when: Corrected,
-    /// The most functions of an orientation that pay. With more, where steps are always corrected, sums take longer to add up
-    /// than what they save; a correction before the first superstep saves none, and tables of what it adds are large.
+    /// The most functions of an orientation that pay. With more, where steps are always corrected, sums take longer to
+    /// add up than they save; a correction before the first superstep saves none, and its tables are large.
     most_functions: usize,
     /// The most positions of a step that are sampled. To begin with, few tell as much as many.
     pub most_positions: u64,
@@ -88,10 +90,10 @@ impl Usage {
     }
 }
 
-/// How many functions there are for the step of a tier; 0 if they do not pay. Where a block is one position they do not: finding out
-/// which it is takes too long.
+/// How many functions there are for the step of a tier; 0 if they do not pay. Where a block is one position they do
+/// not: finding out which it is takes too long.
 pub fn functions(encoding: &Encoding, tier: Tier) -> usize {
-    let functions = functions_of_orientation(encoding);
+    let functions = basis_len_of_orientation(encoding);
     let pays = functions <= Usage::of(encoding).most_functions && !is_dense(encoding);
     if pays { tier.both().count() * functions } else { 0 }
 }

@@ -1,4 +1,4 @@
-//! Goals: what the values of a step are to come to.
+//! Goals: the precision, tolerance and bound that a step is solved to.
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};
@@ -11,16 +11,16 @@ use crate::{
     settings::{Precision, Settings},
 };
 
-/// What the values of a step are to come to.
+/// The goal of a step.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Goal {
     /// The type of the values.
     pub precision: Precision,
     /// Whether a bound of their errors is to be proven.
     pub certified: bool,
-    /// What is to be proven.
+    /// The bound to be proven.
     pub bound: f64,
-    /// What is proven of the tiers that the step reads.
+    /// The proven bound of the tiers that the step reads.
     pub read: f64,
     /// The estimated error at which to try.
     pub error: f64,
@@ -37,14 +37,15 @@ fn is_zero(number: &f64) -> bool {
     *number == 0.0
 }
 
-/// The rolls that a piece needs to score in a game so slow that residuals alone say little of errors; `None` for other games.
+/// The rolls that a piece needs to score in a game so slow that residuals alone say little of errors; `None` for other
+/// games.
 pub fn slow_rolls(ruleset: &Ruleset) -> Option<f64> {
     Some(ruleset.rolls_to_score()).filter(|&rolls| rolls > Convergence::MOST_CHANGES)
 }
 
-/// The part of a level's share of the tolerance that is left to the error of its values: the
-/// smaller it is, the more supersteps, and the fewer interval sweeps. In `f32` it is soon less than rounding allows.
-/// Where players come by a square twice, errors are guessed too small, and a proof that fails costs more than a few supersteps.
+/// The part of a level's share of the tolerance that is left to the error of its values: the smaller it is, the more
+/// supersteps, and the fewer interval sweeps. In `f32` it is soon less than rounding allows. Where players come by a
+/// square twice, errors are guessed too small, and a proof that fails costs more than a few supersteps.
 pub fn error_of_level(precision: Precision, encoding: &Encoding) -> f64 {
     let once = match precision {
         Precision::F32 => 0.5,
@@ -58,7 +59,7 @@ pub const EVENLY: f64 = 0.3;
 
 impl Goal {
     /// For the step of a tier, if the tiers it reads are proven to `read`. A level adds its share of the
-    /// tolerance to what is proven of the levels below it. Part of the tolerance is shared out evenly, since small
+    /// tolerance to the bounds of the levels below it. Part of the tolerance is shared out evenly, since small
     /// levels have rounding errors too, and the rest by positions: more is saved where there is more to sweep.
     pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, read: f64) -> Self {
         let Settings { tolerance, certified, precision, .. } = *settings;
@@ -66,7 +67,7 @@ impl Goal {
         let functions = correction::functions(encoding, tier);
         let slow_rolls = slow_rolls(encoding.ruleset()).unwrap_or(0.0);
         if !certified {
-            // Then no residual is larger than what an estimate by the length of the game makes of the tolerance.
+            // Then no residual is larger than the tolerance divided by the length of the game.
             let error = tolerance / slow_rolls.max(1.0);
             let bound = 1.0;
             return Self {
@@ -107,8 +108,9 @@ impl Goal {
         }
     }
 
-    /// The best guess of an error after a residual, if rates of residuals say that it is `guess`: in a slow game an error shrinks
-    /// no faster than games end, and what rounding takes from a change is not in the residual. 1 says that nothing is known.
+    /// The best guess of an error after a residual, if rates of residuals say that it is `guess`: in a slow game an
+    /// error shrinks no faster than games end, and rounding that swallows a change is not in the residual. 1 says that
+    /// nothing is known.
     pub fn estimate(&self, guess: f64, residual: f64, precision: Precision) -> f64 {
         if self.slow_rolls == 0.0 {
             return guess;

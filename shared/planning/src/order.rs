@@ -1,35 +1,35 @@
-//! Orders: what is to be done next for a step, and what came of it.
+//! Orders: the operations on a step, and their outcomes.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{
+    galerkin::{GalerkinSystem, SampleQuery},
     proof::{Growth, Proof},
-    sums::{Asked, Sums},
-    weights::{Multiples, Products},
+    weights::{CycleSlot, Multiples, Products},
 };
 
-/// What is to be done next for a step.
+/// The next operation on a step.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub enum Order {
     /// A superstep.
     Sweep {
-        /// The place of its changes in the row that the next extrapolation looks at.
-        row: usize,
-        /// What values change by is a multiple of 2 to the power of this.
+        /// The slot of its changes in the cycle that the next extrapolation looks at.
+        slot: CycleSlot,
+        /// Changes of values are multiples of 2 to the power of this.
         finest: i32,
     },
-    /// The inner products of the changes of a row of supersteps.
+    /// The inner products of the changes of a cycle of supersteps.
     Measure,
-    /// An extrapolation from a row of supersteps.
+    /// An extrapolation from a cycle of supersteps.
     Extrapolate {
-        /// What multiples of their changes are added to the values.
+        /// The multiples of the vectors that are added to the values.
         multiples: Multiples,
     },
-    /// What a sample of positions says of the values.
-    Sample(Asked),
+    /// The equations of a coarse correction, summed over a sample of positions.
+    Sample(SampleQuery),
     /// A coarse correction.
     Correct {
-        /// What multiple of each function is added to the values.
+        /// The multiples of the basis functions that are added to the values.
         multiples: Vec<f64>,
     },
     /// The conversion of all values from `f32` to `f64`.
@@ -38,7 +38,7 @@ pub enum Order {
     Prove(Proof),
 }
 
-/// What came of an order.
+/// The outcome of an order.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Outcome {
     /// Of [`Order::Sweep`]: the largest change of any value.
@@ -47,7 +47,7 @@ pub enum Outcome {
     /// part of the inner products.
     Measured(Vec<(u32, Products)>),
     /// Of [`Order::Sample`].
-    Sampled(Sums),
+    Sampled(GalerkinSystem),
     /// Of [`Order::Extrapolate`], [`Order::Correct`] and [`Order::Widen`].
     Done,
     /// Of [`Order::Prove`].
@@ -55,7 +55,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// What came of an order that several carried out together, each for some of the shards; `None` if
+    /// The outcome of an order that several carried out together, each for some of the shards; `None` if
     /// they did not carry out the same order.
     pub fn and(self, other: Self) -> Option<Self> {
         Some(match (self, other) {

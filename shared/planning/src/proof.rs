@@ -1,26 +1,27 @@
-//! Certificates: a proof that stored values are close to the true ones.
+//! Certificates: a proof that stored values are close to the true ones, by interval iteration from a guess.
 //!
-//! That supersteps hardly change the values any more does not prove that the values are right. So
-//! take for every value v of a step the interval [v - e, v + e], and apply the equation to intervals:
-//! the upper end of what a mover gains comes from the upper ends where the turn passes and from
-//! the other player's *lower* ends where the mover rolls again, and the other way round. Every
-//! rounding goes outwards, by more than it can be. If after some such *interval sweeps* every interval lies inside the one it
-//! started from, or inside the one before the last sweep, the true values lie there too (docs/ARCHITECTURE.md, "The certificate", says why).
+//! That supersteps hardly change the values any more does not prove that the values are right. So take for every value
+//! v of a step the interval [v - e, v + e], and apply the equation to intervals: the upper bound of a mover comes from
+//! the upper bounds where the turn passes and from the other player's *lower* bounds where the mover rolls again, and
+//! the other way round. Every rounding goes outwards, by more than it can be. If after some such *interval sweeps*
+//! every interval lies inside the one it started from, or inside the one before the last sweep, the true values lie
+//! there too (docs/ARCHITECTURE.md, "The certificate", says why). Interval iteration is due to Haddad and Monmege
+//! (2018); to start it from a guess and verify that, to Hartmanns and Kaminski (optimistic value iteration, 2020).
 //!
-//! An interval is kept as the distances of its ends from v, 15 bits each, in units of a power of two
-//! near e / 2^11 (finer ones make proofs no shorter, and what teams exchange longer): 4 bytes per position
-//! besides the values. The first sweeps round to multiples of four units. A sweep takes the shards in *waves*,
-//! those with the pieces furthest along first, so that a shard reads new ends of whatever a move forward
-//! leads to; shards of one wave are swept at the same time and see each other's ends as they were
-//! before it.
+//! An interval is kept as the offsets of its bounds from v, 15 bits each, in units of a power of two near e / 2^11
+//! (finer ones make proofs no shorter, and the messages of teams longer): 4 bytes per position besides the values. The
+//! first sweeps round to multiples of four units. A sweep takes the shards in *waves*, those with the pieces furthest
+//! along first, so that a shard reads new bounds of all positions that moves forward lead to; shards of one wave are
+//! swept at the same time and see each other's bounds as they were before it.
 //!
-//! The sixteenth bit of a distance says that it has *grown* in the last sweep of its shard. A slab that reads none that
-//! has is *settled*: what it was computed from has only shrunk since, so it would come out no larger, and the
-//! next sweep passes over it. (A shard that reads another as it was before the wave sees what grew there in the wave the next time.)
+//! The sixteenth bit of an offset says that it has *grown* in the last sweep of its shard. A slab that reads no offset
+//! that has is *stable*: the inputs of its bounds have only shrunk since, so these would come out no larger, and the
+//! next sweep passes over it. (A shard that reads another as it was before the wave sees its growth in the next
+//! sweep.)
 //!
-//! Where all distances are equal at the start, none shrinks before what others are short of has come to it, sweep by sweep, from where the step
-//! ends. Distances that fall with the turns that it still goes on shrink at once, as far as these are known: where a sample
-//! [tells them](crate::correction), a proof starts with such distances. Then only a sweep in which none grows proves anything.
+//! Where all offsets are equal at the start, none shrinks before the slack of the solved tiers has come to it, sweep
+//! by sweep, from where the step [says so](crate::correction), a proof starts with such offsets. Then only a sweep in
+//! which none grows proves anything.
 
 use serde::{Deserialize, Serialize};
 
@@ -39,45 +40,45 @@ const MOST_SWEEPS: u32 = 64;
 /// A bound that is as large says nothing and is not tried: no chance is further from one half.
 pub const USELESS_BOUND: f64 = 0.5;
 
-/// Some intervals grow before they shrink, so all start with this part of what they may have beyond the
+/// Some intervals grow before they shrink, so all start with this part of the room beyond the
 /// bounds of the tiers that are read.
 const START: f64 = 0.6;
 
-/// If some have grown too large, all start anew with less, so that what they grow by fits, and this much of it besides: smaller
-/// intervals grow by a little more. No start is smaller than this part.
+/// If some have grown too large, all start anew with less, so that their growth fits, and this much of it besides:
+/// smaller intervals grow by a little more. No start is smaller than this part.
 const SPARE: f64 = 1.125;
 const LEAST_START: f64 = 0.3;
 
-/// Where the largest distance is beyond the bound by more than this part of the room that the start had left for it, and
+/// Where the largest offset is beyond the bound by more than this part of the room that the start had left for it, and
 /// has not grown in the last sweep, it is not waited for: it would shrink by less.
 const HARDLY: f64 = 1.0 / 16.0;
 
-/// Where the largest distance is beyond the bound and still grows, it is taken to grow by as much as in the last sweep this many times
-/// more, at least: in long proofs it shrinks by a tenth or less from sweep to sweep.
+/// Where the largest offset is beyond the bound and still grows, it is taken to grow by as much as in the last sweep
+/// this many times more, at least: in long proofs it shrinks by a tenth or less from sweep to sweep.
 const TO_COME: u16 = 8;
 
-/// The first sweeps round distances to multiples of so many units, which are shorter to tell. Long proofs
+/// The first sweeps round offsets to multiples of so many units, which take fewer bytes. Long proofs
 /// would take more sweeps for it, so their later sweeps do not.
 const COARSE: f64 = 4.0;
 const COARSE_SWEEPS: u32 = 4;
 
-/// The bit of a distance that says that it has grown.
+/// The bit of an offset that says that it has grown.
 pub const GROWN: u16 = 1 << 15;
 
-/// A distance that is too large to be told.
+/// An offset that is too large to be counted.
 pub const FAR: u16 = GROWN - 1;
 
-/// What an interval sweep did to the distances.
+/// The growth of offsets in an interval sweep.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Growth {
-    /// The largest distance.
+    /// The largest offset.
     pub largest: u16,
-    /// Whether any distance has grown.
+    /// Whether any offset has grown.
     pub grew: bool,
 }
 
 impl Growth {
-    /// What two sweeps of different positions did.
+    /// The growth in two sweeps of different positions.
     #[inline(always)]
     pub fn and(self, other: Self) -> Self {
         Self { largest: self.largest.max(other.largest), grew: self.grew | other.grew }
@@ -88,23 +89,24 @@ impl Growth {
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Proof {
     bound: f64,
-    /// What a unit of the distances is worth: a power of two.
+    /// The unit of the offsets: a power of two.
     unit: f64,
-    /// The distances at the start, and at the first one, if it has begun anew.
+    /// The offsets at the start, and at the first one, if it has begun anew.
     start: u16,
     first_start: u16,
-    /// The largest distance after the last sweep.
+    /// The largest offset after the last sweep.
     largest: u16,
     /// Sweeps since the start, and before it, from larger ones.
     sweeps: u32,
     sweeps_before: u32,
-    /// The distance of what is read.
+    /// The offset of the bounds of solved tiers that are read.
     least: u16,
-    /// What multiple of each function makes how many more turns the step goes on; none if all distances are equal at the start.
+    /// The multiples of the basis functions whose sum is the number of turns that the step still goes on; none if all
+    /// offsets are equal at the start.
     turns: Vec<f64>,
 }
 
-/// What an interval sweep has shown.
+/// The verdict after an interval sweep.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Verdict {
     /// Nothing yet.
@@ -122,14 +124,15 @@ impl Proof {
         Self::with_turns(bound, read, Vec::new())
     }
 
-    /// The same that starts with larger distances where the step goes on for more turns: sums of functions, so many times.
+    /// The same that starts with larger offsets where the step goes on for more turns: sums of functions, so many
+    /// times.
     pub fn with_turns(bound: f64, read: f64, turns: Vec<f64>) -> Option<Self> {
         let is_possible = read < bound && bound < USELESS_BOUND;
         if !is_possible {
             return None;
         }
         let unit = (bound.log2().floor() - 11.0).exp2();
-        // No distance is ever less than what rounding adds; a unit that is 0 would make all of them fit.
+        // No offset is ever less than the rounding margin; a unit that is 0 would make all of them fit.
         if !unit.is_normal() {
             return None;
         }
@@ -144,7 +147,7 @@ impl Proof {
         Self { bound, unit, start, first_start, largest, sweeps, sweeps_before, least, turns }
     }
 
-    /// A proof that goes on somewhere else, for those who only sweep: what it has shown so far is not
+    /// A proof that goes on somewhere else, for those who only sweep: its verdicts so far are not
     /// told. `None` if no proof has such numbers.
     pub fn from_parts(
         bound: f64,
@@ -166,28 +169,28 @@ impl Proof {
         fits.then(|| Self { sweeps, ..Self::begun(bound, unit, [least, start], turns) })
     }
 
-    /// What is to be proven.
+    /// The bound to be proven.
     pub fn bound(&self) -> f64 {
         self.bound
     }
 
-    /// What a unit of the distances is worth.
+    /// The unit of the offsets, as a probability.
     pub fn unit(&self) -> f64 {
         self.unit
     }
 
-    /// The distances before the first interval sweep, in units; where they are not equal, the largest.
+    /// The offsets before the first interval sweep, in units; where they are not equal, the largest.
     pub fn start(&self) -> u16 {
         self.start
     }
 
-    /// The distance of what is read, in units.
+    /// The offset of the bounds of solved tiers that are read, in units.
     pub fn least(&self) -> u16 {
         self.least
     }
 
-    /// What multiple of each function makes how many more turns the step goes on; none if all distances are equal at the
-    /// start.
+    /// The multiples of the basis functions whose sum is the number of turns that the step still goes on; none if all
+    /// offsets are equal at the start.
     pub fn turns(&self) -> &[f64] {
         &self.turns
     }
@@ -197,13 +200,13 @@ impl Proof {
         self.sweeps
     }
 
-    /// The next sweep rounds distances to multiples of so many units.
+    /// The next sweep rounds offsets to multiples of so many units.
     pub fn multiple(&self) -> f64 {
-        // Distances that fall from turn to turn do so by a few units.
+        // Offsets that fall from turn to turn do so by a few units.
         if self.sweeps < COARSE_SWEEPS && self.turns.is_empty() { COARSE } else { 1.0 }
     }
 
-    /// Takes note of what an interval sweep did.
+    /// Takes note of an interval sweep.
     pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
         self.sweeps += 1;
         let fits = f64::from(largest) * self.unit <= self.bound;
@@ -212,31 +215,31 @@ impl Proof {
             let sweeps = self.sweeps_before + self.sweeps;
             return Verdict::Proven(Certificate { bound: self.bound, sweeps });
         }
-        // What has not grown is settled, and stays as it is.
-        let is_settled = !grew || self.is_past_its_peak(largest);
+        // An offset that has not grown is stable, and stays as it is.
+        let is_stable = !grew || self.is_past_its_peak(largest);
         // The first sweeps say less of how it goes on, since they round more.
         let grew_by = largest.saturating_sub(self.largest.max(self.start));
         let is_steady = self.sweeps > COARSE_SWEEPS + 1;
         let to_come = if is_steady { TO_COME * grew_by.min(FAR / TO_COME) } else { 0 };
         self.largest = largest;
-        let goes_on = if is_settled {
+        let goes_on = if is_stable {
             self.start_lower(largest)
         } else {
-            // If no start leaves room for what will have grown, it will not get better.
+            // If no start leaves room for the growth to come, it will not get better.
             let has_hope = fits || self.lower_start(largest + to_come).is_some();
             largest < FAR && self.sweeps < MOST_SWEEPS && has_hope
         };
         if goes_on { Verdict::Sweep } else { Verdict::Refused }
     }
 
-    /// Whether the largest distance is too large, and does not grow any more: it would hardly shrink.
+    /// Whether the largest offset is too large, and does not grow any more: it would hardly shrink.
     fn is_past_its_peak(&self, largest: u16) -> bool {
         let bound = self.bound / self.unit;
         let room = bound - f64::from(self.start);
         f64::from(largest) > bound + room * HARDLY && largest <= self.largest
     }
 
-    /// A start that leaves room for what the largest distance has grown by, if that is not too small.
+    /// A start that leaves room for the growth of the largest offset, if that is not too small.
     fn lower_start(&self, largest: u16) -> Option<u16> {
         let bound = self.bound / self.unit;
         let beyond_read = (bound - f64::from(self.first_start)) / (1.0 - START);
@@ -255,7 +258,7 @@ impl Proof {
     }
 }
 
-/// The multiple of [`COARSE`] units that a distance has room for.
+/// The multiple of [`COARSE`] units that an offset has room for.
 fn coarse(units: f64) -> u16 {
     ((units / COARSE).floor() * COARSE) as u16
 }
@@ -264,8 +267,8 @@ fn coarse(units: f64) -> u16 {
 mod tests {
     use super::*;
 
-    /// A step whose largest interval grows by `growth` times its start and `error`, then no more: what a proof says of it,
-    /// and how many sweeps that takes.
+    /// A step whose largest interval grows by `growth` times its start and `error`, then no more: the verdict of a
+    /// proof, and how many sweeps that takes.
     fn prove(growth: f64, error: f64, bound: f64, read: f64) -> (Verdict, u32) {
         let mut proof = Proof::new(bound, read).unwrap();
         let mut verdict = Verdict::Sweep;
@@ -299,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn where_distances_are_not_equal_at_the_start_nothing_is_proven_while_any_grows() {
+    fn where_offsets_are_not_equal_at_the_start_nothing_is_proven_while_any_grows() {
         let after = |turns, grew| {
             let mut proof = Proof::with_turns(1e-6, 0.0, turns).unwrap();
             proof.after(Growth { largest: proof.start(), grew })
@@ -331,8 +334,8 @@ mod tests {
                 verdict => break verdict,
             }
         };
-        // 0.6 and six steps of 0.1, by which it is beyond the bound, and eight more to come: more than the least start, 0.3,
-        // has room for.
+        // 0.6 and six steps of 0.1, by which it is beyond the bound, and eight more to come: more than the least
+        // start, 0.3, has room for.
         assert_eq!((verdict, sweeps), (Verdict::Refused, 6));
     }
 }

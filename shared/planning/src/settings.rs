@@ -1,4 +1,4 @@
-//! What decides the bytes of a result.
+//! Settings: the inputs that decide the bytes of a result.
 
 use serde::{Deserialize, Serialize};
 
@@ -32,7 +32,7 @@ impl Precision {
     }
 }
 
-/// What decides the bytes of a result, beside the ruleset (and `threads`, which do not).
+/// The inputs that decide the bytes of a result, beside the ruleset (and `threads`, which do not).
 #[derive(Clone, PartialEq, Debug)]
 pub struct Settings {
     /// The type values are computed in.

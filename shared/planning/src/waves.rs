@@ -1,8 +1,8 @@
-//! Which shards are swept at the same time, and in what order.
+//! Waves: shards that are swept at the same time, and their order.
 //!
 //! Sweeps take the shards in *waves*, those with the pieces furthest along first, so that most moves lead to a shard
-//! of an earlier wave. How far the pieces of a shard are is the sum of the path positions of the pieces on the squares of
-//! its prefix: every move from one of these to another that captures nothing makes it larger.
+//! of an earlier wave. How far the pieces of a shard are is the sum of the path positions of the pieces on the squares
+//! of its prefix: every move from one of these to another that captures nothing makes it larger.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

@@ -9,7 +9,8 @@ use prost::Message;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
 use ziggurat_planning::{
-    Asked, Column, Order, Outcome, Precision, Proof, Settings, Sums, TierStatistics,
+    Column, CycleSlot, GalerkinSystem, Order, Outcome, Precision, Proof, SampleQuery, Settings,
+    TierStatistics,
 };
 use ziggurat_rpc::{
     PROTOCOL,
@@ -160,8 +161,10 @@ fn answers() -> Vec<Answer> {
         Outcome::Done.into(),
         Outcome::Swept(1e-3).into(),
         Outcome::Measured(vec![(4, products), (0, products)]).into(),
-        Outcome::Sampled(Sums::from_parts(vec![5.0, -7.0], vec![1.0, 0.0, -2.0, 9e15]).unwrap())
-            .into(),
+        Outcome::Sampled(
+            GalerkinSystem::from_parts(vec![5.0, -7.0], vec![1.0, 0.0, -2.0, 9e15]).unwrap(),
+        )
+        .into(),
         Outcome::Proved(ziggurat_planning::Growth { largest: 16_000, grew: true }).into(),
         failure(None),
     ];
@@ -171,16 +174,16 @@ fn answers() -> Vec<Answer> {
 
 fn tasks() -> Vec<Task> {
     vec![
-        Order::Sweep { row: 3, finest: -100 }.into(),
+        Order::Sweep { slot: CycleSlot::new(3).unwrap(), finest: -100 }.into(),
         Order::Measure.into(),
         Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9, -1.0, 7.0] }.into(),
-        Order::Sample(Asked::Missing { unit: -63 }).into(),
+        Order::Sample(SampleQuery::Correction { quantum: -63 }).into(),
         Order::Correct { multiples: vec![0.0, -1e-9, 2.5] }.into(),
         Order::Widen.into(),
-        Order::Sample(Asked::Turns).into(),
+        Order::Sample(SampleQuery::Turns).into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
         Order::Prove(Proof::with_turns(1e-12, 1e-13, vec![50.0, -3.5]).unwrap()).into(),
-        Task::Save { epoch: 8, vectors: 5, distances: true },
+        Task::Save { epoch: 8, vectors: 5, offsets: true },
     ]
 }
 

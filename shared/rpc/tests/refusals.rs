@@ -3,7 +3,7 @@
 use tonic::{Code, Status};
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
-use ziggurat_planning::{Column, Growth, Precision, Products, Proof, Settings, Sums};
+use ziggurat_planning::{Column, GalerkinSystem, Growth, Precision, Products, Proof, Settings};
 use ziggurat_rpc::{
     PROTOCOL,
     convert::{
@@ -88,19 +88,19 @@ fn jobs_are_bounded() {
 
 #[test]
 fn tasks_are_those_that_can_be_done() {
-    let sweep = |row, finest| order::Task::Sweep(proto::Sweep { row, finest });
+    let sweep = |slot, finest| order::Task::Sweep(proto::Sweep { slot, finest });
     assert!(Task::try_from(sweep(3, -126)).is_ok());
-    for (row, finest) in [(4, -12), (0, -127), (0, 0), (u32::MAX, i32::MIN)] {
-        assert!(Task::try_from(sweep(row, finest)).is_err(), "{row}, {finest}");
+    for (slot, finest) in [(4, -12), (0, -127), (0, 0), (u32::MAX, i32::MIN)] {
+        assert!(Task::try_from(sweep(slot, finest)).is_err(), "{slot}, {finest}");
     }
     let not_finite = vec![0.0, 0.0, f64::NAN, 0.0, 0.0, 0.0];
     for multiples in [vec![], vec![1.0; 5], vec![1.0; 7], not_finite] {
         let task = order::Task::Extrapolate(proto::Extrapolate { multiples });
         assert!(refusal::<_, Task>(task).contains("are not 6 numbers"));
     }
-    let sample = |asked| Task::try_from(order::Task::Sample(proto::Sample { asked }));
-    assert!(sample(None).unwrap_err().to_string().starts_with("sample.asked: is missing"));
-    let sample = |unit| sample(Some(sample::Asked::MissingIn(unit)));
+    let sample = |query| Task::try_from(order::Task::Sample(proto::Sample { query }));
+    assert!(sample(None).unwrap_err().to_string().starts_with("sample.query: is missing"));
+    let sample = |quantum| sample(Some(sample::Query::CorrectionQuantum(quantum)));
     assert!(sample(0).is_ok() && sample(-1000).is_ok());
     assert!(sample(1).is_err() && sample(-1001).is_err() && sample(i32::MIN).is_err());
     let correct = order::Task::Correct(proto::Correct { multiples: vec![1.0, f64::INFINITY] });
@@ -128,7 +128,7 @@ fn tasks_are_those_that_can_be_done() {
     ] {
         assert!(Proof::try_from(wrong.clone()).is_err(), "{wrong:?}");
     }
-    let save = order::Task::Save(proto::Save { epoch: 1, vectors: 6, distances: false });
+    let save = order::Task::Save(proto::Save { epoch: 1, vectors: 6, offsets: false });
     assert!(Task::try_from(save).is_err());
 }
 
@@ -149,14 +149,14 @@ fn reports_are_numbers() {
         assert!(products(wrong.0, vec![1.0; wrong.1]).is_err(), "{wrong:?}");
     }
     assert!(products(1, vec![f64::NAN; 15]).is_err());
-    let sums = |missing: usize, gained: Vec<f64>| {
-        Sums::try_from(proto::Sums { missing: vec![1.0; missing], gained })
+    let system = |rhs: usize, matrix: Vec<f64>| {
+        GalerkinSystem::try_from(proto::GalerkinSystem { rhs: vec![1.0; rhs], matrix })
     };
-    assert_eq!(sums(2, vec![3.0; 4]).unwrap().functions(), 2);
-    for (missing, gained) in [(2, vec![3.0; 3]), (2, vec![]), (0, vec![3.0]), (1, vec![0.5])] {
-        assert!(sums(missing, gained.clone()).is_err(), "{missing}, {gained:?}");
+    assert_eq!(system(2, vec![3.0; 4]).unwrap().functions(), 2);
+    for (rhs, matrix) in [(2, vec![3.0; 3]), (2, vec![]), (0, vec![3.0]), (1, vec![0.5])] {
+        assert!(system(rhs, matrix.clone()).is_err(), "{rhs}, {matrix:?}");
     }
-    assert!(sums(1, vec![f64::NAN]).is_err() && sums(1, vec![1e17]).is_err());
+    assert!(system(1, vec![f64::NAN]).is_err() && system(1, vec![1e17]).is_err());
 }
 
 #[test]

@@ -13,8 +13,8 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, JournalError, Kept, Member as Working, Memory, Order, Outcome, Part, ResumeFrom,
-    Settings, SolveError, Tables, VECTORS, base_memory_bytes, plan, shards, take_part,
+    Assignment, Member as Working, Memory, Order, Outcome, Part, ResumeFrom, Settings, SolveError,
+    SolvedTierCache, StepStoreError, Tables, VECTORS, base_memory_bytes, plan, shards, take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -157,7 +157,7 @@ impl TakesPart {
             return Err(cancelled());
         }
         if *whose != self.name.job {
-            (*whose, *kept) = (self.name.job, Kept::default());
+            (*whose, *kept) = (self.name.job, SolvedTierCache::default());
         }
         let known = worker.know(self.name.job, assign.spec.clone())?;
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
@@ -223,7 +223,7 @@ impl TakesPart {
             places.insert(step, (place_of(checkpoint, step).map_err(wrong)?, 0.0));
             let precision = precision(assign.precision).map_err(wrong)?;
             let vectors = assign.vectors.min(VECTORS as u32 - 1) as usize;
-            place = Some(ResumeFrom { precision, vectors, distances: assign.distances });
+            place = Some(ResumeFrom { precision, vectors, offsets: assign.offsets });
         }
         let saved = Saved {
             worker: self.worker.clone(),
@@ -276,8 +276,8 @@ impl TakesPart {
                     solution = None;
                     member.carry_out(order)?
                 }
-                Task::Save { epoch, vectors, distances } => {
-                    self.save(*epoch, member.parts(*vectors, *distances))?;
+                Task::Save { epoch, vectors, offsets } => {
+                    self.save(*epoch, member.parts(*vectors, *offsets))?;
                     metrics.save.observe(started.elapsed().as_secs_f64());
                     solution = Some(*epoch);
                     Outcome::Done
@@ -287,7 +287,7 @@ impl TakesPart {
                 Task::Order(Order::Sweep { .. }) => member.own_positions(),
                 _ => 0,
             };
-            let now = (halo.sent_bytes(), member.told_positions());
+            let now = (halo.sent_bytes(), member.sent_positions());
             let cost = Cost {
                 seconds: (started.elapsed() - (halo.waited() - waited)).as_secs_f64(),
                 positions,
@@ -312,7 +312,7 @@ impl TakesPart {
     }
 
     /// Writes parts down: on this disk, and in the checkpoint store if there is one.
-    fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), JournalError> {
+    fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), StepStoreError> {
         let AttemptName { incarnation, job, step, .. } = self.name;
         if let Some(store) = self.worker.checkpoints() {
             for Part { column, shard, range, data } in &parts {
@@ -350,7 +350,7 @@ impl TakesPart {
                 Failure { message, kind: Some(FailureKind::Unreachable { member }) }
             }
             SolveError::Memory(error) => unable(format!("{error}: {}", error.source)),
-            SolveError::Journal(error) => match error.source.downcast::<Unread>() {
+            SolveError::StepStore(error) => match error.source.downcast::<Unread>() {
                 Ok(unread) => unread.0,
                 Err(_) => unable(message),
             },
@@ -394,8 +394,8 @@ struct Assigned {
     saved: Saved,
 }
 
-fn not_saved(why: Failure) -> JournalError {
-    JournalError { is_damage: false, source: Box::new(Unread(why)) }
+fn not_saved(why: Failure) -> StepStoreError {
+    StepStoreError { is_damage: false, source: Box::new(Unread(why)) }
 }
 
 fn wrong(error: WireError) -> Failure {

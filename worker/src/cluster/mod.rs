@@ -39,7 +39,7 @@ use tonic::Code;
 use tracing::warn;
 use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::Kept;
+use ziggurat_kernel::SolvedTierCache;
 use ziggurat_rpc::{
     convert::{Failure, FailureKind, required},
     new_identity,
@@ -73,7 +73,7 @@ pub(crate) struct Worker {
     health: Arc<Health>,
     /// Held by whoever works on a step: its job, and what is still at hand of that job's solved steps, since the last
     /// registration.
-    busy: Mutex<(u64, Kept)>,
+    busy: Mutex<(u64, SolvedTierCache)>,
     /// How often a coordinator has let it in.
     welcomes: AtomicU64,
     /// Where checkpoints are kept, once that could be opened.

@@ -18,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Code, Status};
 use ziggurat_checkpoints::CheckpointStore;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, Data, JournalError, Part, Places, Sources};
+use ziggurat_kernel::{Column, Data, Part, Places, Sources, StepStoreError};
 use ziggurat_rpc::{
     Connection, PROTOCOL, connect,
     convert::{Failure, FailureKind, Member, identity_text},
@@ -82,7 +82,7 @@ pub struct Saved {
 }
 
 impl Sources for Saved {
-    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError> {
+    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), StepStoreError> {
         let Some((place, _)) = self.places.get(&step) else {
             let message = format!("nobody said where step {step} is");
             return Err(unread(message, None));
@@ -110,10 +110,10 @@ impl Saved {
         place: &CheckpointAt,
         part: Part<'_>,
         places: &[Range<usize>],
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), StepStoreError> {
         let Part { column, shard, range, mut data } = part;
         if self.stop.is_cancelled() {
-            return Err(JournalError { is_damage: false, source: Box::new(Unread(cancelled())) });
+            return Err(StepStoreError { is_damage: false, source: Box::new(Unread(cancelled())) });
         }
         let wanted = Wanted { save: place.save, column, shard, range };
         let me = self.worker.shelf.identity();
@@ -152,7 +152,7 @@ impl Saved {
         &self,
         wanted: Wanted,
         data: &mut Data<'_>,
-    ) -> Result<Shelved, JournalError> {
+    ) -> Result<Shelved, StepStoreError> {
         let Wanted { save, column, shard, range } = wanted;
         let shelf = &self.worker.shelf;
         if shelf.find(save, column, (shard, range)).is_none() {
@@ -174,7 +174,7 @@ impl Saved {
         wanted: Wanted,
         data: &mut Data<'_>,
         places: &[Range<usize>],
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), StepStoreError> {
         let Wanted { save, column, shard, range } = wanted;
         let (width, to) = (data.width(), data.bytes_mut());
         let request = FetchRequest {
@@ -208,7 +208,7 @@ impl Saved {
         store: &CheckpointStore,
         wanted: Wanted,
         data: &mut Data<'_>,
-    ) -> Result<(), JournalError> {
+    ) -> Result<(), StepStoreError> {
         let Wanted { save, column, shard, range } = wanted;
         let key = key(save.job, save.step, column, shard, range).at(Epoch(save.epoch));
         let (width, to) = (data.width(), data.bytes_mut());
@@ -279,7 +279,7 @@ struct Wanted {
 
 impl Wanted {
     /// A worker has lost it, or the checkpoint store.
-    fn damaged(self, message: String, worker: Option<u64>) -> JournalError {
+    fn damaged(self, message: String, worker: Option<u64>) -> StepStoreError {
         let SaveName { step, epoch, .. } = self.save;
         unread(message, Some(FailureKind::Damage { step, epoch, worker }))
     }
@@ -289,12 +289,12 @@ impl Wanted {
 enum Shelved {
     Here,
     Missing,
-    Damaged(JournalError),
+    Damaged(StepStoreError),
 }
 
-fn unread(message: String, kind: Option<FailureKind>) -> JournalError {
+fn unread(message: String, kind: Option<FailureKind>) -> StepStoreError {
     let is_damage = matches!(kind, Some(FailureKind::Damage { .. }));
-    JournalError { is_damage, source: Box::new(Unread(Failure { message, kind })) }
+    StepStoreError { is_damage, source: Box::new(Unread(Failure { message, kind })) }
 }
 
 #[cfg(test)]

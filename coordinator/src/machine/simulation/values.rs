@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use ziggurat_encoding::Tier;
-use ziggurat_planning::{Growth, Order, Outcome, Products, Sums};
+use ziggurat_planning::{GalerkinSystem, Growth, Order, Outcome, Products};
 
 use super::{super::JobPlan, super::begin::reads, chance::scramble};
 
@@ -34,7 +34,9 @@ impl Value {
     /// Carries out an order that reads finals with a digest, for a shard of a tier.
     pub fn carry(&mut self, order: &Order, finals: u64, tier: Tier, ranges: &[u32]) -> Outcome {
         let code = match order {
-            Order::Sweep { row, finest } => 1 + ((*row as u64) << 32 | *finest as u32 as u64),
+            Order::Sweep { slot, finest } => {
+                1 + ((slot.before() as u64) << 32 | *finest as u32 as u64)
+            }
             Order::Extrapolate { multiples } => {
                 multiples.iter().fold(1, |code, multiple| scramble(code ^ multiple.to_bits()))
             }
@@ -61,7 +63,7 @@ impl Value {
                 }
                 Outcome::Measured(ranges.iter().map(|&range| (range, products)).collect())
             }
-            Order::Sample(_) => Outcome::Sampled(self.sums()),
+            Order::Sample(_) => Outcome::Sampled(self.system()),
             Order::Extrapolate { .. } | Order::Correct { .. } | Order::Widen => Outcome::Done,
             // One step has to go back once; the others are proven in two sweeps.
             Order::Prove(_) if tier == Tier::new(2, 1) && self.sweeps < 20 => {
@@ -76,12 +78,12 @@ impl Value {
 }
 
 impl Value {
-    /// What a sample of the shard's positions says.
-    fn sums(self) -> Sums {
+    /// The equations of a sample of the shard's positions.
+    fn system(self) -> GalerkinSystem {
         let number = |i: usize| (self.history >> (8 * i) & 0xff) as f64;
-        let missing = (0..FUNCTIONS).map(number).collect();
-        let gained = (0..FUNCTIONS * FUNCTIONS).map(|i| number(i % 7)).collect();
-        Sums::from_parts(missing, gained).expect("they are small whole numbers")
+        let rhs = (0..FUNCTIONS).map(number).collect();
+        let matrix = (0..FUNCTIONS * FUNCTIONS).map(|i| number(i % 7)).collect();
+        GalerkinSystem::from_parts(rhs, matrix).expect("they are small whole numbers")
     }
 }
 
@@ -110,7 +112,7 @@ pub fn solve(plan: &JobPlan) -> (BTreeMap<Tier, Vec<Value>>, u32) {
                 value.carry(&order, finals, tier, &ranges_of(shard, size.shards, ranges))
             });
             let outcome = outcomes.reduce(|a, b| a.and(b).expect("the same order"));
-            course.take(outcome.expect("a step has shards"));
+            course.apply(outcome.expect("a step has shards"));
             orders += 1;
         }
         bounds.insert(tier, course.statistics().certificate.map_or(1.0, |proof| proof.bound));

@@ -1,4 +1,4 @@
-//! An end of intervals, made of values and distances when it is needed.
+//! The lower or upper bounds of intervals, made of values and offsets when they are needed.
 #![expect(unsafe_code)]
 
 use ziggurat_planning::proof::GROWN;
@@ -8,17 +8,17 @@ use crate::{
         value::Value,
         vector::{Instructions, LANES, Vector},
     },
-    sweep::sources::Offered,
+    sweep::sources::ValueReader,
 };
 
-/// An end of the intervals.
+/// A bound of the intervals.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum End {
+pub enum Bound {
     Lower,
     Upper,
 }
 
-impl End {
+impl Bound {
     /// The other one.
     pub fn other(self) -> Self {
         match self {
@@ -27,12 +27,12 @@ impl End {
         }
     }
 
-    /// Its place among the distances of both.
+    /// Its place among the offsets of both.
     pub fn index(self) -> usize {
         self as usize
     }
 
-    /// What to multiply a distance by.
+    /// The factor of an offset.
     pub fn sign(self) -> f64 {
         match self {
             Self::Lower => -1.0,
@@ -41,47 +41,47 @@ impl End {
     }
 }
 
-/// How far the ends of intervals are from values.
+/// How far the bounds of intervals are from values.
 #[derive(Clone, Copy, Debug)]
-pub enum Apart<'a> {
+pub enum BoundOffset<'a> {
     /// All by as much.
-    By(f64),
-    /// Each by a distance, in units of so much.
+    Uniform(f64),
+    /// Each by an offset, in units of so much.
     Each(&'a [u16], f64),
 }
 
-/// An end of the intervals of some values.
+/// A bound of the intervals of some values.
 #[derive(Clone, Copy, Debug)]
-pub struct EndOf<'a, V> {
+pub struct BoundValues<'a, V> {
     values: &'a [V],
-    apart: Apart<'a>,
+    apart: BoundOffset<'a>,
 }
 
-impl<'a, V: Value> EndOf<'a, V> {
-    /// The ends of values that are so far below them, or above.
+impl<'a, V: Value> BoundValues<'a, V> {
+    /// The bounds of values that are so far below them, or above.
     ///
     /// # Panics
-    /// If there is no distance for each value.
+    /// If there is no offset for each value.
     #[inline(always)]
-    pub fn new(values: &'a [V], apart: Apart<'a>) -> Self {
-        if let Apart::Each(distances, _) = apart {
-            assert!(distances.len() == values.len());
+    pub fn new(values: &'a [V], apart: BoundOffset<'a>) -> Self {
+        if let BoundOffset::Each(offsets, _) = apart {
+            assert!(offsets.len() == values.len());
         }
         Self { values, apart }
     }
 
-    /// Writes the ends of as many values as there are, from the first on.
+    /// Writes the bounds of as many values as there are, from the first on.
     #[inline(always)]
     pub fn write(&self, to: &mut [f64]) {
         match self.apart {
-            Apart::By(distance) => {
+            BoundOffset::Uniform(offset) => {
                 for (to, &value) in to.iter_mut().zip(self.values) {
-                    *to = value.moved(distance);
+                    *to = value.moved(offset);
                 }
             }
-            Apart::Each(distances, unit) => {
-                for ((to, &value), &distance) in to.iter_mut().zip(self.values).zip(distances) {
-                    *to = value.moved(unit * f64::from(distance & !GROWN));
+            BoundOffset::Each(offsets, unit) => {
+                for ((to, &value), &offset) in to.iter_mut().zip(self.values).zip(offsets) {
+                    *to = value.moved(unit * f64::from(offset & !GROWN));
                 }
             }
         }
@@ -91,14 +91,14 @@ impl<'a, V: Value> EndOf<'a, V> {
     #[inline(always)]
     fn skip(&self, at: usize) -> Self {
         let apart = match self.apart {
-            Apart::By(distance) => Apart::By(distance),
-            Apart::Each(distances, unit) => Apart::Each(&distances[at..], unit),
+            BoundOffset::Uniform(offset) => BoundOffset::Uniform(offset),
+            BoundOffset::Each(offsets, unit) => BoundOffset::Each(&offsets[at..], unit),
         };
         Self { values: &self.values[at..], apart }
     }
 }
 
-impl<V: Value> Offered<f64> for EndOf<'_, V> {
+impl<V: Value> ValueReader<f64> for BoundValues<'_, V> {
     /// Where there are no values, there are numbers that mean nothing.
     #[inline(always)]
     fn has(&self, _: usize) -> bool {
@@ -113,33 +113,33 @@ impl<V: Value> Offered<f64> for EndOf<'_, V> {
             // SAFETY: it is a group.
             return unsafe { I::F64::read(group.as_ptr()) };
         }
-        // SAFETY: there are as many values, and a distance for each.
+        // SAFETY: there are as many values, and an offset for each.
         unsafe {
-            let distances = match self.apart {
-                Apart::By(distance) => I::F64::splat(distance),
-                Apart::Each(distances, unit) => {
-                    I::numbers(distances.as_ptr().add(at), !GROWN).times(I::F64::splat(unit))
+            let offsets = match self.apart {
+                BoundOffset::Uniform(offset) => I::F64::splat(offset),
+                BoundOffset::Each(offsets, unit) => {
+                    I::numbers(offsets.as_ptr().add(at), !GROWN).times(I::F64::splat(unit))
                 }
             };
-            let ends = V::widened::<I>(self.values.as_ptr().add(at)).plus(distances);
-            ends.larger(I::F64::splat(-f64::WIN)).smaller(I::F64::splat(f64::WIN))
+            let bounds = V::widened::<I>(self.values.as_ptr().add(at)).plus(offsets);
+            bounds.larger(I::F64::splat(-f64::WIN)).smaller(I::F64::splat(f64::WIN))
         }
     }
 
     #[inline(always)]
     unsafe fn value(&self, at: usize) -> f64 {
-        let distance = match self.apart {
-            Apart::By(distance) => distance,
-            Apart::Each(distances, unit) => unit * f64::from(distances[at] & !GROWN),
+        let offset = match self.apart {
+            BoundOffset::Uniform(offset) => offset,
+            BoundOffset::Each(offsets, unit) => unit * f64::from(offsets[at] & !GROWN),
         };
-        self.values[at].moved(distance)
+        self.values[at].moved(offset)
     }
 
     #[inline(always)]
     fn ask<I: Instructions>(&self, instructions: I, at: usize) {
         instructions.prefetch(self.values.as_ptr().wrapping_add(at).cast());
-        if let Apart::Each(distances, _) = self.apart {
-            instructions.prefetch(distances.as_ptr().wrapping_add(at).cast());
+        if let BoundOffset::Each(offsets, _) = self.apart {
+            instructions.prefetch(offsets.as_ptr().wrapping_add(at).cast());
         }
     }
 

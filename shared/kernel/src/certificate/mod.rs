@@ -1,7 +1,7 @@
 //! Interval iteration from a guess: the intervals of a proof, as offsets from the stored values, and their sweeps.
 
 pub mod bounds;
-pub mod distances;
+pub mod offsets;
 pub mod pair;
 pub mod problem;
 pub mod rounding;

@@ -1,5 +1,5 @@
-//! The interval sweep of a pair of slabs: ends are made of values and distances as they are read, swept as values are, and
-//! written as distances.
+//! The interval sweep of a pair of slabs: bounds are made of values and offsets as they are read, swept as values are,
+//! and written as offsets.
 
 use std::ops::Range;
 
@@ -8,8 +8,8 @@ use ziggurat_planning::proof::{FAR, GROWN, Growth};
 
 use crate::{
     certificate::{
-        bounds::{Apart, End, EndOf},
-        distances::{CHUNK, MayHaveGrown, ShardDistances},
+        bounds::{Bound, BoundOffset, BoundValues},
+        offsets::{CHUNK, MayHaveGrown, ShardOffsets},
         problem::Unproven,
     },
     memory::array::Array,
@@ -22,13 +22,13 @@ use crate::{
     },
     sweep::{
         block::{self, SweepBlocks},
-        elimination::{format::Reader, gather::Take},
+        elimination::{format::Reader, gather::GatherCandidates},
         gather::Gather,
         pair::load,
         rows,
         scratch::Scratch,
         slab::Slab,
-        sources::{Offering, Place, Placed, arrays},
+        sources::{Location, Locator, ValueSource, arrays},
         view::{groups_of, views},
     },
 };
@@ -44,43 +44,43 @@ pub struct Own<'a> {
     pub last: usize,
 }
 
-impl Placed for Own<'_> {
-    fn place(&self, orientation: usize, offset: u64) -> Place {
+impl Locator for Own<'_> {
+    fn locate(&self, orientation: usize, offset: u64) -> Location {
         let (first, second) = &self.shard.ranges;
         let start = offset as usize;
         if orientation == 0 && first.contains(&offset) {
-            return Place { array: arrays::LIVE, start };
+            return Location { array: arrays::LIVE, start };
         }
         match second {
             Some(second) if orientation == self.last && second.contains(&offset) => {
-                Place { array: arrays::LIVE + 1, start }
+                Location { array: arrays::LIVE + 1, start }
             }
-            _ => Place { array: arrays::PUBLISHED + orientation, start },
+            _ => Location { array: arrays::PUBLISHED + orientation, start },
         }
     }
 }
 
-/// The ends that a sweep of a shard reads and writes.
-pub struct Ends<'a, T> {
+/// The bounds that a sweep of a shard reads and writes.
+pub struct ShardBounds<'a, T> {
     /// The step.
     pub step: &'a Unproven<'a, T>,
     /// The shard.
     pub shard: &'a Shard,
-    /// The distances of the shard, or those of one of its chains; others are empty.
-    pub live: ShardDistances<'a>,
-    /// All distances, as they were before this wave.
+    /// The offsets of the shard, or those of one of its chains; others are empty.
+    pub live: ShardOffsets<'a>,
+    /// All offsets, as they were before this wave.
     pub others: &'a [Vec<Array<u16>>; 2],
-    /// What is known of their growth.
+    /// Their growth, as far as it is known.
     pub may_have_grown: &'a MayHaveGrown,
-    /// The same for the distances of the shard, by end and range.
+    /// The same for the offsets of the shard, by bound and range.
     pub grown: [[Vec<u8>; 2]; 2],
-    /// The end of the shard's first range that the chain computes; of the second one it computes the other.
-    pub first: End,
+    /// The bound of the shard's first range that the chain computes; of the second one it computes the other.
+    pub first: Bound,
     /// The instructions to use.
     pub simd: Simd,
 }
 
-impl<T: Value> Ends<'_, T> {
+impl<T: Value> ShardBounds<'_, T> {
     /// The orientation of a range of the shard, and the range.
     fn own_range(&self, slot: usize) -> (usize, Range<usize>) {
         let [first, second] = ranges(self.shard, self.step.values.len() - 1);
@@ -88,43 +88,49 @@ impl<T: Value> Ends<'_, T> {
         range.expect("the shard has the range")
     }
 
-    /// An end of all values from a place on.
+    /// A bound of all values from a place on.
     #[inline(always)]
-    fn end_of(&self, end: End, place: Place) -> EndOf<'_, T> {
-        let (step, Place { array, start }) = (self.step, place);
-        let len = self.available(place);
+    fn bound_values(&self, end: Bound, location: Location) -> BoundValues<'_, T> {
+        let (step, Location { array, start }) = (self.step, location);
+        let len = self.available(location);
         if array >= arrays::FINAL {
             let read = step.finals[array - arrays::FINAL].expect("the move does not win");
             let values = &read.values[start..start + len];
-            return EndOf::new(values, Apart::By(end.sign() * read.bound));
+            return BoundValues::new(values, BoundOffset::Uniform(end.sign() * read.bound));
         }
-        let (orientation, distances) = self.distances(end, place, len);
+        let (orientation, offsets) = self.offsets(end, location, len);
         let values = &step.values[orientation][start..start + len];
-        EndOf::new(values, Apart::Each(distances, end.sign() * step.unit))
+        BoundValues::new(values, BoundOffset::Each(offsets, end.sign() * step.unit))
     }
 
-    /// Whether the chain computes an end of a range of the shard. Where it reads what the other chain computes, it reads that as it
-    /// was before the wave, as it does with other shards: so nobody can tell whether both are computed at the same time. (That is only where both
-    /// ranges are of one orientation, and the one piece on the squares of the prefix is captured.) A shard of one range is
-    /// its own swap, and computed as a whole.
-    fn is_of_chain(&self, end: End, slot: usize) -> bool {
+    /// Whether the chain computes a bound of a range of the shard. Where it reads the bounds of the other chain, it
+    /// reads them as they were before the wave, as it does with other shards: so nobody can tell whether both are
+    /// computed at the same time. (That is only where both ranges are of one orientation, and the one piece on the
+    /// squares of the prefix is captured.) A shard of one range is its own swap, and computed as a whole.
+    fn is_of_chain(&self, end: Bound, slot: usize) -> bool {
         self.shard.ranges.1.is_none() || (end == self.first) == (slot == 0)
     }
 
-    /// The distances of `len` values of the step from a place on, and their orientation.
+    /// The offsets of `len` values of the step from a place on, and their orientation.
     #[inline(always)]
-    fn distances(&self, end: End, Place { array, start }: Place, len: usize) -> (usize, &[u16]) {
-        let (orientation, live) = self.place(end, array);
-        let distances = match live {
+    fn offsets(
+        &self,
+        end: Bound,
+        Location { array, start }: Location,
+        len: usize,
+    ) -> (usize, &[u16]) {
+        let (orientation, live) = self.location(end, array);
+        let offsets = match live {
             Some((slot, first)) => &self.live[end.index()][slot][start - first..][..len],
             None => &self.others[end.index()][orientation][start..][..len],
         };
-        (orientation, distances)
+        (orientation, offsets)
     }
 
-    /// The orientation of an array, and if it is one of those that the chain computes, the range, and where that begins.
+    /// The orientation of an array, and if it is one of those that the chain computes, the range, and where that
+    /// begins.
     #[inline(always)]
-    fn place(&self, end: End, array: usize) -> (usize, Option<(usize, usize)>) {
+    fn location(&self, end: Bound, array: usize) -> (usize, Option<(usize, usize)>) {
         match array.checked_sub(arrays::LIVE) {
             Some(slot) => {
                 let (orientation, range) = self.own_range(slot);
@@ -134,61 +140,61 @@ impl<T: Value> Ends<'_, T> {
         }
     }
 
-    /// Whether any of `len` distances from a place on, or of as many as there are, has grown.
-    fn has_grown(&self, end: End, place: Place, len: usize) -> bool {
-        if place.array >= arrays::FINAL {
+    /// Whether any of `len` offsets from a place on, or of as many as there are, has grown.
+    fn has_grown(&self, end: Bound, location: Location, len: usize) -> bool {
+        if location.array >= arrays::FINAL {
             return false;
         }
-        let len = len.min(self.available(place));
-        let Place { array, start } = place;
-        let (grown, first) = match self.place(end, array) {
+        let len = len.min(self.available(location));
+        let Location { array, start } = location;
+        let (grown, first) = match self.location(end, array) {
             (_, Some((slot, first))) => (&self.grown[end.index()][slot][..], first / CHUNK),
             (orientation, None) => (&self.may_have_grown[end.index()][orientation][..], 0),
         };
-        let (_, distances) = self.distances(end, place, len);
+        let (_, offsets) = self.offsets(end, location, len);
         let any_of = |some: &[u16]| {
             self.simd.compute(
                 #[inline(always)]
-                || some.iter().fold(0, |all, distance| all | distance),
+                || some.iter().fold(0, |all, offset| all | offset),
             )
         };
         let end = start + len;
         (start / CHUNK..end.div_ceil(CHUNK)).filter(|chunk| grown[chunk - first] > 0).any(|chunk| {
             let some = (chunk * CHUNK).max(start) - start..(chunk * CHUNK + CHUNK).min(end) - start;
-            any_of(&distances[some]) & GROWN != 0
+            any_of(&offsets[some]) & GROWN != 0
         })
     }
 
-    /// Whether nothing has grown of what a slab is computed from, its own distances among it: `plain` is the end that is
+    /// Whether no input of a slab has grown, its own offsets among them: `plain` is the bound that is
     /// read where the turn passes.
-    fn is_settled(&self, slab: &Slab<'_>, plain: End) -> bool {
+    fn is_stable(&self, slab: &Slab<'_>, plain: Bound) -> bool {
         let routes = &self.step.context.tables.routes;
         let len = routes.own(slab.budgets).source_reach();
         !self.has_grown(plain, slab.own, len)
-            && slab.offers.iter().flat_map(|offers| offers.reads(routes)).all(
-                |(place, len, rolls_again)| {
+            && slab.successors.iter().flat_map(|successors| successors.reads(routes)).all(
+                |(location, len, rolls_again)| {
                     let end = if rolls_again { plain.other() } else { plain };
-                    !self.has_grown(end, place, len)
+                    !self.has_grown(end, location, len)
                 },
             )
     }
 
-    /// The largest distance of a slab, of which none has grown.
-    fn largest(&self, slab: &Slab<'_>, end: End) -> Growth {
+    /// The largest offset of a slab, of which none has grown.
+    fn largest(&self, slab: &Slab<'_>, end: Bound) -> Growth {
         let layout = self.step.context.tables.routes.layout(slab.budgets);
         let of_block = |block: &Block| block.start + block.rows * block.columns;
         let len = layout.blocks.iter().map(of_block).max().unwrap_or(0);
-        let (_, distances) = self.distances(end, slab.own, len);
+        let (_, offsets) = self.offsets(end, slab.own, len);
         let largest = self.simd.compute(
             #[inline(always)]
-            || distances.iter().fold(0, |largest, &distance| distance.max(largest)),
+            || offsets.iter().fold(0, |largest, &offset| offset.max(largest)),
         );
         Growth { largest, grew: false }
     }
 
     /// How many values there are from a place on.
-    fn available(&self, place: Place) -> usize {
-        let Place { array, start } = place;
+    fn available(&self, location: Location) -> usize {
+        let Location { array, start } = location;
         let end = match array {
             arrays::PUBLISHED..arrays::LIVE => self.step.values[array - arrays::PUBLISHED].len(),
             arrays::LIVE..arrays::FINAL => self.own_range(array - arrays::LIVE).1.end,
@@ -197,13 +203,13 @@ impl<T: Value> Ends<'_, T> {
         end - start
     }
 
-    /// Takes scratch rows as an end of a block's values, and returns how their distances grew.
+    /// Takes scratch rows as a bound of a block's values, and returns how their offsets grew.
     #[inline(always)]
     fn encode(
         &mut self,
-        end: End,
+        end: Bound,
         from: &[<f64 as Value>::Group],
-        slab: Place,
+        slab: Location,
         block: &Block,
     ) -> Growth {
         let multiple = self.step.multiple;
@@ -212,31 +218,31 @@ impl<T: Value> Ends<'_, T> {
         let (orientation, Range { start: first, .. }) = self.own_range(slot);
         let start = slab.start + block.start;
         let values = &self.step.values[orientation][start..];
-        let distances = &mut self.live[end.index()][slot][start - first..];
+        let offsets = &mut self.live[end.index()][slot][start - first..];
         let sign = end.sign();
         let (mut largest, mut grown) = (0, 0);
         let (lines, len) = block.lines();
         for line in 0..lines {
-            let ends = rows::values_in::<f64>(&from[line * block.stride..][..block.stride]);
+            let bounds = rows::values_in::<f64>(&from[line * block.stride..][..block.stride]);
             let range = line * len..(line + 1) * len;
-            let (values, distances) = (&values[range.clone()], &mut distances[range]);
-            for ((&end, &value), to) in ends.iter().zip(values).zip(distances) {
-                let distance = sign * (end - value.to_f64()) * multiples;
-                // What is no number is as far as can be: both comparisons are false of it.
-                let distance = distance.ceil() * multiple;
-                let distance = if distance < f64::from(FAR) { distance } else { f64::from(FAR) };
-                let distance = if distance > 0.0 { distance } else { 0.0 };
+            let (values, offsets) = (&values[range.clone()], &mut offsets[range]);
+            for ((&end, &value), to) in bounds.iter().zip(values).zip(offsets) {
+                let offset = sign * (end - value.to_f64()) * multiples;
+                // A NaN is as far as can be: both comparisons are false of it.
+                let offset = offset.ceil() * multiple;
+                let offset = if offset < f64::from(FAR) { offset } else { f64::from(FAR) };
+                let offset = if offset > 0.0 { offset } else { 0.0 };
                 // The sum has its unit in the lowest bit. (A cast does not vectorise.)
-                let distance = (distance + INTEGERS).to_bits() as u16;
-                largest = largest.max(distance);
-                let has_grown = if distance > *to & !GROWN { GROWN } else { 0 };
+                let offset = (offset + INTEGERS).to_bits() as u16;
+                largest = largest.max(offset);
+                let has_grown = if offset > *to & !GROWN { GROWN } else { 0 };
                 grown |= has_grown;
-                *to = distance | has_grown;
+                *to = offset | has_grown;
             }
         }
         if grown != 0 {
-            let place = slab.start + block.start;
-            let chunks = place / CHUNK..(place + lines * len).div_ceil(CHUNK);
+            let location = slab.start + block.start;
+            let chunks = location / CHUNK..(location + lines * len).div_ceil(CHUNK);
             let first = first / CHUNK;
             self.grown[end.index()][slot][chunks.start - first..chunks.end - first].fill(1);
         }
@@ -244,63 +250,64 @@ impl<T: Value> Ends<'_, T> {
     }
 }
 
-/// What a slab is offered, as ends of intervals.
-struct OfferedEnds<'a, 'e, T> {
-    ends: &'a Ends<'e, T>,
-    /// The end that is read where the turn passes; where the mover rolls again it is the other one.
-    plain: End,
+/// The successors of a slab, as bounds of intervals.
+struct BoundSource<'a, 'e, T> {
+    bounds: &'a ShardBounds<'e, T>,
+    /// The bound that is read where the turn passes; where the mover rolls again it is the other one.
+    plain: Bound,
 }
 
-impl<T: Value> Offering<f64> for OfferedEnds<'_, '_, T> {
+impl<T: Value> ValueSource<f64> for BoundSource<'_, '_, T> {
     type Values<'s>
-        = EndOf<'s, T>
+        = BoundValues<'s, T>
     where
         Self: 's;
 
     #[inline(always)]
-    fn offered(&self, place: Place, rolls_again: bool) -> EndOf<'_, T> {
+    fn values_at(&self, location: Location, rolls_again: bool) -> BoundValues<'_, T> {
         let end = if rolls_again { self.plain.other() } else { self.plain };
-        self.ends.end_of(end, place)
+        self.bounds.bound_values(end, location)
     }
 }
 
 /// The sweep of a pair of slabs, or of a slab that is its own swap.
 pub struct SweepSlab<'a, 'e, 't, T> {
-    /// What is read and written.
-    pub ends: &'a mut Ends<'e, T>,
+    /// The bounds that are read and written.
+    pub bounds: &'a mut ShardBounds<'e, T>,
     /// The slab and its swap.
     pub slabs: &'a [Slab<'t>; 2],
-    /// The end of the first slab that each chain computes.
-    pub chains: &'a [End],
-    /// Their shortlist, if there is one that holds.
-    pub shortlist: Option<&'a [u16]>,
+    /// The bound of the first slab that each chain computes.
+    pub chains: &'a [Bound],
+    /// Their candidates, if there are any that are valid.
+    pub candidate_list: Option<&'a [u16]>,
     /// The working memory.
     pub scratch: &'a mut Scratch<f64>,
-    /// What sweeps did so far, to be added to.
+    /// The growth so far, to be added to.
     pub growth: &'a mut Growth,
 }
 
 impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { ends, slabs, chains, shortlist, scratch, growth } = self;
-        let step = ends.step;
+        let Self { bounds, slabs, chains, candidate_list, scratch, growth } = self;
+        let step = bounds.step;
         let context = &step.context;
         let routes = &context.tables.routes;
         let starts = [0, groups_of(context, &slabs[0])];
-        let Scratch { slabs: scratch, turned } = scratch;
-        // What x computes from upper ends is a lower end of what y reads, and the other way round.
+        let Scratch { slabs: scratch, transposed } = scratch;
+        // The mover's upper bounds are the other player's lower bounds, and the other way round.
         for &first in chains {
-            ends.first = first;
+            bounds.first = first;
             let plain = [first, first.other()];
-            if step.skips && slabs.iter().zip(plain).all(|(slab, end)| ends.is_settled(slab, end)) {
+            if step.skips && slabs.iter().zip(plain).all(|(slab, end)| bounds.is_stable(slab, end))
+            {
                 for (slab, end) in slabs.iter().zip(plain) {
-                    *growth = growth.and(ends.largest(slab, end));
+                    *growth = growth.and(bounds.largest(slab, end));
                 }
                 continue;
             }
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
-                let own = ends.end_of(plain, slab.own);
+                let own = bounds.bound_values(plain, slab.own);
                 load::<f64, I>(instructions, context, own, slab.budgets, &mut scratch[start..]);
             }
             if routes.rolls_again_within {
@@ -309,14 +316,21 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                     block::value_from_stored::<f64, I>(scratch, &swapped, &view);
                 }
             }
-            let mut shortlist = shortlist.map(Reader::new);
+            let mut candidate_list = candidate_list.map(Reader::new);
             for ((slab, start), plain) in slabs.iter().zip(starts).zip(plain) {
-                let (sources, scratch) = (&OfferedEnds { ends, plain }, &mut scratch[start..]);
-                if let Some(reader) = &mut shortlist {
-                    instructions.call(Take { context, sources, slab, reader, scratch, turned });
+                let (sources, scratch) = (&BoundSource { bounds, plain }, &mut scratch[start..]);
+                if let Some(reader) = &mut candidate_list {
+                    instructions.call(GatherCandidates {
+                        context,
+                        sources,
+                        slab,
+                        reader,
+                        scratch,
+                        transposed,
+                    });
                 } else {
                     let next = None;
-                    instructions.call(Gather { context, sources, slab, next, scratch, turned });
+                    instructions.call(Gather { context, sources, slab, next, scratch, transposed });
                 }
             }
             let shift = first.sign() * step.margin;
@@ -326,12 +340,12 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
                 slabs,
                 starts,
                 shift,
-                shortlist,
+                candidate_list,
             });
             for ((slab, start), end) in slabs.iter().zip(starts).zip(plain) {
                 for block in &routes.layout(slab.budgets).blocks {
                     let own = &scratch[start + block.own()..];
-                    *growth = growth.and(ends.encode(end, own, slab.own, block));
+                    *growth = growth.and(bounds.encode(end, own, slab.own, block));
                 }
             }
         }

@@ -1,4 +1,4 @@
-//! What is to be proven of a step: its values, and what is known of the tiers that it reads.
+//! A step to be proven: its values, and the solved tiers that it reads with their bounds.
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::proof::Proof;
@@ -14,20 +14,20 @@ pub struct Unproven<'a, T> {
     pub(super) cut: &'a Cut,
     /// By orientation.
     pub(super) values: Vec<&'a [T]>,
-    /// By orientation, what scoring a piece leads to; `None` if that wins.
+    /// By orientation, the tier that scoring a piece leads to; `None` if that wins.
     pub(super) finals: Vec<Option<Certified<'a, T>>>,
-    /// What a unit of the distances is worth.
+    /// The unit of the offsets.
     pub(super) unit: f64,
     /// They are rounded to multiples of so many.
     pub(super) multiple: f64,
-    /// Whether slabs that are settled are passed over.
+    /// Whether slabs that are stable are passed over.
     pub(super) skips: bool,
     /// More than all rounding errors of a value.
     pub(super) margin: f64,
 }
 
 impl<'s, T: Value> Unproven<'s, T> {
-    /// A step with its values by orientation, and what is known of the tiers it reads.
+    /// A step with its values by orientation, and the tiers it reads with their bounds.
     pub fn new(
         encoding: &'s Encoding,
         tables: &'s Tables,
@@ -58,7 +58,7 @@ impl<'s, T: Value> Unproven<'s, T> {
     }
 }
 
-/// Final values of a tier and what is known of them.
+/// Final values of a tier with their bound.
 #[derive(Clone, Copy, Debug)]
 pub struct Certified<'a, T> {
     /// The values, in index order; there may be more behind them.

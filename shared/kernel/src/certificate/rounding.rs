@@ -2,22 +2,23 @@
 
 use ziggurat_game::{Dice, Roll};
 
-/// Distances of a larger bound than this lose so much as differences of ends and values that the margin has to say so.
+/// Offsets of a larger bound than this lose so much as differences of bounds and values that the margin has to say so.
 pub const LARGE_BOUND: f64 = 1.0 / 1024.0;
 
-/// A bound on the sum of all rounding errors of an end, in f64: a multiple of 2^-54, for what is said of adding it.
-/// Numbers are between -1/2 and 1/2, so that an error is at most 2^-55, or half of that if the result is below 1/4.
-/// There are errors of
+/// A bound on the sum of all rounding errors of an interval's bound, in f64: a multiple of 2^-54, for the sake of its
+/// addition. Numbers are between -1/2 and 1/2, so that an error is at most 2^-55, or half of that if the result is
+/// below 1/4. There are errors of
 ///
-/// * an end that is read: 2^-55. The other player's is the same number, negated;
-/// * chances, half of one that may be the next power of two before it is rounded, and products, no larger than half the chance;
+/// * a bound that is read: 2^-55. The other player's is the same number, negated;
+/// * chances, half of one that may be the next power of two before it is rounded, and products, no larger than half
+///   the chance;
 /// * the sums, no larger than half the sum of the chances so far;
-/// * adding the margin. If the sum of all is 1/4 or more, it is a multiple of 2^-54, and nothing is rounded. If it is not,
-///   its own error is at most 2^-56, and that of adding 2^-55.
+/// * adding the margin. If the sum of all is 1/4 or more, it is a multiple of 2^-54, and nothing is rounded. If it is
+///   not, its own error is at most 2^-56, and that of adding 2^-55.
 ///
-/// Distances are rounded up; what they lose before, as the difference of an end and a value, is at most a part 2^-53 of them. Up to
-/// distances of 2^-9 that is at most 2^-62, and less than the part of a thousand that is added here; for larger bounds 2^-54 is added,
-/// since no distance that counts is larger than the bound, and so than 1/2.
+/// Offsets are rounded up; their error before, as the difference of a bound and a value, is at most a part 2^-53 of
+/// them. Up to offsets of 2^-9 that is at most 2^-62, and less than the part of a thousand that is added here; for
+/// larger bounds 2^-54 is added, since no offset that counts is larger than the bound, and so than 1/2.
 pub fn rounding_margin(dice: &Dice, bound: f64) -> f64 {
     let is_exact = |roll: &Roll| roll.is_multiple_of_two_to_minus(10);
     // Sums of chances that are rounded may be beyond 1 by a little.
@@ -67,7 +68,7 @@ mod tests {
         }
     }
 
-    /// An end of a value near some other, as it is computed, and exactly.
+    /// A bound of a value near some other, as it is computed, and exactly.
     fn any_end(
         random: &mut impl FnMut() -> f64,
         near: f64,
@@ -75,8 +76,8 @@ mod tests {
         sign: f64,
     ) -> (f64, BigInt) {
         let value = (near + width * (random() - 0.5)).clamp(-0.5 + 1e-9, 0.5 - 1e-9);
-        let distance = sign * (random() * 4096.0).floor() * 0.5f64.powi(55);
-        (value + distance, exact(value) + exact(distance))
+        let offset = sign * (random() * 4096.0).floor() * 0.5f64.powi(55);
+        (value + offset, exact(value) + exact(offset))
     }
 
     #[test]
@@ -89,7 +90,8 @@ mod tests {
             "1:0.123456789,2:0.876543211",
             "1:998332676126660559/10660563448239014887,2:9662230772112354328/10660563448239014887",
         ];
-        // Of dice of any number of coins those of built-in rulesets: with one coin no product is rounded, so its margin is wide.
+        // Of dice of any number of coins those of built-in rulesets: with one coin no product is rounded, so its
+        // margin is wide.
         let usual = |name: &&str| {
             !name.starts_with("binary") || name.starts_with("binary3") || *name == "binary4"
         };
@@ -104,7 +106,7 @@ mod tests {
             };
             let weights: Vec<BigInt> = dice.rolls().iter().map(weight).collect();
             let unit = exact(margin) * &denom / 1_000_000;
-            // How far beyond the exact value an end was, in millionths of the margin, at least.
+            // How far beyond the exact value a bound was, in millionths of the margin, at least.
             let mut least = BigInt::from(i64::MAX);
             for i in 0..200_000 {
                 let sign = if i % 2 == 0 { 1.0 } else { -1.0 };

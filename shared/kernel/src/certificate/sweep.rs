@@ -12,15 +12,13 @@ use ziggurat_planning::proof::{FAR, Growth};
 
 use crate::{
     certificate::{
-        bounds::End,
-        distances::{
-            CHUNK, Distances, MayHaveGrown, ShardDistances, look_for_growth, own_distances, take,
-        },
-        pair::{Ends, Own, SweepSlab},
+        bounds::Bound,
+        offsets::{CHUNK, MayHaveGrown, Offsets, ShardOffsets, look_for_growth, own_offsets, take},
+        pair::{Own, ShardBounds, SweepSlab},
         problem::Unproven,
     },
     halo::{
-        share::Strip,
+        partition::HaloStrip,
         team::{ExchangeError, Team},
     },
     memory::{array::Array, budget},
@@ -30,33 +28,33 @@ use crate::{
     },
     simd::{dispatch::Simd, value::Value},
     sweep::{
-        elimination::validity::{Shortlist, Shortlists, Use, Visit},
+        elimination::validity::{CandidateList, CandidateLists, Cursor, SweepMode},
         order::for_each_pair_of_slabs,
         scratch::Scratch,
     },
 };
 
 impl<T: Value> Unproven<'_, T> {
-    /// Computes both ends of all intervals, or of those of a team's member. What shortlists leave out cannot be best,
-    /// so they change nothing; they are looked at if they hold.
+    /// Computes both bounds of all intervals, or of those of a team's member. Moves that candidate lists leave out
+    /// cannot be best, so they change nothing; the lists are used if they are valid.
     ///
     /// # Errors
     /// If other members cannot be reached.
     pub fn sweep(
         &self,
-        distances: &mut Distances,
-        shortlists: &Shortlists,
+        offsets: &mut Offsets,
+        candidate_lists: &CandidateLists,
         simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<Growth, ExchangeError> {
-        let lists = match shortlists.hold_for_intervals(f64::from(FAR) * self.unit) {
-            true => Use::Take,
-            false => Use::None,
+        let lists = match candidate_lists.are_valid_for_intervals(f64::from(FAR) * self.unit) {
+            true => SweepMode::Candidates,
+            false => SweepMode::All,
         };
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
         let Cut { shards, waves } = self.cut;
-        let Distances { all, live, may_have_grown, working } = distances;
+        let Offsets { all, live, may_have_grown, working } = offsets;
         let working = &*working;
         let mut growth = Growth::default();
         for wave in waves {
@@ -64,8 +62,8 @@ impl<T: Value> Unproven<'_, T> {
             let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
             let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
             let others = (&*all, &*may_have_grown);
-            let lists = own_of_wave.iter().map(|&i| (shortlists.of(i), lists));
-            let parts = own.iter().copied().zip(lists).zip(own_distances(live, &own));
+            let lists = own_of_wave.iter().map(|&i| (candidate_lists.of(i), lists));
+            let parts = own.iter().copied().zip(lists).zip(own_offsets(live, &own));
             let tasks = self.tasks(parts.map(|((shard, lists), live)| (shard, lists, live)));
             growth = largest_first(tasks, Task::work)
                 .map(|task| {
@@ -76,7 +74,7 @@ impl<T: Value> Unproven<'_, T> {
                 })
                 .reduce(Growth::default, Growth::and)
                 .and(growth);
-            let swept = own_distances(live, &own);
+            let swept = own_offsets(live, &own);
             let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
             if let Some(barrier) = &barrier {
                 let places: HashMap<_, _> = wave
@@ -84,24 +82,23 @@ impl<T: Value> Unproven<'_, T> {
                     .filter(|&&shard| team.is_some_and(|team| team.owns(shard)))
                     .zip(&swept)
                     .collect();
-                barrier.give(|strip, packed| {
-                    let Strip { shard, range, start, orientation, values } = strip;
+                barrier.send(|strip, packed| {
+                    let HaloStrip { shard, range, start, orientation, values } = strip;
                     let place = *start..start + values.len();
                     let new = places[shard].each_ref().map(|end| &end[*range][place.clone()]);
                     let old = all.each_ref().map(|end| &end[*orientation][values.clone()]);
-                    packed.push_distances(new, old);
+                    packed.push_offsets(new, old);
                 })?;
             }
             for (shard, swept) in own.iter().zip(swept) {
-                for ((distances, grown), swept) in
-                    all.iter_mut().zip(&mut *may_have_grown).zip(swept)
+                for ((offsets, grown), swept) in all.iter_mut().zip(&mut *may_have_grown).zip(swept)
                 {
                     for ((orientation, range), swept) in
                         ranges(shard, last).into_iter().flatten().zip(swept)
                     {
-                        let distances = &mut distances[orientation];
-                        budget::copy_together(&mut distances[range.clone()], swept);
-                        look_for_growth(distances, &mut grown[orientation], range);
+                        let offsets = &mut offsets[orientation];
+                        budget::copy_together(&mut offsets[range.clone()], swept);
+                        look_for_growth(offsets, &mut grown[orientation], range);
                     }
                 }
             }
@@ -115,7 +112,7 @@ impl<T: Value> Unproven<'_, T> {
     /// The tasks of a wave: to sweep its shards, or where others would have to wait for one, its two chains.
     fn tasks<'a>(
         &self,
-        shards: impl Iterator<Item = (&'a Shard, OfShard<'a>, ShardDistances<'a>)>,
+        shards: impl Iterator<Item = (&'a Shard, OfShard<'a>, ShardOffsets<'a>)>,
     ) -> Vec<Task<'a>> {
         let shards: Vec<_> = shards.collect();
         let positions: u64 = shards.iter().map(|(shard, ..)| shard.len()).sum();
@@ -124,28 +121,29 @@ impl<T: Value> Unproven<'_, T> {
         for (shard, lists, live) in shards {
             let is_long = threads > 1 && 2 * threads * shard.len() > positions;
             if !is_long || shard.ranges.1.is_none() {
-                tasks.push(Task { shard, chains: &[End::Upper, End::Lower], lists, live });
+                tasks.push(Task { shard, chains: &[Bound::Upper, Bound::Lower], lists, live });
                 continue;
             }
             let [[lower, other_lower], [upper, other_upper]] = live;
             let first = [[&mut [], other_lower], [upper, &mut []]];
             let second = [[lower, &mut []], [&mut [], other_upper]];
-            tasks.push(Task { shard, chains: &[End::Upper], lists, live: first });
-            tasks.push(Task { shard, chains: &[End::Lower], lists, live: second });
+            tasks.push(Task { shard, chains: &[Bound::Upper], lists, live: first });
+            tasks.push(Task { shard, chains: &[Bound::Lower], lists, live: second });
         }
         tasks
     }
 
-    /// Computes ends of the intervals of a shard.
+    /// Computes bounds of the intervals of a shard.
     fn sweep_task(
         &self,
-        Task { shard, chains, lists: (shortlist, lists), mut live }: Task<'_>,
+        Task { shard, chains, lists: (candidate_list, lists), mut live }: Task<'_>,
         (others, may_have_grown): (&[Vec<Array<u16>>; 2], &MayHaveGrown),
         scratch: &mut Scratch<f64>,
         simd: Simd,
     ) -> Growth {
-        let shortlist = shortlist.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
-        let mut lists = Visit::begin(shortlist.as_deref(), lists, shard);
+        let candidate_list =
+            candidate_list.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Cursor::begin(candidate_list.as_deref(), lists, shard);
         let last = self.values.len() - 1;
         for (live, others) in live.iter_mut().zip(others) {
             for (live, (orientation, range)) in
@@ -166,28 +164,29 @@ impl<T: Value> Unproven<'_, T> {
             [own.next(), own.next()].map(Option::unwrap_or_default)
         });
         let first = chains[0];
-        let mut ends = Ends { step: self, shard, live, others, may_have_grown, grown, first, simd };
+        let mut bounds =
+            ShardBounds { step: self, shard, live, others, may_have_grown, grown, first, simd };
         for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
-            let (ends, growth, shortlist) = (&mut ends, &mut growth, lists.take());
+            let (bounds, growth, candidate_list) = (&mut bounds, &mut growth, lists.take());
             // Both chains are the same for a slab that is its own swap.
             let chains = if is_own_swap { &chains[..1] } else { chains };
-            simd.run(SweepSlab { ends, slabs, chains, shortlist, scratch, growth });
+            simd.run(SweepSlab { bounds, slabs, chains, candidate_list, scratch, growth });
         });
         growth
     }
 }
 
-/// The shortlist of a shard, and what is done with it.
-type OfShard<'a> = (Option<&'a RwLock<Shortlist>>, Use);
+/// The candidates of a shard, and the mode of its sweep.
+type OfShard<'a> = (Option<&'a RwLock<CandidateList>>, SweepMode);
 
-/// What one thread sweeps of a wave.
+/// One thread's share of a wave.
 struct Task<'a> {
     shard: &'a Shard,
-    /// The end of the first range that each chain computes.
-    chains: &'static [End],
+    /// The bound of the first range that each chain computes.
+    chains: &'static [Bound],
     lists: OfShard<'a>,
-    /// The distances that are computed; others are empty.
-    live: ShardDistances<'a>,
+    /// The offsets that are computed; others are empty.
+    live: ShardOffsets<'a>,
 }
 
 impl Task<'_> {

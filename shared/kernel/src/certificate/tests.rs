@@ -1,21 +1,23 @@
-//! Interval sweeps of small games: what is passed over or left out changes nothing, and nothing wrong is proven.
+//! Interval sweeps of small games: passing over slabs and leaving out moves changes nothing, and nothing wrong is
+//! proven.
 
 use std::collections::HashMap;
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{
+    galerkin::SampleQuery,
     proof::{Certificate, FAR, GROWN, Proof, Verdict},
     settings::{Precision, Settings},
-    sums::Asked,
+    weights::CycleSlot,
 };
 
 use crate::{
     certificate::{
-        distances::{CHUNK, Distances},
+        offsets::{CHUNK, Offsets},
         problem::{Certified, Unproven},
     },
-    coarse::sample::sums,
+    coarse::sample::galerkin_system,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::waves::Cut,
@@ -26,7 +28,7 @@ use crate::{
         values::TierValues,
     },
     superstep::state::StepState,
-    sweep::{context::Context, elimination::validity::Shortlists},
+    sweep::{context::Context, elimination::validity::CandidateLists},
 };
 
 /// A game with as many pieces as a tier has of one player.
@@ -51,12 +53,12 @@ fn solved(encoding: &Encoding) -> HashMap<Tier, Vec<f64>> {
     tiers
 }
 
-fn all(distances: &Distances) -> Vec<u16> {
-    distances.all.iter().flatten().flat_map(|array| array.values().to_vec()).collect()
+fn all(offsets: &Offsets) -> Vec<u16> {
+    offsets.all.iter().flatten().flat_map(|array| array.values().to_vec()).collect()
 }
 
-/// Sweeps the intervals of a step until none grows, passing over what is settled; returns after how many sweeps.
-fn sweep_until_settled(game: &str, tier: Tier) -> u32 {
+/// Sweeps the intervals of a step until none grows, passing over stable slabs; returns after how many sweeps.
+fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
     let encoding = encoding_of(game, tier);
     let tables = Tables::new(&encoding);
     let tiers = solved(&encoding);
@@ -68,39 +70,39 @@ fn sweep_until_settled(game: &str, tier: Tier) -> u32 {
     assert!(cut.waves.len() > 2, "{game} {tier}");
     let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
     let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
-    let mut distances = Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-    distances.reset(&proof, &encoding, tier, &cut.shards, None);
-    let sweep = |step: &Unproven<'_, f64>, distances: &mut Distances| {
-        step.sweep(distances, &Shortlists::default(), Simd::best(), None).unwrap()
+    let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+    offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+    let sweep = |step: &Unproven<'_, f64>, offsets: &mut Offsets| {
+        step.sweep(offsets, &CandidateLists::default(), Simd::best(), None).unwrap()
     };
     loop {
         step.look_at(&proof);
-        let growth = sweep(&step, &mut distances);
-        let largest = all(&distances).into_iter().map(|distance| distance & !GROWN).max();
+        let growth = sweep(&step, &mut offsets);
+        let largest = all(&offsets).into_iter().map(|offset| offset & !GROWN).max();
         assert_eq!(largest, Some(growth.largest), "{game} {tier}");
         proof.after(growth);
         if !growth.grew {
             break;
         }
     }
-    let settled = all(&distances);
-    assert!(settled.iter().all(|distance| distance & GROWN == 0));
-    // Everything is settled now, so a sweep changes nothing.
+    let stable = all(&offsets);
+    assert!(stable.iter().all(|offset| offset & GROWN == 0));
+    // Everything is stable now, so a sweep changes nothing.
     step.look_at(&proof);
-    assert!(!sweep(&step, &mut distances).grew && all(&distances) == settled, "{game} {tier}");
-    // What is made to grow here and there reaches all that it must, however little else is swept.
-    let len = settled.len() / 2;
+    assert!(!sweep(&step, &mut offsets).grew && all(&offsets) == stable, "{game} {tier}");
+    // Growth that is planted here and there reaches all that it must, however little else is swept.
+    let len = stable.len() / 2;
     for (i, place) in (0..len).step_by(len / 16).enumerate() {
-        let end = &mut distances.all[i % 2];
+        let end = &mut offsets.all[i % 2];
         let orientation = usize::from(place >= end[0].values().len());
         let offset = place - orientation * end[0].values().len();
         let planted = &mut end[orientation][offset];
         *planted = (*planted + 3_000) | GROWN;
-        distances.may_have_grown[i % 2][orientation][offset / CHUNK] = 1;
+        offsets.may_have_grown[i % 2][orientation][offset / CHUNK] = 1;
         step.skips = true;
-        while sweep(&step, &mut distances).grew {}
+        while sweep(&step, &mut offsets).grew {}
         step.skips = false;
-        assert!(!sweep(&step, &mut distances).grew, "{game} {tier}: {orientation} {offset}");
+        assert!(!sweep(&step, &mut offsets).grew, "{game} {tier}: {orientation} {offset}");
     }
     proof.sweeps()
 }
@@ -118,12 +120,11 @@ fn what_rounding_may_take_away_widens_every_interval() {
     let swept = |units_more: f64| {
         let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
         step.margin += units_more * proof.unit();
-        let mut distances =
-            Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-        distances.reset(&proof, &encoding, tier, &cut.shards, None);
+        let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+        offsets.reset(&proof, &encoding, tier, &cut.shards, None);
         step.look_at(&proof);
-        step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None).unwrap();
-        distances
+        step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
+        offsets
     };
     let (narrow, wide) = (swept(0.0), swept(64.0));
     for (narrow, wide) in narrow.all.iter().flatten().zip(wide.all.iter().flatten()) {
@@ -133,8 +134,8 @@ fn what_rounding_may_take_away_widens_every_interval() {
     }
 }
 
-/// Proves a step of a game, which reads the true values, with the shortlists of its supersteps and without, and
-/// compares all distances after each interval sweep.
+/// Proves a step of a game, which reads the true values, with the candidates of its supersteps and without, and
+/// compares all offsets after each interval sweep.
 fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
     let encoding = encoding_of(game, tier);
     let tables = Tables::new(&encoding);
@@ -152,26 +153,29 @@ fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, boun
     let simd = Simd::best();
     let (shards, halves) = (cut.shards.clone(), halves.collect());
     let mut state = StepState::new(&memory, &encoding, halves, shards, simd).unwrap();
-    while state.superstep(&context, (0, -100), None).unwrap() > residual {}
-    let shortlists = std::mem::take(&mut state.shortlists);
-    assert!(shortlists.words() > 0, "{game} {tier}");
+    while state.superstep(&context, (CycleSlot::FIRST, -100), None).unwrap() > residual {}
+    let candidate_lists = std::mem::take(&mut state.candidate_lists);
+    assert!(candidate_lists.words() > 0, "{game} {tier}");
 
     let values = state.into_values();
     let values: Vec<&[T]> = values.iter().map(|values| values.values()).collect();
     let finals = |tier| Certified { values: read[&tier].values(), bound: bound / 2.0 };
     let is_first = tier.reads().next().is_none();
     let proof = || Proof::new(bound, if is_first { 0.0 } else { bound / 2.0 }).unwrap();
-    assert!(shortlists.hold_for_intervals(f64::from(FAR) * proof().unit()), "{game} {tier}");
-    let room = || Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
+    assert!(
+        candidate_lists.are_valid_for_intervals(f64::from(FAR) * proof().unit()),
+        "{game} {tier}"
+    );
+    let room = || Offsets::new(&memory, &encoding, tier, &cut, None).unwrap();
     let (mut with, mut without, mut proof) = (room(), room(), proof());
-    for distances in [&mut with, &mut without] {
-        distances.reset(&proof, &encoding, tier, &cut.shards, None);
+    for offsets in [&mut with, &mut without] {
+        offsets.reset(&proof, &encoding, tier, &cut.shards, None);
     }
     let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
     loop {
         step.look_at(&proof);
-        let growth = step.sweep(&mut with, &shortlists, simd, None).unwrap();
-        let same = step.sweep(&mut without, &Shortlists::default(), simd, None).unwrap();
+        let growth = step.sweep(&mut with, &candidate_lists, simd, None).unwrap();
+        let same = step.sweep(&mut without, &CandidateLists::default(), simd, None).unwrap();
         assert!(growth == same && all(&with) == all(&without), "{game} {tier}");
         match proof.after(growth) {
             Verdict::Sweep => {}
@@ -181,8 +185,8 @@ fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, boun
     }
 }
 
-/// What a proof says of a step of a game whose values are wrong by so much in one place, after how many sweeps, and
-/// how many distances it starts with; it may start by the turns that are still to come.
+/// The verdict of a proof of a step of a game whose values are wrong by so much in one place, after how many sweeps,
+/// and how many offsets it starts with; it may start by the turns that are still to come.
 fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
     let (tier, bound) = (Tier::new(2, 2), 2e-13);
     let encoding = encoding_of("double-short", tier);
@@ -195,22 +199,23 @@ fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
     let values = [&tiers[&tier][..encoding.tier_len(tier) as usize]];
     let turns = if has_turns {
         let context = Context::new(&encoding, &tables, tier, |tier| &tiers[&tier]);
-        let sample = (&mut None, Asked::Turns);
+        let sample = (&mut None, SampleQuery::Turns);
         let shards = &cut.shards;
-        let sums = sums(&encoding, &context, shards, &values, sample, Simd::best(), None);
-        sums.multiples(Asked::Turns).unwrap()
+        let system =
+            galerkin_system(&encoding, &context, shards, &values, sample, Simd::best(), None);
+        system.solve(SampleQuery::Turns).unwrap()
     } else {
         Vec::new()
     };
     let mut proof = Proof::with_turns(bound, 1e-13, turns).unwrap();
     let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
-    let mut distances = Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+    let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
     let mut starts = std::collections::BTreeSet::new();
     let mut sweeps = 0;
     loop {
         if proof.sweeps() == 0 {
-            distances.reset(&proof, &encoding, tier, &cut.shards, None);
-            let own = distances.all.iter().map(|end| &end[0].values()[..values[0].len()]);
+            offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+            let own = offsets.all.iter().map(|end| &end[0].values()[..values[0].len()]);
             starts = own.flatten().copied().collect();
             assert!(
                 starts.last() <= Some(&proof.start()) && starts.first() >= Some(&proof.least())
@@ -218,7 +223,7 @@ fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
         }
         step.look_at(&proof);
         let growth =
-            step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None).unwrap();
+            step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
         sweeps += 1;
         match proof.after(growth) {
             Verdict::Sweep => {}
@@ -228,14 +233,14 @@ fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
 }
 
 #[test]
-fn distances_that_fall_with_the_turns_to_come_prove_the_same_sooner() {
+fn offsets_that_fall_with_the_turns_to_come_prove_the_same_sooner() {
     let proven = |sweeps| Verdict::Proven(Certificate { bound: 2e-13, sweeps });
     let (verdict, sweeps, starts) = prove_wrong_by(0.0, false);
     assert_eq!((verdict, starts), (proven(sweeps), 1));
     let (with_turns, fewer, starts) = prove_wrong_by(0.0, true);
     assert_eq!(with_turns, proven(fewer));
     assert!(fewer < sweeps && starts > 100, "{fewer} instead of {sweeps}, {starts}");
-    // No start proves what is wrong.
+    // No start proves wrong values.
     for has_turns in [false, true] {
         assert_eq!(prove_wrong_by(4e-13, has_turns).0, Verdict::Refused);
     }
@@ -254,7 +259,7 @@ fn shortlists_change_no_distance() {
     }
 }
 
-/// Proves a step of a game on one thread and on so many that chains are swept apart, and compares all distances
+/// Proves a step of a game on one thread and on so many that chains are swept apart, and compares all offsets
 /// after each interval sweep. Shards have at most so many positions.
 fn compare_threads(game: &str, tier: Tier, limit: u64) {
     let encoding = encoding_of(game, tier);
@@ -270,18 +275,18 @@ fn compare_threads(game: &str, tier: Tier, limit: u64) {
     let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
     let memory = Memory::anonymous();
     let mut on_threads = [1, 64].map(|threads| {
-        let mut distances = Distances::new(&memory, &encoding, tier, &cut, None).unwrap();
-        distances.reset(&proof, &encoding, tier, &cut.shards, None);
-        (thread_pool(threads).unwrap(), distances)
+        let mut offsets = Offsets::new(&memory, &encoding, tier, &cut, None).unwrap();
+        offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+        (thread_pool(threads).unwrap(), offsets)
     });
     loop {
         step.look_at(&proof);
-        let none = Shortlists::default();
-        let [alone, together] = on_threads.each_mut().map(|(pool, distances)| {
-            pool.install(|| step.sweep(distances, &none, Simd::best(), None)).unwrap()
+        let none = CandidateLists::default();
+        let [alone, together] = on_threads.each_mut().map(|(pool, offsets)| {
+            pool.install(|| step.sweep(offsets, &none, Simd::best(), None)).unwrap()
         });
-        let [(_, alone_distances), (_, distances)] = &on_threads;
-        assert!(alone == together && all(alone_distances) == all(distances), "{game} {tier}");
+        let [(_, alone_distances), (_, offsets)] = &on_threads;
+        assert!(alone == together && all(alone_distances) == all(offsets), "{game} {tier}");
         proof.after(alone);
         if !alone.grew {
             break;
@@ -290,7 +295,7 @@ fn compare_threads(game: &str, tier: Tier, limit: u64) {
 }
 
 #[test]
-fn chains_that_are_swept_apart_give_the_same_distances() {
+fn chains_that_are_swept_apart_give_the_same_offsets() {
     for game in Ruleset::builtin_names() {
         compare_threads(game, Tier::new(1, 1), 1);
     }
@@ -302,7 +307,7 @@ fn chains_that_are_swept_apart_give_the_same_distances() {
 }
 
 #[test]
-fn what_is_settled_would_not_grow() {
+fn stable_slabs_would_not_grow() {
     let mut sweeps = 0;
     for (game, tier) in [
         ("blitz", Tier::new(2, 2)),
@@ -312,7 +317,7 @@ fn what_is_settled_would_not_grow() {
         ("murray", Tier::new(1, 1)),
         ("double-short", Tier::new(2, 1)),
     ] {
-        sweeps += sweep_until_settled(game, tier);
+        sweeps += sweep_until_stable(game, tier);
     }
     assert!(sweeps > 12, "only {sweeps}: hardly anything could be passed over");
 }

@@ -10,11 +10,11 @@ use ziggurat_encoding::{Encoding, Index, Shard, Tier};
 use ziggurat_game::Position;
 use ziggurat_planning::{
     correction::Usage,
-    sums::{Asked, LARGEST_MISSING, Sums},
+    galerkin::{GalerkinSystem, LARGEST_RESIDUAL, SampleQuery},
 };
 
 use crate::{
-    coarse::sections::Sections,
+    coarse::regions::Regions,
     halo::team::Team,
     shards::ranges::{ShardRange, in_order},
     simd::{
@@ -22,11 +22,11 @@ use crate::{
         value::Value,
         vector::{Instructions, Operation},
     },
-    sweep::{context::Context, sources::Offered},
+    sweep::{context::Context, sources::ValueReader},
 };
 
-/// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one is for
-/// steps of 2^37 positions and more, or 2^33 where fewer are sampled.
+/// One position in so many is sampled: primes, so that nothing about rows and columns recurs with them. The last one
+/// is for steps of 2^37 positions and more, or 2^33 where fewer are sampled.
 const STRIDES: [u64; 22] = [
     1, 2, 5, 13, 31, 61, 127, 251, 509, 1_021, 2_039, 4_093, 8_191, 16_381, 32_749, 65_521,
     131_071, 262_139, 524_287, 1_048_573, 2_097_143, 4_194_301,
@@ -40,9 +40,9 @@ const POSITIONS_AHEAD: usize = 4;
 struct Successor {
     /// Where the value is; a win is at [`WIN`].
     offset: u64,
-    /// The arrangements of both players, unless it is solved.
-    arrangements: [u32; 2],
-    /// Which array has it: that of an orientation, or of what scoring leads to from one.
+    /// The features of both players, unless it is solved.
+    features: [u32; 2],
+    /// The array that has it: that of an orientation, or of the tier that scoring leads to from one.
     array: u8,
     /// Whether the player who moved rolls again.
     rolls_again: bool,
@@ -59,7 +59,7 @@ const SOLVED: u8 = 2;
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
     orientation: u8,
-    arrangements: [u32; 2],
+    features: [u32; 2],
     offset: u64,
     /// Where its successors begin.
     successors: usize,
@@ -68,25 +68,25 @@ struct Sampled {
 /// The equations of sampled positions.
 #[derive(Debug)]
 pub struct Sample<'a> {
-    /// What functions of positions there are.
-    pub sections: Sections<'a>,
+    /// The regions that its basis functions count pieces in.
+    pub regions: Regions<'a>,
     positions: Vec<Sampled>,
     /// Roll after roll.
     successors: Vec<Successor>,
     /// The chance of each roll.
     chances: Vec<f64>,
-    /// What was found when it was last asked.
+    /// The best moves when it was last asked.
     known: Option<Known>,
 }
 
-/// The best moves of the sampled positions, and the sums of what they gain: later on, few other moves are best, and only these are
-/// added up. Sums are exact, so they do not depend on what was known.
+/// The best moves of the sampled positions, and the sums of their rows: later on, few other moves are best, and only
+/// these are added up. Sums are exact, so they do not depend on this memory.
 #[derive(Debug)]
 struct Known {
-    asked: Discriminant<Asked>,
+    query: Discriminant<SampleQuery>,
     /// For each position and roll, the place of the best successor among those of the roll.
     best: Vec<u8>,
-    gained: Sums,
+    gained: GalerkinSystem,
 }
 
 /// In place of the best successor of a position that has not been looked at yet.
@@ -108,13 +108,13 @@ impl<'a> Sample<'a> {
         ranges: &[(usize, Range<usize>)],
     ) -> Self {
         let tier = context.tiers[0];
-        let sections = Sections::new(encoding, tier);
+        let regions = Regions::new(encoding, tier);
         let stride = stride(encoding, tier);
         let of_range = |(orientation, range): &(usize, Range<usize>)| {
             let first = (range.start as u64).next_multiple_of(stride);
             let mut equations = Equations::default();
             for offset in (first..range.end as u64).step_by(stride as usize) {
-                equations.write_down(context, &sections, *orientation, offset);
+                equations.write_down(context, &regions, *orientation, offset);
             }
             equations
         };
@@ -127,7 +127,7 @@ impl<'a> Sample<'a> {
         }
         let Equations { positions, successors } = all;
         let chances = encoding.ruleset().dice().rolls().iter().map(|roll| roll.chance()).collect();
-        Self { sections, positions, successors, chances, known: None }
+        Self { regions, positions, successors, chances, known: None }
     }
 
     /// The most bytes that the sample of a step takes, with the sums of so many threads and the tables of functions.
@@ -136,48 +136,50 @@ impl<'a> Sample<'a> {
             encoding.ruleset().dice().rolls().len() * usize::from(encoding.ruleset().pieces());
         let position = size_of::<Sampled>() + moves * size_of::<Successor>();
         let positions = Usage::of(encoding).most_positions.min(encoding.step_len(tier)) + 1;
-        let sections = Sections::new(encoding, tier);
-        let functions = sections.functions();
-        let sums = (threads + 3) * (functions + 3) * functions * size_of::<f64>();
+        let regions = Regions::new(encoding, tier);
+        let functions = regions.functions();
+        let system = (threads + 3) * (functions + 3) * functions * size_of::<f64>();
         let best = positions * encoding.ruleset().dice().rolls().len() as u64;
         // While the equations are put together, there are all of them and those of ranges.
-        2 * positions * position as u64 + best + sums as u64 + sections.bytes()
+        2 * positions * position as u64 + best + system as u64 + regions.bytes()
     }
 
-    /// What the sample says of values, by orientation.
-    pub fn sums<T: Value>(
+    /// The Galerkin system of values, by orientation.
+    pub fn system<T: Value>(
         &mut self,
         context: &Context<'_, T>,
         published: &[&[T]],
-        asked: Asked,
+        query: SampleQuery,
         simd: Simd,
-    ) -> Sums {
+    ) -> GalerkinSystem {
         let last = published.len() - 1;
         let arrays = &[published[0], published[last], context.finals(0), context.finals(last)];
-        let (functions, rolls) = (self.sections.functions(), self.chances.len());
-        let known = self.known.take().filter(|known| known.asked == discriminant(&asked));
+        let (functions, rolls) = (self.regions.functions(), self.chances.len());
+        let known = self.known.take().filter(|known| known.query == discriminant(&query));
         let mut known = known.unwrap_or_else(|| Known {
-            asked: discriminant(&asked),
+            query: discriminant(&query),
             best: vec![UNKNOWN; self.positions.len() * rolls],
-            gained: Sums::zero(functions),
+            gained: GalerkinSystem::zero(functions),
         });
         let of_some = |(positions, best): (&[Sampled], &mut [u8])| {
-            let mut sums = Sums::zero(functions);
-            simd.run(AddUp { sample: self, positions, best, arrays, asked, sums: &mut sums });
-            sums
+            let mut system = GalerkinSystem::zero(functions);
+            simd.run(AddUp { sample: self, positions, best, arrays, query, system: &mut system });
+            system
         };
         let together = self.positions.len().div_ceil(rayon::current_num_threads()).max(1);
         let parts = self.positions.par_chunks(together);
-        let parts: Vec<Sums> =
+        let parts: Vec<GalerkinSystem> =
             parts.zip(known.best.par_chunks_mut(together * rolls)).map(of_some).collect();
-        let and = |all: Sums, more: &Sums| all.and(more).expect("no sample has larger sums");
-        let sums = parts.iter().fold(known.gained, and);
-        known.gained = sums.without_missing();
+        let and = |all: GalerkinSystem, more: &GalerkinSystem| {
+            all.and(more).expect("no sample has larger system")
+        };
+        let system = parts.iter().fold(known.gained, and);
+        known.gained = system.without_rhs();
         self.known = Some(known);
-        sums
+        system
     }
 
-    /// Asks for the memory of what the equation of a position reads.
+    /// Prefetches the values that the equation of a position reads.
     #[inline(always)]
     fn ask<T: Value, I: Instructions>(
         &self,
@@ -195,7 +197,7 @@ impl<'a> Sample<'a> {
         }
     }
 
-    /// What the value of a position is short of, and for each roll the place of the best successor.
+    /// The residual of a position, and for each roll the place of the best successor.
     #[inline(never)]
     fn look_at<T: Value>(&self, position: &Sampled, arrays: &[&[T]; 4], best: &mut [u8]) -> f64 {
         let mut chance_of_mover = 0.0;
@@ -218,12 +220,12 @@ impl<'a> Sample<'a> {
         -chance_of_mover - own.to_f64()
     }
 
-    /// What is gained at a position, by function, for one of it, more than with the successors that were best before: `own` has
+    /// The row of the matrix at a position, by function, less that of the successors that were best before: `own` has
     /// the functions that are not 0 there.
     fn gained(
         &self,
         position: &Sampled,
-        asked: Asked,
+        query: SampleQuery,
         own: &[(usize, f64)],
         [before, best]: [&[u8]; 2],
         gained: &mut [f64],
@@ -231,12 +233,13 @@ impl<'a> Sample<'a> {
         gained.fill(0.0);
         let mut add = |successor: &Successor, weight: f64| {
             if successor.array < SOLVED {
-                // What a position gets, those who just moved there lose; turns are turns to both.
-                let loses = matches!(asked, Asked::Missing { .. }) && !successor.rolls_again;
+                // The gain of a mover is the loss of the player who just moved; turns are turns to both.
+                let loses =
+                    matches!(query, SampleQuery::Correction { .. }) && !successor.rolls_again;
                 let weight = if loses { weight } else { -weight };
-                let (orientation, arrangements) = (successor.array, successor.arrangements);
+                let (orientation, features) = (successor.array, successor.features);
                 let read = |function: usize, value: f64| gained[function] += weight * value;
-                self.sections.for_each_function(orientation.into(), arrangements, read);
+                self.regions.for_each_function(orientation.into(), features, read);
             }
         };
         let of_position = &self.successors[position.successors..];
@@ -244,7 +247,7 @@ impl<'a> Sample<'a> {
         let changes = before.iter().zip(best).zip(&self.chances).zip(by_roll);
         for (((&before, &best), &chance), successors) in changes {
             if before != best {
-                let chance = Sums::whole(chance);
+                let chance = GalerkinSystem::whole(chance);
                 add(&successors[usize::from(best)], chance);
                 if before != UNKNOWN {
                     add(&successors[usize::from(before)], -chance);
@@ -252,13 +255,13 @@ impl<'a> Sample<'a> {
             }
         }
         if before.contains(&UNKNOWN) {
-            let whole = Sums::whole(1.0);
+            let whole = GalerkinSystem::whole(1.0);
             own.iter().for_each(|&(function, value)| gained[function] += whole * value);
         }
     }
 }
 
-/// Adds up what some sampled positions say.
+/// Adds up the equations of some sampled positions.
 struct AddUp<'a, 's, T> {
     sample: &'a Sample<'s>,
     positions: &'a [Sampled],
@@ -266,16 +269,16 @@ struct AddUp<'a, 's, T> {
     best: &'a mut [u8],
     /// As [`Successor::array`] counts them.
     arrays: &'a [&'a [T]; 4],
-    asked: Asked,
-    sums: &'a mut Sums,
+    query: SampleQuery,
+    system: &'a mut GalerkinSystem,
 }
 
 impl<T: Value> Operation for AddUp<'_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { sample, positions, best, arrays, asked, sums } = self;
-        let (unit, rolls) = (asked.unit(), sample.chances.len());
-        let (mut own, mut gained) = (Vec::new(), vec![0.0; sums.functions()]);
+        let Self { sample, positions, best, arrays, query, system } = self;
+        let (quantum, rolls) = (query.quantum(), sample.chances.len());
+        let (mut own, mut gained) = (Vec::new(), vec![0.0; system.functions()]);
         let mut now = vec![UNKNOWN; rolls];
         for (i, (position, best)) in positions.iter().zip(best.chunks_exact_mut(rolls)).enumerate()
         {
@@ -283,19 +286,19 @@ impl<T: Value> Operation for AddUp<'_, '_, T> {
                 sample.ask(instructions, ahead, arrays);
             }
             let missing = sample.look_at(position, arrays, &mut now);
-            let units = match asked {
-                Asked::Missing { .. } => missing / unit,
-                Asked::Turns => 1.0,
+            let quanta = match query {
+                SampleQuery::Correction { .. } => missing / quantum,
+                SampleQuery::Turns => 1.0,
             };
-            let units = units.clamp(-LARGEST_MISSING, LARGEST_MISSING).round();
-            let Sampled { orientation, arrangements, .. } = *position;
+            let quanta = quanta.clamp(-LARGEST_RESIDUAL, LARGEST_RESIDUAL).round();
+            let Sampled { orientation, features, .. } = *position;
             own.clear();
             let add = |function, value| own.push((function, value));
-            sample.sections.for_each_function(orientation.into(), arrangements, add);
-            sums.add_missing(units, &own);
+            sample.regions.for_each_function(orientation.into(), features, add);
+            system.add_rhs(quanta, &own);
             if now != best {
-                sample.gained(position, asked, &own, [best, &now], &mut gained);
-                sums.add_gained(&gained, &own);
+                sample.gained(position, query, &own, [best, &now], &mut gained);
+                system.add_matrix_row(&gained, &own);
                 best.copy_from_slice(&now);
             }
         }
@@ -303,7 +306,7 @@ impl<T: Value> Operation for AddUp<'_, '_, T> {
 }
 
 impl Successor {
-    /// What the player who moved gets.
+    /// The value for the player who moved.
     #[inline(always)]
     fn value<T: Value>(&self, arrays: &[&[T]; 4]) -> f64 {
         if self.offset == WIN {
@@ -326,7 +329,7 @@ impl Equations {
     fn write_down<T: Value>(
         &mut self,
         context: &Context<'_, T>,
-        sections: &Sections<'_>,
+        regions: &Regions<'_>,
         orientation: usize,
         offset: u64,
     ) {
@@ -335,21 +338,21 @@ impl Equations {
         let position = encoding.unrank(Index { tier: tiers[orientation], offset });
         self.positions.push(Sampled {
             orientation: orientation as u8,
-            arrangements: sections.of(&position),
+            features: regions.of(&position),
             offset,
             successors: self.successors.len(),
         });
         let led_to = |next: Position, rolls_again| {
             let Index { tier, offset } = encoding.rank(&next);
-            let (array, arrangements) = match tiers.iter().position(|&own| own == tier) {
-                Some(orientation) => (orientation as u8, sections.of(&next)),
+            let (array, features) = match tiers.iter().position(|&own| own == tier) {
+                Some(orientation) => (orientation as u8, regions.of(&next)),
                 None => (SOLVED + u8::from(context.after_scoring(0) != Some(tier)), [0; 2]),
             };
-            Successor { offset, arrangements, array, rolls_again, is_last: false }
+            Successor { offset, features, array, rolls_again, is_last: false }
         };
         let win = Successor {
             offset: WIN,
-            arrangements: [0; 2],
+            features: [0; 2],
             array: SOLVED,
             rolls_again: false,
             is_last: false,
@@ -371,22 +374,22 @@ impl Equations {
     }
 }
 
-/// What a sample of the own shards' positions says of values, by orientation; the sample is written down where there is none
-/// yet.
-pub fn sums<'e, T: Value>(
+/// The Galerkin system of a sample of the own shards' positions, by orientation; the sample is written down where
+/// there is none yet.
+pub fn galerkin_system<'e, T: Value>(
     encoding: &'e Encoding,
     context: &Context<'_, T>,
     shards: &[Shard],
     values: &[&[T]],
-    (sample, asked): (&mut Option<Sample<'e>>, Asked),
+    (sample, query): (&mut Option<Sample<'e>>, SampleQuery),
     simd: Simd,
     team: Option<&Team<'_>>,
-) -> Sums {
+) -> GalerkinSystem {
     let write_down = || {
         let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
         let ranges = in_order(shards, values.len() - 1).into_iter().filter(own);
         let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
         Sample::new(encoding, context, &ranges)
     };
-    sample.get_or_insert_with(write_down).sums(context, values, asked, simd)
+    sample.get_or_insert_with(write_down).system(context, values, query, simd)
 }

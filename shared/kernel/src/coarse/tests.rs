@@ -1,16 +1,17 @@
-//! The coarse correction of small games: what is added, what a sample says, and what that saves.
+//! The coarse correction of small games: its functions, its equations, and its savings.
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{
     correction::{CorrectedFrom, functions},
+    galerkin::SampleQuery,
     settings::{Precision, Settings},
     statistics::TierStatistics,
-    sums::Asked,
+    weights::CycleSlot,
 };
 
 use crate::{
-    coarse::{sample::Sample, sections::Sections},
+    coarse::{regions::Regions, sample::Sample},
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     simd::dispatch::Simd,
@@ -36,24 +37,22 @@ fn multiples(functions: usize) -> Vec<f64> {
 fn what_is_added_to_a_value_is_what_the_functions_of_its_position_say() {
     for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(2, 2))] {
         let encoding = encoding(game);
-        let sections = Sections::new(&encoding, tier);
-        let multiples = multiples(sections.functions());
+        let regions = Regions::new(&encoding, tier);
+        let multiples = multiples(regions.functions());
         for (orientation, tier) in tier.both().enumerate() {
-            let table = sections.table(orientation, &multiples);
+            let table = regions.table(orientation, &multiples);
             let mut values = vec![0.0; encoding.tier_len(tier) as usize];
             // In pieces that begin and end within rows.
             for (piece, values) in values.chunks_mut(1237).enumerate() {
                 let places = piece * 1237..piece * 1237 + values.len();
-                sections.add(orientation, places, values, &table, Simd::best());
+                regions.add(orientation, places, values, &table, Simd::best());
             }
             for (offset, &value) in (0..).zip(&values) {
                 let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
                 let mut sum = 0.0;
-                sections.for_each_function(
-                    orientation,
-                    sections.of(&position),
-                    |function, value| sum += multiples[function] * value,
-                );
+                regions.for_each_function(orientation, regions.of(&position), |function, value| {
+                    sum += multiples[function] * value
+                });
                 assert_eq!(value, f64::from(sum as f32), "{game} {position:?}");
             }
         }
@@ -77,13 +76,13 @@ fn samples_take_memory_that_cannot_be_in_files() {
 fn a_number_of_pieces_in_each_section_is_a_function() {
     let encoding = encoding("double-short");
     let tier = Tier::new(2, 2);
-    let sections = Sections::new(&encoding, tier);
-    assert_eq!(sections.functions(), functions(&encoding, tier));
+    let regions = Regions::new(&encoding, tier);
+    assert_eq!(regions.functions(), functions(&encoding, tier));
     let position = encoding.unrank(ziggurat_encoding::Index { tier, offset: 12_345 });
     let (own, opponent) = (position.opponent.board, position.own.board);
     let mut sum = [0.0; 2];
     // The functions behind the first, 1, are the numbers of pieces: seven of each player.
-    sections.for_each_function(0, sections.of(&position), |function, value| match function {
+    regions.for_each_function(0, regions.of(&position), |function, value| match function {
         0 => assert_eq!(value, 1.0),
         1..=7 => sum[0] += value,
         8..=14 => sum[1] += value,
@@ -93,7 +92,7 @@ fn a_number_of_pieces_in_each_section_is_a_function() {
     assert_eq!(sum, [own, opponent].map(from_first_section), "{position:?}");
 }
 
-/// The step of a tier that reads made-up values, iterated until nothing changes; and what is then done with it.
+/// The step of a tier that reads made-up values, iterated until nothing changes.
 fn with_solved_step(
     game: &str,
     tier: Tier,
@@ -110,7 +109,7 @@ fn with_solved_step(
     let values = tier.both().map(|tier| filled(tier, 0.0)).collect();
     let shards = encoding.shards(tier, 1 << 12);
     let mut state = StepState::new(&memory, &encoding, values, shards, Simd::best()).unwrap();
-    let mut superstep = || state.superstep(&context, (0, -100), None).unwrap();
+    let mut superstep = || state.superstep(&context, (CycleSlot::FIRST, -100), None).unwrap();
     while superstep() > 1e-15 {}
     work(&encoding, &context, &mut state);
 }
@@ -121,21 +120,21 @@ fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
         with_solved_step(game, tier, |encoding, context, state| {
             let mut sample = None;
             let found = |state: &StepState<f64>, sample: &mut _| {
-                let asked = Asked::Missing { unit: -46 };
-                let sums = state.sums(encoding, context, sample, asked, None);
-                sums.multiples(asked).expect("the sample tells")
+                let query = SampleQuery::Correction { quantum: -46 };
+                let system = state.galerkin_system(encoding, context, sample, query, None);
+                system.solve(query).expect("the sample tells")
             };
             let none = found(state, &mut sample);
-            let sections = Sections::new(encoding, tier);
+            let regions = Regions::new(encoding, tier);
             let solution: Vec<f64> = state.values()[0].values().to_vec();
-            state.correct(&sections, &multiples(sections.functions()), None);
+            state.correct(&regions, &multiples(regions.functions()), None);
             let differences = |state: &StepState<f64>| {
                 let values = state.values()[0].values().iter().zip(&solution);
                 values.map(|(value, solution)| (value - solution).abs()).fold(0.0, f64::max)
             };
             let before = differences(state);
             let back = found(state, &mut sample);
-            state.correct(&sections, &back, None);
+            state.correct(&regions, &back, None);
             let after = differences(state);
             assert!(before > 1e-7, "{game}: {before}");
             assert!(after < 1e-3 * before, "{game}: {after} of {before} is left");
@@ -144,25 +143,25 @@ fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
     }
 }
 
-/// How many more turns the step goes on from each position, by orientation, as sums of functions say, and as steps from position to
-/// position do.
+/// How many more turns the step goes on from each position, by orientation, as sums of functions say, and as steps
+/// from position to position do.
 fn turns(
     encoding: &Encoding,
     context: &Context<'_, f64>,
     state: &StepState<f64>,
 ) -> Vec<(f64, f64)> {
     let tiers = &context.tiers;
-    let sums = state.sums(encoding, context, &mut None, Asked::Turns, None);
-    let multiples = sums.multiples(Asked::Turns).expect("the sample tells");
-    let sections = Sections::new(encoding, tiers[0]);
+    let system = state.galerkin_system(encoding, context, &mut None, SampleQuery::Turns, None);
+    let multiples = system.solve(SampleQuery::Turns).expect("the sample tells");
+    let regions = Regions::new(encoding, tiers[0]);
     let foretold = |orientation: usize| {
         let len = encoding.tier_len(tiers[orientation]) as usize;
-        let table = sections.table(orientation, &multiples);
+        let table = regions.table(orientation, &multiples);
         let mut turns = vec![0.0; len];
         let copy = |turns: &mut [f64], row: &[f32]| {
             turns.iter_mut().zip(row).for_each(|(turns, &row)| *turns = row.into());
         };
-        sections.for_each_row(orientation, 0..len, &mut turns, &table, copy);
+        regions.for_each_row(orientation, 0..len, &mut turns, &table, copy);
         turns
     };
     let foretold: Vec<Vec<f64>> = (0..tiers.len()).map(foretold).collect();
@@ -241,15 +240,15 @@ fn sums_are_the_same_whoever_adds_up_which() {
         };
         let halves: Vec<_> = all.iter().flat_map(half).collect();
         let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
-        let sums = |ranges: &[_]| {
-            let asked = Asked::Missing { unit: -60 };
+        let system = |ranges: &[_]| {
+            let query = SampleQuery::Correction { quantum: -60 };
             let mut sample = Sample::new(encoding, context, ranges);
-            sample.sums(context, &values, asked, Simd::best())
+            sample.system(context, &values, query, Simd::best())
         };
-        let whole = sums(&all);
+        let whole = system(&all);
         let (first, rest) = halves.split_at(1);
         assert!(whole.parts()[0].iter().any(|&missing| missing != 0.0));
-        assert!(sums(first).and(&sums(rest)).as_ref() == Some(&whole));
+        assert!(system(first).and(&system(rest)).as_ref() == Some(&whole));
     });
 }
 
@@ -267,18 +266,18 @@ fn what_a_sample_knows_already_changes_no_sum() {
         let made_up: Vec<&[f64]> = made_up.iter().map(|values| &values[..]).collect();
         let new = || Sample::new(encoding, context, &ranges);
         let mut used = new();
-        let missing = Asked::Missing { unit: -60 };
+        let missing = SampleQuery::Correction { quantum: -60 };
         let mut gained = Vec::new();
-        for (values, asked) in [
+        for (values, query) in [
             (&solution, missing),
             (&made_up, missing),
-            (&made_up, Asked::Turns),
+            (&made_up, SampleQuery::Turns),
             (&solution, missing),
             (&solution, missing),
         ] {
-            let sums = used.sums(context, values, asked, Simd::best());
-            assert!(new().sums(context, values, asked, Simd::best()) == sums, "{asked:?}");
-            gained.push(sums.parts()[1].to_vec());
+            let system = used.system(context, values, query, Simd::best());
+            assert!(new().system(context, values, query, Simd::best()) == system, "{query:?}");
+            gained.push(system.parts()[1].to_vec());
         }
         assert!(gained[0] != gained[1] && gained[1] != gained[2], "other moves are best");
     });

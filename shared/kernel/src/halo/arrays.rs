@@ -9,18 +9,18 @@ use ziggurat_encoding::Shard;
 use crate::{
     halo::{
         codec::Content,
-        share::{Strip, slices},
+        partition::{HaloStrip, slices},
         team::{ExchangeError, Team},
     },
     memory::{
         array::Array,
-        budget::{self, look},
+        budget::{self, enforce_budget},
     },
     shards::ranges::{ShardRange, in_order, split_off},
     simd::value::Value,
 };
 
-/// Fills arrays, one for each orientation; of those of a team's member what it needs.
+/// Fills arrays, one for each orientation; for a team's member its shards and its halo.
 pub fn fill<V: Pod + PartialEq + Send + Sync>(
     arrays: &mut [Array<V>],
     value: V,
@@ -46,10 +46,10 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
 /// If they cannot be reached.
 pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
     let barrier = team.barrier(|_| true);
-    barrier.give(|Strip { orientation, values, .. }, packed| {
+    barrier.send(|HaloStrip { orientation, values, .. }, packed| {
         packed.push_values(&arrays[*orientation][values.clone()]);
     })?;
-    barrier.take(Content::Values(size_of::<T>()), 1, |strips, packed| {
+    barrier.receive(Content::Values(size_of::<T>()), 1, |strips, packed| {
         let places = slices(arrays.iter_mut().map(|all| &mut **all).collect(), strips);
         packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
     })
@@ -72,7 +72,7 @@ pub fn for_own_parts<V: Pod + Send + Sync>(
     });
     let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();
     parts.into_par_iter().for_each(|(ShardRange { orientation, values: places, .. }, values)| {
-        look();
+        enforce_budget();
         visit(orientation, places, values);
     });
     for strips in team.iter().flat_map(|team| team.halo()) {

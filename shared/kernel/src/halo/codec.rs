@@ -1,25 +1,25 @@
-//! The halo on the wire: what changed between two barriers, as bytes.
+//! The halo on the wire: the changes between two barriers, as bytes.
 //!
-//! A payload is sent in parts, each compressed by itself (a zstd frame), so that threads compress and unpack several at a time, and
-//! the first are on their way while others are made. A part is a list of *strips* of at most [`STRIP`] numbers: first a byte
-//! for each, its *head*, then the data of one after the other. There are three kinds:
+//! A payload is sent in parts, each compressed by itself (a zstd frame), so that threads compress and unpack several
+//! at a time, and the first are on their way while others are made. A part is a list of *strips* of at most [`STRIP`]
+//! numbers: first a byte for each, its *head*, then the data of one after the other. There are three kinds:
 //!
-//! * What values changed by, in units ([`tell`](crate::delta::encoding::tell)): a byte each. A head of n is a
-//!   unit of 2^-n; a head of 128 + n says that it is this, but nothing changed, and nothing follows.
-//! * What distances of a proof changed by: as many bytes each as the head says, 0, 1 or 2, all first (lower)
-//!   bytes before all second ones. The distances of both ends change alike, so a strip of lower ends comes
-//!   before one of what the upper ends changed by beyond that.
+//! * The changes of values, in quanta ([`encode`](crate::delta::encoding::encode)): a byte each. A head of n is a
+//!   quantum of 2^-n; a head of 128 + n says that it is this, but nothing changed, and nothing follows.
+//! * The changes of a proof's offsets: as many bytes each as the head says, 0, 1 or 2, all first (lower)
+//!   bytes before all second ones. The offsets of both bounds change alike, so a strip of lower bounds comes
+//!   before one of how much more the upper bounds changed.
 //! * Values as they are, as many bytes each as the head says, the lowest first.
 //!
-//! Changes are [foretold](crate::halo::prediction) from those before them: their data begin with a byte that has the code of
-//! the [predictor](Predictor), and above it how many zero bits all changes end in, which are not told; then follows
-//! what is left.
+//! Changes are [foretold](crate::halo::prediction) from those before them: their data begin with a byte that has the
+//! code of the [predictor](Predictor), and above it how many zero bits all changes end in, which are not sent; then
+//! follows the remainder.
 
 use std::{cell::RefCell, io};
 
 use bytemuck::Pod;
 use thiserror::Error;
-use ziggurat_planning::quanta::{exponent_of, unit};
+use ziggurat_planning::quanta::{exponent_of, quantum};
 use zstd::{
     bulk::{Compressor, Decompressor},
     zstd_safe::{CParameter, ParamSwitch},
@@ -42,8 +42,8 @@ const NOTHING: u8 = 1 << 7;
 /// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
 const ZEROS_AT: u32 = 4;
 
-/// How zstd compresses parts. There is hardly anything to find in them twice, so it looks for matches at few places; what
-/// helps is that it codes bytes by how frequent they are, in every block of 16 KiB anew.
+/// How zstd compresses parts. There is hardly anything to find in them twice, so it looks for matches at few places;
+/// the gain is that it codes bytes by how frequent they are, in every block of 16 KiB anew.
 const COMPRESSION_LEVEL: i32 = 1;
 const COMPRESSION: [CParameter; 5] = [
     CParameter::MinMatch(7),
@@ -58,13 +58,13 @@ const COMPRESSION: [CParameter; 5] = [
 #[error("what came for a barrier does not fit what it is for")]
 pub struct WrongPart;
 
-/// What the strips of a part have.
+/// The contents of the strips of a part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Content {
-    /// What values changed by.
+    /// Changes of values.
     Changes,
-    /// What distances changed by.
-    Distances,
+    /// Changes of offsets.
+    Offsets,
     /// Values of so many bytes.
     Values(usize),
 }
@@ -74,8 +74,8 @@ impl Content {
     fn bytes(self, head: u8, len: usize) -> Option<usize> {
         match (self, head) {
             (Self::Changes, 1..=126) => Some(1 + len),
-            (Self::Changes, 129..=254) | (Self::Distances, 0) => Some(0),
-            (Self::Distances, 1..=2) => Some(1 + usize::from(head) * len),
+            (Self::Changes, 129..=254) | (Self::Offsets, 0) => Some(0),
+            (Self::Offsets, 1..=2) => Some(1 + usize::from(head) * len),
             (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes * len),
             _ => None,
         }
@@ -97,9 +97,9 @@ impl Packed {
         heads
     }
 
-    /// Adds a strip of what values changed by, in units of a power of two.
-    pub fn push_changes(&mut self, changes: &[i8], unit: f32) {
-        let head = -exponent_of(unit.into()) as u8;
+    /// Adds a strip of changes of values, in quanta of a power of two.
+    pub fn push_changes(&mut self, changes: &[i8], quantum: f32) {
+        let head = -exponent_of(quantum.into()) as u8;
         if changes.iter().all(|&change| change == 0) {
             self.heads.push(NOTHING | head);
         } else {
@@ -111,8 +111,8 @@ impl Packed {
         }
     }
 
-    /// Adds the two strips of what the distances of lower and upper ends changed by.
-    pub fn push_distances(&mut self, new: [&[u16]; 2], old: [&[u16]; 2]) {
+    /// Adds the two strips of the changes of the offsets of lower and upper bounds.
+    pub fn push_offsets(&mut self, new: [&[u16]; 2], old: [&[u16]; 2]) {
         let (mut lower, mut beyond) = ([0_i16; STRIP], [0_i16; STRIP]);
         let len = new[0].len();
         let change = |end: usize, i: usize| new[end][i].wrapping_sub(old[end][i]) as i16;
@@ -148,7 +148,7 @@ impl Packed {
     }
 }
 
-/// What is left of changes by the predictor that suits them best, and its code.
+/// The remainder of changes by the predictor that suits them best, and its code.
 fn left_of<N: Number>(changes: &[N], left: &mut [N]) -> u8 {
     let predictor = Predictor::best(changes);
     predictor.left(changes, left);
@@ -235,20 +235,20 @@ pub fn strips<'a>(
 }
 
 impl PackedStrip<'_> {
-    /// What a unit of the changes is worth.
-    pub fn unit(&self) -> f32 {
-        unit(-i32::from(self.head & !NOTHING))
+    /// The quantum of the changes.
+    pub fn quantum(&self) -> f32 {
+        quantum(-i32::from(self.head & !NOTHING))
     }
 
-    /// Changes values, and keeps what they changed by.
+    /// Changes values, and keeps their changes.
     pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8], simd: Simd) {
         self.read_changes(changes);
         if self.predictor.is_some() {
-            change(values, changes, self.unit(), simd);
+            change(values, changes, self.quantum(), simd);
         }
     }
 
-    /// What values changed by.
+    /// The changes of values.
     pub fn read_changes(&self, changes: &mut [i8]) {
         let Some(predictor) = self.predictor else { return changes.fill(0) };
         changes.copy_from_slice(bytemuck::cast_slice(self.data));
@@ -260,8 +260,8 @@ impl PackedStrip<'_> {
         bytemuck::cast_slice_mut(values).copy_from_slice(self.data);
     }
 
-    /// Changes distances, of which the other end changes by what `beyond` says beyond that.
-    pub fn change_distances(&self, beyond: &Self, [lower, upper]: [&mut [u16]; 2]) {
+    /// Changes offsets; those of the other bound change by `beyond` more.
+    pub fn change_offsets(&self, beyond: &Self, [lower, upper]: [&mut [u16]; 2]) {
         let (mut first, mut second) = ([0_i16; STRIP], [0_i16; STRIP]);
         let changes = self.integers(&mut first).iter().zip(beyond.integers(&mut second));
         for ((lower, upper), (&change, &more)) in lower.iter_mut().zip(upper).zip(changes) {
@@ -302,31 +302,31 @@ mod tests {
             changes in prop::collection::vec(any::<i8>(), 1..STRIP),
             exponent in 6..=106_i32,
         ) {
-            let unit = (-exponent as f32).exp2();
+            let quantum = (-exponent as f32).exp2();
             let mut packed = Packed::default();
-            packed.push_changes(&changes, unit);
+            packed.push_changes(&changes, quantum);
             let part = packed.into_part();
             let strips = strips(&part, &[changes.len()], Content::Changes).unwrap();
             let mut read = vec![1; changes.len()];
             let mut values = vec![0.1; changes.len()];
             strips[0].change_values(&mut values, &mut read, Simd::best());
             prop_assert_eq!(&read, &changes);
-            let expected: Vec<f64> = changes.iter().map(|&by| changed(0.1, by, unit)).collect();
+            let expected: Vec<f64> = changes.iter().map(|&by| changed(0.1, by, quantum)).collect();
             prop_assert_eq!(values, expected);
         }
 
         #[test]
-        fn distances_come_back(
+        fn offsets_come_back(
             ends in prop::collection::vec(any::<[u16; 4]>(), 1..STRIP),
         ) {
             let column = |i: usize| ends.iter().map(|end| end[i]).collect::<Vec<_>>();
             let (mut lower, mut upper) = (column(0), column(1));
             let new = [column(2), column(3)];
             let mut packed = Packed::default();
-            packed.push_distances([&new[0], &new[1]], [&lower, &upper]);
+            packed.push_offsets([&new[0], &new[1]], [&lower, &upper]);
             let part = packed.into_part();
-            let strips = strips(&part, &[ends.len(); 2], Content::Distances).unwrap();
-            strips[0].change_distances(&strips[1], [&mut lower, &mut upper]);
+            let strips = strips(&part, &[ends.len(); 2], Content::Offsets).unwrap();
+            strips[0].change_offsets(&strips[1], [&mut lower, &mut upper]);
             prop_assert_eq!([lower, upper], new);
         }
 
@@ -346,7 +346,7 @@ mod tests {
             part in prop::collection::vec(any::<u8>(), 0..200),
             lengths in prop::collection::vec(0..20_usize, 0..8),
         ) {
-            for content in [Content::Changes, Content::Distances, Content::Values(4)] {
+            for content in [Content::Changes, Content::Offsets, Content::Values(4)] {
                 let Ok(strips) = strips(&part, &lengths, content) else { continue };
                 for (strip, &len) in strips.iter().zip(&lengths) {
                     match content {
@@ -354,8 +354,8 @@ mod tests {
                             let (mut values, mut changes) = (vec![0.5_f64; len], vec![0; len]);
                             strip.change_values(&mut values, &mut changes, Simd::best());
                         }
-                        Content::Distances => strip
-                            .change_distances(strip, [&mut vec![0; len], &mut vec![7; len]]),
+                        Content::Offsets => strip
+                            .change_offsets(strip, [&mut vec![0; len], &mut vec![7; len]]),
                         Content::Values(_) => strip.read_values(&mut vec![0_f32; len]),
                     }
                 }
@@ -376,7 +376,7 @@ mod tests {
     fn strips_without_a_change_take_a_byte() {
         let mut packed = Packed::default();
         packed.push_changes(&[0; 100], 0.5);
-        packed.push_distances([&[7; 100]; 2], [&[7; 100]; 2]);
+        packed.push_offsets([&[7; 100]; 2], [&[7; 100]; 2]);
         assert_eq!(packed.into_part(), [NOTHING | 1, 0, 0]);
     }
 }

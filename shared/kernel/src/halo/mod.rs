@@ -1,9 +1,9 @@
-//! Halo exchange: what the members of a team read of each other's shards, and how it is sent.
+//! Halo exchange: the values that the members of a team read of each other's shards, and their messages.
 
 pub mod arrays;
 pub mod codec;
+pub mod partition;
 pub mod places;
 pub mod prediction;
 pub mod reads;
-pub mod share;
 pub mod team;

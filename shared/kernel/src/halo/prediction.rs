@@ -1,7 +1,7 @@
-//! Linear prediction: numbers in a row are told by how they differ from what those before them foretell.
+//! Linear prediction: numbers in a row are sent as their differences from a prediction by those before them.
 //!
-//! Positions next to each other change alike. So a change is foretold from the two before it, by the
-//! predictor that suits the strip best, and what remains takes fewer bits (as in FLAC, for sound).
+//! Positions next to each other change alike. So a change is foretold from the two before it, by the predictor that
+//! suits the strip best, and the remainder takes fewer bits (as in Shorten, Robinson 1994, and FLAC, for sound).
 
 use bytemuck::Pod;
 
@@ -16,7 +16,7 @@ const ROWS: usize = 4;
 const SAMPLE: usize = 128;
 const OF_SO_MANY: usize = 8 * SAMPLE;
 
-/// What is foretold: integers that wrap around.
+/// Numbers to predict: integers that wrap around.
 pub trait Number: Pod {
     /// The number.
     fn wide(self) -> i32;
@@ -50,7 +50,7 @@ const PREDICTORS: usize = 5;
 /// Foretells a number as `A` quarters of the last one and `B` of the one before it, together.
 struct Linear<const A: i32, const B: i32>;
 
-/// What a predictor does; a function of its own for each, since they are short.
+/// The functions of a predictor; one of its own for each, since they are short.
 struct Does<N> {
     left: fn(&[N], &mut [N]),
     restore: fn(&mut [N]),
@@ -104,7 +104,7 @@ impl<const A: i32, const B: i32> Linear<A, B> {
         }
     }
 
-    /// Restores a number from what is left of it and the two before it.
+    /// Restores a number from its remainder and the two before it.
     #[inline(always)]
     fn add<N: Number>(number: &mut N, [last, before]: &mut [N; 2]) {
         *number = N::wrapped(number.wide() + Self::next(*last, *before));
@@ -149,7 +149,7 @@ impl Predictor {
         Self::all().nth(code.into())
     }
 
-    /// What it is told by.
+    /// Its code on the wire.
     pub fn code(self) -> u8 {
         self.0
     }
@@ -163,12 +163,12 @@ impl Predictor {
         Self::all().min_by_key(left).expect("there are some")
     }
 
-    /// What is left of numbers that are foretold.
+    /// The remainders of numbers.
     pub fn left<N: Number>(self, numbers: &[N], left: &mut [N]) {
         (self.does().left)(numbers, left);
     }
 
-    /// The numbers that were foretold, in the place of what is left of them.
+    /// The numbers, in the place of their remainders.
     pub fn restore<N: Number>(self, numbers: &mut [N]) {
         (self.does().restore)(numbers);
     }

@@ -1,4 +1,4 @@
-//! What the sweeps of a shard read besides the shard itself.
+//! Reads: the values that the sweeps of a shard read besides the shard itself.
 
 use ziggurat_encoding::Shard;
 
@@ -8,11 +8,11 @@ use crate::{
         context::Context,
         order::for_each_pair_of_slabs,
         slab::Slab,
-        sources::{Place, Placed, arrays},
+        sources::{Location, Locator, arrays},
     },
 };
 
-/// What sweeps read.
+/// The places that sweeps read.
 #[derive(Clone, Debug, Default)]
 pub struct Reads {
     /// Of the step, by orientation.
@@ -30,27 +30,27 @@ const MOST_UNORDERED: usize = 1 << 16;
 /// Every value is where its index says.
 pub struct Everywhere;
 
-impl Placed for Everywhere {
-    fn place(&self, orientation: usize, offset: u64) -> Place {
-        Place { array: arrays::PUBLISHED + orientation, start: offset as usize }
+impl Locator for Everywhere {
+    fn locate(&self, orientation: usize, offset: u64) -> Location {
+        Location { array: arrays::PUBLISHED + orientation, start: offset as usize }
     }
 }
 
 impl Reads {
-    /// What the sweeps of a shard read, its own values among it; whole rows, so that there may be places
+    /// The places that the sweeps of a shard read, its own values among them; whole rows, so that there may be places
     /// behind the end of a tier.
     pub fn of(context: &Context<'_, f64>, shard: &Shard) -> Self {
         let mut reads = Self::default();
         for_each_pair_of_slabs(context, shard, &Everywhere, |slabs, _| {
             for slab in slabs {
-                reads.add_offers(context, slab);
+                reads.add_reads(context, slab);
             }
         });
         reads.tidy();
         reads
     }
 
-    /// Adds what another shard reads.
+    /// Adds the reads of another shard.
     pub fn add(&mut self, more: Self) {
         self.step.iter_mut().zip(more.step).for_each(|(all, more)| all.extend(more));
         self.finals.iter_mut().zip(more.finals).for_each(|(all, more)| all.extend(more));
@@ -61,9 +61,9 @@ impl Reads {
         self.step.iter_mut().chain(&mut self.finals).for_each(|places| tidy(places, GAP));
     }
 
-    fn add_offers(&mut self, context: &Context<'_, f64>, slab: &Slab<'_>) {
+    fn add_reads(&mut self, context: &Context<'_, f64>, slab: &Slab<'_>) {
         let routes = &context.tables.routes;
-        let mut read = |Place { array, start }: Place, len: usize| {
+        let mut read = |Location { array, start }: Location, len: usize| {
             let places = match array.checked_sub(arrays::FINAL) {
                 Some(orientation) => &mut self.finals[orientation],
                 None => &mut self.step[array - arrays::PUBLISHED],
@@ -73,8 +73,8 @@ impl Reads {
                 tidy(places, GAP);
             }
         };
-        for offers in &slab.offers {
-            offers.reads(routes).for_each(|(place, len, _)| read(place, len));
+        for successors in &slab.successors {
+            successors.reads(routes).for_each(|(location, len, _)| read(location, len));
         }
     }
 }

@@ -1,9 +1,10 @@
-//! Several members that solve a step together, each with some of its shards.
+//! Teams: several members that solve a step together, each with some of its shards, by halo exchange (as stencil codes
+//! do).
 //!
 //! A member has whole arrays like a solver that is alone, of which it fills and reads only its own
-//! shards and its *halo*: what its sweeps read of the shards of others. (Pages that are never touched take
-//! no memory.) At every barrier each member tells every other what its shards publish there of the other's
-//! halo. Who reads what follows from the rules alone, so all members know it of all.
+//! shards and its *halo*: the values that its sweeps read of the shards of others. (Pages that are never touched take
+//! no memory.) At every barrier each member sends every other the changes of its shards in the other's
+//! halo. The reads follow from the rules alone, so all members know those of all.
 
 use std::{
     iter::repeat_n,
@@ -15,16 +16,16 @@ use thiserror::Error;
 
 use crate::halo::{
     codec::{Content, Packed, PackedStrip, STRIP, WrongPart, compressed, decompressed, strips},
-    share::{Share, Strip},
+    partition::{HaloStrip, Partition},
 };
 
-/// What a barrier published did not arrive.
+/// A message of a barrier did not arrive.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct ExchangeError {
-    /// The member that could not be reached, or sent what is wrong.
+    /// The member that could not be reached, or sent a wrong message.
     pub member: usize,
-    /// What went wrong.
+    /// The failure.
     pub message: String,
 }
 
@@ -46,27 +47,27 @@ pub trait Exchange: Send + Sync {
 /// A part of a payload.
 #[derive(Debug)]
 pub struct HaloPart {
-    /// What it says, compressed.
+    /// Its content, compressed.
     pub bytes: Vec<u8>,
     /// Whether it is the last of its payload.
     pub is_last: bool,
 }
 
-/// The most values a part tells of.
+/// The most values of a part.
 const PART: usize = 48 * STRIP;
 
 /// The most bytes a part has.
 pub const PART_BYTES: usize = 1 << 20;
 
-// What zstd cannot compress becomes a little longer.
+// Incompressible bytes become a little longer in zstd.
 const _: () = assert!(PART * 8 * 65 / 64 < PART_BYTES);
 
 /// A member at work with others.
 pub struct Team<'a> {
-    share: &'a Share,
+    partition: &'a Partition,
     exchange: &'a dyn Exchange,
     barriers: AtomicU32,
-    told: AtomicU64,
+    sent: AtomicU64,
 }
 
 /// A barrier, and who publishes at it.
@@ -78,23 +79,23 @@ pub struct Barrier<'t, P> {
 
 impl<'a> Team<'a> {
     /// Before the first barrier.
-    pub fn new(share: &'a Share, exchange: &'a dyn Exchange) -> Self {
-        Self { share, exchange, barriers: AtomicU32::new(0), told: AtomicU64::new(0) }
+    pub fn new(partition: &'a Partition, exchange: &'a dyn Exchange) -> Self {
+        Self { partition, exchange, barriers: AtomicU32::new(0), sent: AtomicU64::new(0) }
     }
 
     /// The member's part.
-    pub(crate) fn share(&self) -> &'a Share {
-        self.share
+    pub(crate) fn partition(&self) -> &'a Partition {
+        self.partition
     }
 
     /// Whether a shard is the member's.
     pub(crate) fn owns(&self, shard: usize) -> bool {
-        self.share.own[shard]
+        self.partition.own[shard]
     }
 
-    /// How many positions the others have been told of so far, barrier for barrier.
-    pub fn told_positions(&self) -> u64 {
-        self.told.load(Ordering::Relaxed)
+    /// How many positions were sent to the others so far, barrier for barrier.
+    pub fn sent_positions(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// The next barrier, at which some shards publish.
@@ -103,30 +104,30 @@ impl<'a> Team<'a> {
         Barrier { team: self, number, publishes }
     }
 
-    /// What the member keeps besides its own shards: by other member, in the order of values.
-    pub(crate) fn halo(&self) -> impl Iterator<Item = Vec<&Strip>> {
-        self.share.takes.iter().map(|strips| strips.iter().collect())
+    /// The strips that the member keeps besides its own shards: by other member, in the order of values.
+    pub(crate) fn halo(&self) -> impl Iterator<Item = Vec<&HaloStrip>> {
+        self.partition.receives.iter().map(|strips| strips.iter().collect())
     }
 }
 
 impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
-    fn strips<'s>(&self, strips: &'s [Strip]) -> Vec<&'s Strip> {
+    fn strips<'s>(&self, strips: &'s [HaloStrip]) -> Vec<&'s HaloStrip> {
         strips.iter().filter(|strip| (self.publishes)(strip.shard)).collect()
     }
 
-    /// What of the own shards is given to somebody at this barrier, for each of the others.
-    pub(crate) fn given(&self) -> Vec<Vec<&Strip>> {
-        self.team.share.gives.iter().map(|strips| self.strips(strips)).collect()
+    /// The strips of the own shards that are sent at this barrier, for each of the others.
+    pub(crate) fn outgoing(&self) -> Vec<Vec<&HaloStrip>> {
+        self.team.partition.sends.iter().map(|strips| self.strips(strips)).collect()
     }
 
-    /// Tells the others what changes, strip by strip.
-    pub(crate) fn give(
+    /// Sends the others their changes, strip by strip.
+    pub(crate) fn send(
         &self,
-        pack: impl Fn(&Strip, &mut Packed) + Sync,
+        pack: impl Fn(&HaloStrip, &mut Packed) + Sync,
     ) -> Result<(), ExchangeError> {
-        for (member, strips) in self.given().iter().enumerate() {
+        for (member, strips) in self.outgoing().iter().enumerate() {
             let parts = parts(strips);
-            let part_of = |strips: &&[&Strip]| {
+            let part_of = |strips: &&[&HaloStrip]| {
                 let mut packed = Packed::default();
                 strips.iter().for_each(|strip| pack(strip, &mut packed));
                 compressed(&packed.into_part())
@@ -142,30 +143,30 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
                 }
             }
             let positions = strips.iter().map(|strip| strip.values.len() as u64).sum();
-            self.team.told.fetch_add(positions, Ordering::Relaxed);
+            self.team.sent.fetch_add(positions, Ordering::Relaxed);
         }
         Ok(())
     }
 
-    /// Hears from the others what they give, some strips at a time, and for each of them as many
+    /// Receives the strips of the others, some at a time, and for each of them as many
     /// `packs` as they packed for it.
-    pub(crate) fn take(
+    pub(crate) fn receive(
         &self,
         content: Content,
         packs: usize,
-        mut each: impl FnMut(&[&Strip], &[PackedStrip<'_>]),
+        mut each: impl FnMut(&[&HaloStrip], &[PackedStrip<'_>]),
     ) -> Result<(), ExchangeError> {
-        for (member, takes) in self.team.share.takes.iter().enumerate() {
-            let takes = self.strips(takes);
-            if takes.is_empty() {
+        for (member, receives) in self.team.partition.receives.iter().enumerate() {
+            let receives = self.strips(receives);
+            if receives.is_empty() {
                 continue;
             }
             let wrong = |error: WrongPart| ExchangeError { member, message: error.to_string() };
-            let lengths_of = |strips: &[&Strip]| -> Vec<usize> {
+            let lengths_of = |strips: &[&HaloStrip]| -> Vec<usize> {
                 strips.iter().flat_map(|strip| repeat_n(strip.values.len(), packs)).collect()
             };
-            let parts = parts(&takes);
-            let (mut rest, mut left) = (&takes[..], parts.len());
+            let parts = parts(&receives);
+            let (mut rest, mut left) = (&receives[..], parts.len());
             let mut next = || {
                 left -= 1;
                 let HaloPart { bytes, is_last } =
@@ -194,12 +195,12 @@ impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
     }
 }
 
-/// Strips by the parts that tell of them.
-fn parts<'a, 's>(mut strips: &'a [&'s Strip]) -> Vec<&'a [&'s Strip]> {
+/// Strips by the parts that have them.
+fn parts<'a, 's>(mut strips: &'a [&'s HaloStrip]) -> Vec<&'a [&'s HaloStrip]> {
     let mut parts = Vec::new();
     while !strips.is_empty() {
         let mut values = 0;
-        let fits = |strip: &&&Strip| {
+        let fits = |strip: &&&HaloStrip| {
             values += strip.values.len();
             values <= PART
         };

@@ -60,7 +60,7 @@ impl<T: Pod + PartialEq + Send + Sync> Array<T> {
         self
     }
 
-    /// The same values in another type. What is 0 is left as it is, so that room that was never used
+    /// The same values in another type. Zeros are left as they are, so that room that was never used
     /// takes no memory.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl<T: Pod + PartialEq + Send + Sync> Array<T> {
             if from.iter().any(|&value| value != T::default()) {
                 to.iter_mut().zip(from).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
             }
-            budget::look();
+            budget::enforce_budget();
         });
         Ok(array)
     }

@@ -1,13 +1,13 @@
 //! Where large arrays live: in memory, or in files without a name, of which the process holds only
 //! as much as it may.
 //!
-//! An array in a file is mapped, so a sweep reads and writes it as if it were in memory: the
-//! system loads what is touched, writes back what was changed, and keeps in its page cache what others leave room
-//! for. What counts towards the memory of the process is what is mapped at the moment. Whoever works on
-//! arrays [looks](look) at that every millisecond, and when it is too much, unmaps all of it: what is still
-//! needed comes back from the page cache at a few gigabytes per second. A *watch*, a thread of its own, does
-//! the same for all other work; alone it would not do, since on a busy machine it may be 20 ms late, and
-//! 200 MB are touched in that time. No sweep knows of any of this, so values cannot depend on it.
+//! An array in a file is mapped, so a sweep reads and writes it as if it were in memory: the system loads the pages
+//! that are touched, writes back those that were changed, and keeps in its page cache as many as others leave room
+//! for. The memory of the process is the pages that are mapped at the moment. All work on arrays [enforces the
+//! budget](enforce_budget) every millisecond, and when too much is mapped, unmaps all of it: pages that are still
+//! needed comes back from the page cache at a few gigabytes per second. A *watch*, a thread of its own, does the same
+//! for all other work; alone it would not do, since on a busy machine it may be 20 ms late, and 200 MB are touched in
+//! that time. No sweep knows of any of this, so values cannot depend on it.
 
 use std::{
     cell::Cell,
@@ -31,22 +31,22 @@ use rustix::{
 use thiserror::Error;
 use ziggurat_files::{is_lacking, size, sync};
 
-/// How often the watch looks, and whoever is at work.
-const LOOK_EVERY: Duration = Duration::from_millis(1);
+/// How often the watch checks, and all threads at work.
+const CHECK_EVERY: Duration = Duration::from_millis(1);
 
 /// How many values are copied or set between two looks.
-const BETWEEN_LOOKS: usize = 16 << 10;
+const VALUES_BETWEEN_CHECKS: usize = 16 << 10;
 
-/// What a thread may touch between two looks, in bytes.
-const TOUCHED_BETWEEN_LOOKS: u64 = 8 << 20;
+/// The most that a thread may touch between two checks, in bytes.
+const BYTES_BETWEEN_CHECKS: u64 = 8 << 20;
 
 /// The part of the limit that is left free beside that: a look may come late.
-const LATE_LOOKS: u64 = 8;
+const LATE_CHECKS: u64 = 8;
 
-/// What is mapped to see whether files can be.
+/// The size of a probe whether files can be mapped.
 const PROBE_BYTES: usize = 4096;
 
-/// What keeps within a limit. The memory of a process is one, so there is one list of them.
+/// The memories with a limit. The memory of a process is one, so there is one list of them.
 static LIMITED: Mutex<Vec<Arc<Files>>> = Mutex::new(Vec::new());
 
 /// Whether there are any, for those who only ask that.
@@ -76,7 +76,7 @@ pub struct Memory {
 #[derive(Debug)]
 pub(super) struct Files {
     pub(super) dir: PathBuf,
-    /// What the process may hold.
+    /// The most bytes that the process may hold.
     limit_bytes: u64,
     mappings: Mutex<Vec<(usize, usize)>>,
     ended: AtomicBool,
@@ -92,11 +92,11 @@ impl Memory {
     /// the process is kept at about `limit_bytes`, where `threads` threads work on them.
     ///
     /// # Errors
-    /// If files cannot be made in `dir` and mapped, or the system does not tell what a process holds.
+    /// If files cannot be made in `dir` and mapped, or the system does not tell how much a process holds.
     pub fn in_files(dir: &Path, limit_bytes: u64, threads: usize) -> io::Result<Self> {
         resident_bytes()?;
         let (mappings, ended) = Default::default();
-        let slack = (threads as u64 + 1) * TOUCHED_BETWEEN_LOOKS + limit_bytes / LATE_LOOKS;
+        let slack = (threads as u64 + 1) * BYTES_BETWEEN_CHECKS + limit_bytes / LATE_CHECKS;
         let limit_bytes = limit_bytes.saturating_sub(slack);
         let files = Arc::new(Files { dir: dir.to_owned(), limit_bytes, mappings, ended });
         // A file system that cannot map files says so now.
@@ -173,7 +173,7 @@ impl Files {
     fn watch(&self) {
         while !self.ended.load(Ordering::Relaxed) {
             self.keep_limit();
-            thread::park_timeout(LOOK_EVERY);
+            thread::park_timeout(CHECK_EVERY);
         }
     }
 
@@ -204,47 +204,47 @@ impl Files {
     }
 }
 
-/// Sees to it that the process holds no more than it may. Whoever touches much of arrays calls this after
+/// Sees to it that the process holds no more than it may. All code that touches much of arrays calls this after
 /// every few hundred kilobytes at most; if nothing is limited, or this thread has just looked, it costs nothing.
 #[inline]
-pub fn look() {
+pub fn enforce_budget() {
     if ANY_LIMITED.load(Ordering::Relaxed) {
-        look_again();
+        enforce_budget_now();
     }
 }
 
-fn look_again() {
+fn enforce_budget_now() {
     thread_local! {
         static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
     }
-    if LAST.get().is_none_or(|last| last.elapsed() >= LOOK_EVERY) {
+    if LAST.get().is_none_or(|last| last.elapsed() >= CHECK_EVERY) {
         lock(&LIMITED).iter().for_each(|files| files.keep_limit());
         LAST.set(Some(Instant::now()));
     }
 }
 
-/// Copies values of the same number, and [looks](look) meanwhile.
+/// Copies values of the same number, and [enforces the budget](enforce_budget) meanwhile.
 pub fn copy<T: Copy>(to: &mut [T], from: &[T]) {
-    for (to, from) in to.chunks_mut(BETWEEN_LOOKS).zip(from.chunks(BETWEEN_LOOKS)) {
+    for (to, from) in to.chunks_mut(VALUES_BETWEEN_CHECKS).zip(from.chunks(VALUES_BETWEEN_CHECKS)) {
         to.copy_from_slice(from);
-        look();
+        enforce_budget();
     }
 }
 
 /// Does the same on all threads.
 pub fn copy_together<T: Copy + Send + Sync>(to: &mut [T], from: &[T]) {
-    let from = from.par_chunks(BETWEEN_LOOKS);
-    to.par_chunks_mut(BETWEEN_LOOKS).zip(from).for_each(|(to, from)| {
+    let from = from.par_chunks(VALUES_BETWEEN_CHECKS);
+    to.par_chunks_mut(VALUES_BETWEEN_CHECKS).zip(from).for_each(|(to, from)| {
         to.copy_from_slice(from);
-        look();
+        enforce_budget();
     });
 }
 
-/// Sets values on all threads, and [looks](look) meanwhile.
+/// Sets values on all threads, and [enforces the budget](enforce_budget) meanwhile.
 pub fn fill<T: Copy + Send + Sync>(values: &mut [T], value: T) {
-    values.par_chunks_mut(BETWEEN_LOOKS).for_each(|values| {
+    values.par_chunks_mut(VALUES_BETWEEN_CHECKS).for_each(|values| {
         values.fill(value);
-        look();
+        enforce_budget();
     });
 }
 
@@ -302,7 +302,7 @@ mod tests {
                 }
             }
         }
-        thread::sleep(10 * LOOK_EVERY);
+        thread::sleep(10 * CHECK_EVERY);
         // Tests beside this one have memory, too.
         assert!(resident_bytes().unwrap() < base + (200 << 20));
         assert!(dir.path().read_dir().unwrap().next().is_none(), "files have no names");
@@ -317,7 +317,7 @@ mod tests {
         memory.watch.take().unwrap().join().unwrap();
         let mut array: Array<u64> = memory.filled(0, 32 << 20).unwrap(); // 256 MiB
         let mut most = 0;
-        for values in array.chunks_mut(BETWEEN_LOOKS) {
+        for values in array.chunks_mut(VALUES_BETWEEN_CHECKS) {
             fill(values, 7);
             most = most.max(resident_bytes().unwrap());
         }

@@ -9,7 +9,7 @@ use crate::{
     moves::{
         dense::{self, DenseSlab},
         layout::{Block, Layout},
-        lists::{RowList, RowMove, TurnedBlock, ValueList, Within},
+        lists::{RowList, RowMove, TransposedBlock, ValueList, Within},
         occupancy::Occupancies,
         routes::{Route, Routes},
         rules::{BlockMove, End, Rows, Rules},
@@ -46,7 +46,7 @@ impl Routes {
             occupancies,
             rows: HashMap::new(),
             picked: HashMap::new(),
-            turned: HashMap::new(),
+            transposed: HashMap::new(),
         };
         for budgets in all() {
             for roll in 0..rolls {
@@ -100,7 +100,7 @@ pub fn are_same(pairs: &[(u32, u32)], block: &Block) -> bool {
     pairs.len() == block.rows && pairs.iter().all(|(p, after)| p == after)
 }
 
-/// What a move does to a configuration of the inner squares.
+/// The effect of a move on a configuration of the inner squares.
 pub struct InnerStep {
     x: u16,
     after: u16,
@@ -117,11 +117,11 @@ pub struct Builder<'a> {
     /// The same for lists of single values, by whether they are negated too.
     picked: HashMap<(Budgets, Budgets, usize, bool), u32>,
     /// The same for lists of blocks.
-    turned: HashMap<(Budgets, Budgets, usize), u32>,
+    transposed: HashMap<(Budgets, Budgets, usize), u32>,
 }
 
 impl Builder<'_> {
-    /// What a move does to the inner squares, wherever they allow it.
+    /// The effects of a move on the inner squares, wherever they allow it.
     fn inner_steps(&self, budgets: Budgets, mv: &BlockMove) -> Vec<InnerStep> {
         let shared = self.encoding.shared();
         let fits = |(own, opponent): Budgets| own <= budgets.0 && opponent <= budgets.1;
@@ -247,7 +247,7 @@ impl Builder<'_> {
         let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
         let (layout, plain) = (routes.layout(budgets), routes.layout(after));
         let again = routes.layout((after.1, after.0));
-        let (mut rows, mut columns, mut turned) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut rows, mut columns, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
         let (mut picked, mut single) = (Vec::new(), Vec::new());
         let mut route = Route::default();
         for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
@@ -291,7 +291,7 @@ impl Builder<'_> {
                 continue;
             }
             let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
-            turned.push(TurnedBlock {
+            transposed.push(TransposedBlock {
                 to: best,
                 block: *block,
                 from: source.start,
@@ -299,7 +299,7 @@ impl Builder<'_> {
                 pairs,
             });
         }
-        route.is_complete = mv.touches_outer_only() && !rows.is_empty();
+        route.covers_all_rows = mv.touches_outer_only() && !rows.is_empty();
         // Moves that touch outer squares only do the same.
         let key = mv.touches_outer_only().then_some((budgets, after, roll));
         let mut add = |rows: Vec<(usize, RowMove)>, columns| {
@@ -312,24 +312,25 @@ impl Builder<'_> {
             self.rows.extend(key.map(|key| (key, list)));
             Some(list)
         };
-        (route.plain, route.columns) = (add(rows, false), add(columns, true));
+        (route.rows, route.columns) = (add(rows, false), add(columns, true));
         route.picked = self.add_values(routes, key, picked, false);
         route.single = self.add_values(routes, key, single, true);
-        if !turned.is_empty() {
-            let known = key.and_then(|key| self.turned.get(&key).copied());
+        if !transposed.is_empty() {
+            let known = key.and_then(|key| self.transposed.get(&key).copied());
             let list = known.unwrap_or_else(|| {
-                // Blocks of one shape follow each other: what they do is then foreseen.
-                turned.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
-                routes.blocks.push(turned);
+                // Blocks of one shape follow each other: so the processor predicts their branches.
+                transposed.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
+                routes.blocks.push(transposed);
                 routes.blocks.len() as u32 - 1
             });
-            self.turned.extend(key.map(|key| (key, list)));
-            route.turned = Some(list);
+            self.transposed.extend(key.map(|key| (key, list)));
+            route.transposed = Some(list);
         }
         (route.passes_turn() || route.rolls_again()).then_some(route)
     }
 
-    /// Adds a list of single values, if there are any, or finds it; moves with a key do the same wherever it is the same.
+    /// Adds a list of single values, if there are any, or finds it; moves with a key do the same wherever it is the
+    /// same.
     fn add_values(
         &mut self,
         routes: &mut Routes,
@@ -383,8 +384,8 @@ impl Builder<'_> {
         let mut route = Route::default();
         if mv.touches_outer_only() && after == budgets && !self.rolls_again(mv, outer_captures) {
             let [whole, _] = routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll];
-            route.plain = Some(whole);
-            route.is_complete = true;
+            route.rows = Some(whole);
+            route.covers_all_rows = true;
             return Some(route);
         }
         let (mut picked, mut single) = (Vec::new(), Vec::new());

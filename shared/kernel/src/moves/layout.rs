@@ -1,6 +1,6 @@
-//! How a slab lies in scratch memory, and in storage.
+//! The layout of a slab in scratch memory, and in storage.
 //!
-//! Blocks of a slab lie one after the other, and what is computed about a block lies together, as
+//! Blocks of a slab lie one after the other, and all matrices of a block lie together, as
 //! rows of whole groups:
 //!
 //! ```text
@@ -8,12 +8,12 @@
 //! ```
 //!
 //! `own` is the block of the player who just moved; `value` the values of that player as the one to
-//! move; `best` what other blocks offer for a roll. The first row is below every value, for moves
+//! move; `best` the best of other blocks for a roll. The first row is below every value, for moves
 //! that there are not. All this depends on nothing but the pieces that the outer squares leave, so
 //! lists of rows can be made once for all slabs.
 //!
-//! A block with one column, a *column*, would be one value to a row of eight. Its matrices are turned: all their values stand
-//! in one row.
+//! A block with one column, a *column*, would be one value to a row of eight. Its matrices are transposed: all their
+//! values stand in one row.
 //!
 //! Where there are no private squares every block is a single value. Such a slab is *dense*: all its values
 //! are one row of one block, in their stored order.
@@ -36,8 +36,8 @@ pub struct Block {
     pub is_column: bool,
     /// Groups per row of scratch memory.
     pub stride: usize,
-    /// Rows of scratch memory, padded so that a matrix can be transposed in squares. Only `own` has so many; what is read
-    /// or written beyond the rows of another matrix belongs to the next, which is written later.
+    /// Rows of scratch memory, padded so that a matrix can be transposed in squares. Only `own` has so many; groups
+    /// that are read or written beyond the rows of another matrix belongs to the next, which is written later.
     pub padded_rows: usize,
     /// Where it starts in the stored slab.
     pub start: usize,

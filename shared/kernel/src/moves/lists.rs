@@ -11,7 +11,7 @@ use crate::{
     simd::{value::groups, vector::LANES},
 };
 
-/// A row to take, and what to do with it.
+/// A row to read, and the row it is written to.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RowMove {
     /// The row it is taken into: the group in scratch memory it starts at.
@@ -198,7 +198,7 @@ impl ValueList {
     }
 }
 
-/// What blocks of a slab in scratch memory take from others of it: whole rows, `from` being a group there too, and
+/// The moves between blocks of a slab in scratch memory: whole rows, `from` being a group there too, and
 /// single values, both their places being values there.
 #[derive(Clone, Debug, Default)]
 pub struct Within {
@@ -209,7 +209,7 @@ pub struct Within {
 }
 
 impl Within {
-    /// Adds what the next block takes: rows, all as long as its own, and values.
+    /// Adds the moves of the next block: rows, all as long as its own, and values.
     pub fn push(&mut self, block: Option<&Block>, rows: Vec<RowMove>, values: Vec<RowMove>) {
         let stride = block.map_or(0, |block| block.stride);
         let reach = |row: &RowMove, len: usize| row.to.max(row.from) as usize + len;
@@ -222,7 +222,7 @@ impl Within {
         self.blocks.push([start[0]..self.rows.len(), start[1]..self.values.len()]);
     }
 
-    /// What a block takes: rows, and single values. All their groups are before [`Within::end`].
+    /// The moves of a block: rows, and single values. All their groups are before [`Within::end`].
     #[inline(always)]
     pub fn of(&self, x: u16) -> [&[RowMove]; 2] {
         let [rows, values] = &self.blocks[x as usize];
@@ -236,9 +236,9 @@ impl Within {
     }
 }
 
-/// A block to be turned: stored in the other orientation, its rows are the mover's columns.
+/// A block to be transposed: stored in the other orientation, its rows are the mover's columns.
 #[derive(Clone, Debug)]
-pub struct TurnedBlock {
+pub struct TransposedBlock {
     /// Where the values go: the first row for the roll.
     pub to: usize,
     /// The block they go to.

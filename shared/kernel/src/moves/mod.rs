@@ -1,4 +1,5 @@
-//! What moves do, worked out once for a ruleset: from the rules to lists of the rows that a move reads and raises.
+//! The effects of moves, worked out once for a ruleset: from the rules to lists of the rows that a move reads and
+//! raises.
 
 pub mod builder;
 pub mod dense;

@@ -14,7 +14,7 @@ use crate::{
 /// highest down, for each roll, the rows they lead to. Rows are counted in the block's scratch memory:
 /// row 0 is below every value.
 #[derive(Clone, Debug)]
-pub struct InnerMoves {
+pub struct PrivateMoves {
     rolls: usize,
     rows: usize,
     width: Option<usize>,
@@ -32,7 +32,7 @@ pub struct InnerMoves {
 /// moves. (In columns, whose rows are single values, that is so however many there are.)
 const FEW_ROWS: usize = 32;
 
-impl InnerMoves {
+impl PrivateMoves {
     /// The moves within blocks whose rows have at most `k` pieces.
     pub fn new(encoding: &Encoding, rules: &Rules, k: u8) -> Self {
         let rows = encoding.private().count(k) as usize;
@@ -41,19 +41,20 @@ impl InnerMoves {
             let of_roll = move |roll: &RollMoves| moves_of(encoding, k, row, roll.value);
             rules.rolls.iter().map(of_roll)
         };
-        let moves: Vec<Vec<InnerMove>> = (0..rows).rev().flat_map(of_row).collect();
+        let moves: Vec<Vec<PrivateMove>> = (0..rows).rev().flat_map(of_row).collect();
         let most = moves.iter().map(Vec::len).max().unwrap_or(0);
         let column_width = if most == 1 { 2 } else { most };
         let width = (rows <= FEW_ROWS && column_width <= 3).then_some(column_width);
         // As `Layout` has it: one row, then the values of the mover, the best for each roll and padding, then
         // the block itself.
-        let row = |InnerMove { after, again }| {
+        let row = |PrivateMove { after, again }| {
             1 + after + if again { 0 } else { rolls * rows + groups(rows) * LANES }
         };
         let line = groups(rows) * LANES;
-        let value =
-            |InnerMove { after, again }| line + after + if again { 0 } else { (1 + rolls) * line };
-        let stream = |width: Option<usize>, place: &dyn Fn(InnerMove) -> usize| {
+        let value = |PrivateMove { after, again }| {
+            line + after + if again { 0 } else { (1 + rolls) * line }
+        };
+        let stream = |width: Option<usize>, place: &dyn Fn(PrivateMove) -> usize| {
             let mut stream = Vec::new();
             for moves in &moves {
                 stream.extend(width.is_none().then_some(moves.len() as u32));
@@ -74,7 +75,7 @@ impl InnerMoves {
         }
     }
 
-    /// How many moves every row and roll has in [`InnerMoves::padded`]: 0, 2 or 3; `None` if there is no such stream.
+    /// How many moves every row and roll has in [`PrivateMoves::padded`]: 0, 2 or 3; `None` if there is no such stream.
     #[inline(always)]
     pub fn width(&self) -> Option<usize> {
         self.width
@@ -91,8 +92,8 @@ impl InnerMoves {
         &self.padded
     }
 
-    /// The moves, for a block of so many rows and rolls above 0: for each row and roll how many there are, and then these.
-    /// Every move leads to a row of the block's own or the mover's values.
+    /// The moves, for a block of so many rows and rolls above 0: for each row and roll how many there are, and then
+    /// these. Every move leads to a row of the block's own or the mover's values.
     ///
     /// # Panics
     /// If these are the moves of other blocks.
@@ -102,8 +103,8 @@ impl InnerMoves {
         &self.counted
     }
 
-    /// The moves for a block of one column, and how many every row and roll has: they lead to single values, counted in its scratch
-    /// memory, or to one below every value.
+    /// The moves for a block of one column, and how many every row and roll has: they lead to single values, counted
+    /// in its scratch memory, or to one below every value.
     ///
     /// # Panics
     /// If these are the moves of other blocks.
@@ -116,7 +117,7 @@ impl InnerMoves {
 
 /// A move within a block.
 #[derive(Clone, Copy)]
-struct InnerMove {
+struct PrivateMove {
     /// The row it leads to.
     after: usize,
     /// Whether the mover rolls again.
@@ -124,7 +125,7 @@ struct InnerMove {
 }
 
 /// The moves of a roll within a block from a row.
-fn moves_of(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<InnerMove> {
+fn moves_of(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<PrivateMove> {
     let (ruleset, private) = (encoding.ruleset(), encoding.private());
     let is_private = |at| private.positions() >> at & 1 == 1;
     let rows = private.count(k) as usize;
@@ -145,7 +146,7 @@ fn moves_of(encoding: &Encoding, k: u8, row: usize, roll: u8) -> Vec<InnerMove> 
         let after = private.rank(without | 1 << to).expect("one piece to a square");
         assert!(row < after && after < rows, "moves within a block lead to higher rows");
         let again = ruleset.is_roll_granted_on(to);
-        moves.push(InnerMove { after, again });
+        moves.push(PrivateMove { after, again });
     }
     moves
 }

@@ -1,8 +1,8 @@
-//! Routes: what a move does to all blocks of a slab.
+//! Routes: the effect of a move on all blocks of a slab.
 //!
 //! Whether the inner squares allow a move, which inner squares it leads to and which rows, is the same
 //! for every slab whose outer squares leave the same pieces: it is written down once, as lists of
-//! rows. What remains to be found for a slab is what its outer squares allow, and where they lead.
+//! rows. It remains to be found for a slab which moves its outer squares allow, and where they lead.
 
 use ziggurat_encoding::shared::Budgets;
 use ziggurat_game::PathPosition;
@@ -10,16 +10,16 @@ use ziggurat_game::PathPosition;
 use crate::moves::{
     dense::DenseSlab,
     layout::Layout,
-    lists::{RowList, TurnedBlock, ValueList, Within},
+    lists::{RowList, TransposedBlock, ValueList, Within},
 };
 
-/// What a move does to the blocks of a slab.
+/// The effect of a move on the blocks of a slab.
 #[derive(Clone, Debug, Default)]
 pub struct Route {
     /// Where the turn passes: rows of the slab in which the mover just moved, by the number of the list.
-    pub plain: Option<u32>,
+    pub rows: Option<u32>,
     /// Whether these are all rows of the slab but for its columns.
-    pub is_complete: bool,
+    pub covers_all_rows: bool,
     /// Where the turn passes: columns of that slab as rows, by the number of their list.
     pub columns: Option<u32>,
     /// Where the turn passes: single values of that slab, by the number of their list.
@@ -27,20 +27,20 @@ pub struct Route {
     /// Where the mover rolls again: single values of the slab in which the other player just moved.
     pub single: Option<u32>,
     /// Where the mover rolls again: blocks of that slab, by the number of their list.
-    pub turned: Option<u32>,
+    pub transposed: Option<u32>,
 }
 
 impl Route {
     /// Whether the turn may pass.
     #[inline(always)]
     pub fn passes_turn(&self) -> bool {
-        self.plain.is_some() || self.columns.is_some() || self.picked.is_some()
+        self.rows.is_some() || self.columns.is_some() || self.picked.is_some()
     }
 
     /// Whether the mover may roll again.
     #[inline(always)]
     pub fn rolls_again(&self) -> bool {
-        self.single.is_some() || self.turned.is_some()
+        self.single.is_some() || self.transposed.is_some()
     }
 }
 
@@ -63,7 +63,7 @@ pub struct Routes {
     pub(super) whole: Vec<[u32; 2]>,
     pub(super) lists: Vec<RowList>,
     pub(super) values: Vec<ValueList>,
-    pub(super) blocks: Vec<Vec<TurnedBlock>>,
+    pub(super) blocks: Vec<Vec<TransposedBlock>>,
     pub(super) budgets: usize,
     pub(super) rolls: usize,
     pub(super) starts: usize,
@@ -99,7 +99,7 @@ impl Routes {
         self.whole[self.row(budgets) * self.rolls + roll].map(|list| self.list(list))
     }
 
-    /// What the move of a roll from a path position does, if it does anything.
+    /// The route of the move of a roll from a path position, if there is one.
     #[inline(always)]
     pub fn of_move(
         &self,
@@ -125,17 +125,17 @@ impl Routes {
     }
 
     /// How many values of a source a route needs where the turn passes.
-    pub fn plain_source_reach(&self, route: &Route) -> usize {
-        let rows = [route.plain, route.columns].into_iter().flatten();
+    pub fn passing_source_reach(&self, route: &Route) -> usize {
+        let rows = [route.rows, route.columns].into_iter().flatten();
         let values = route.picked.map_or(0, |list| self.values(list).source_reach());
         rows.map(|list| self.list(list).source_reach()).fold(values, usize::max)
     }
 
     /// How many values of a source a route needs where the mover rolls again.
-    pub fn again_source_reach(&self, route: &Route) -> usize {
+    pub fn extra_roll_source_reach(&self, route: &Route) -> usize {
         let single = route.single.map_or(0, |list| self.values(list).source_reach());
-        let turned = route.turned.map_or(&[][..], |list| self.blocks(list));
-        let ends = turned.iter().map(|b| b.from + b.source_rows * b.block.columns);
+        let transposed = route.transposed.map_or(&[][..], |list| self.blocks(list));
+        let ends = transposed.iter().map(|b| b.from + b.source_rows * b.block.columns);
         ends.fold(single, usize::max)
     }
 
@@ -145,9 +145,9 @@ impl Routes {
         self.dense.get(self.row(budgets))
     }
 
-    /// A list of blocks to be turned, by its number.
+    /// A list of blocks to be transposed, by its number.
     #[inline(always)]
-    pub fn blocks(&self, number: u32) -> &[TurnedBlock] {
+    pub fn blocks(&self, number: u32) -> &[TransposedBlock] {
         &self.blocks[number as usize]
     }
 

@@ -1,4 +1,4 @@
-//! The moves of a ruleset, sorted by what they touch.
+//! The moves of a ruleset, sorted by the squares they touch.
 //!
 //! A move whose source and destination are shared squares (or that scores from one) is legal for
 //! all private configurations alike: it is one whole-block maximum against another block. A move
@@ -40,7 +40,7 @@ impl RowMap {
     }
 }
 
-/// What a move does to the private configuration of the player who moves.
+/// The effect of a move on the private configuration of the player who moves.
 #[derive(Clone, Debug)]
 pub enum Rows {
     /// Nothing: row p leads to row p.
@@ -61,7 +61,7 @@ pub struct SharedDigit {
     pub square: usize,
     /// The digit.
     pub digit: u8,
-    /// For an inner square, what one more of its digit adds to the inner value, and where its digit
+    /// For an inner square, the weight of its digit in the inner value, and where its digit
     /// is found among those of the inner squares; `None` for an outer square.
     pub inner: Option<InnerSquare>,
 }
@@ -69,7 +69,7 @@ pub struct SharedDigit {
 /// An inner square.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct InnerSquare {
-    /// What one more of its digit adds to the inner value.
+    /// The weight of its digit in the inner value.
     pub weight: u16,
     /// Its place among the inner squares.
     pub place: usize,
@@ -131,7 +131,7 @@ impl BlockMove {
     }
 }
 
-/// What a roll can do.
+/// The moves of a roll.
 #[derive(Clone, Debug)]
 pub struct RollMoves {
     /// How far the piece moves.
@@ -173,7 +173,7 @@ impl RollMoves {
     }
 }
 
-/// The moves of a ruleset, sorted by what they touch.
+/// The moves of a ruleset, sorted by the squares they touch.
 #[derive(Clone, Debug)]
 pub struct Rules {
     /// The probability of a roll of 0.

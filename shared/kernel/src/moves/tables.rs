@@ -2,19 +2,19 @@
 
 use ziggurat_encoding::Encoding;
 
-use crate::moves::{occupancy::Occupancies, private::InnerMoves, routes::Routes, rules::Rules};
+use crate::moves::{occupancy::Occupancies, private::PrivateMoves, routes::Routes, rules::Rules};
 
 /// The tables of a ruleset that the kernel works with.
 #[derive(Debug)]
 pub struct Tables {
-    /// The moves, sorted by what they touch.
+    /// The moves, sorted by the squares they touch.
     pub rules: Rules,
     /// Who stands where, by shared configuration.
     pub occupancies: Occupancies,
-    /// What moves do to the blocks of a slab.
+    /// The effects of moves on the blocks of a slab.
     pub routes: Routes,
     /// The moves within a block by k, the most pieces its rows have.
-    pub inner: Vec<InnerMoves>,
+    pub private: Vec<PrivateMoves>,
     /// Path positions on private and inner squares, and the hand.
     pub inner_from: u64,
     /// For each configuration of the inner squares the one that the other player sees.
@@ -35,8 +35,8 @@ impl Tables {
         let occupancies = Occupancies::new(encoding);
         Self {
             routes: Routes::new(encoding, &rules, &occupancies),
-            inner: (0..=encoding.ruleset().pieces())
-                .map(|k| InnerMoves::new(encoding, &rules, k))
+            private: (0..=encoding.ruleset().pieces())
+                .map(|k| PrivateMoves::new(encoding, &rules, k))
                 .collect(),
             rules,
             occupancies,

@@ -72,7 +72,7 @@ pub struct Part<'a> {
     pub shard: u32,
     /// Which of the shard's ranges.
     pub range: u8,
-    /// What is to be remembered, or the room for it.
+    /// The numbers, or the room for them.
     pub data: Data<'a>,
 }
 

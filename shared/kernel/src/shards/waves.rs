@@ -6,8 +6,8 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard};
 use ziggurat_planning::waves::{Wave, interval_waves};
 
-/// The parts of a wave, to be swept at the same time, in the order in which threads take them: the largest first, so that
-/// whoever is done early finds a small one.
+/// The parts of a wave, to be swept at the same time, in the order in which threads take them: the largest first, so
+/// that a thread that is done early finds a small one.
 pub fn largest_first<P: Send>(
     mut parts: Vec<P>,
     len: impl Fn(&P) -> u64,

@@ -70,7 +70,7 @@ pub struct Avx2F64([__m256d; 2]);
 #[derive(Clone, Copy, Debug)]
 pub struct Avx2F32([__m256; 1]);
 
-/// What differs between the two only by the names of the intrinsics.
+/// The methods that differ between the two only by the names of the intrinsics.
 macro_rules! lanes {
     (
         $float:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $cmp:ident, $blend:ident, $min:ident,

@@ -98,7 +98,7 @@ impl Simd {
             Level::Avx2(v3) => v3.vectorize(work),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(v4) => v4.vectorize(work),
-            // Whatever is compiled for AArch64 has NEON.
+            // All code compiled for AArch64 has NEON.
             #[cfg(target_arch = "aarch64")]
             Level::Neon(_) => work(),
         }
@@ -127,7 +127,7 @@ mod tests {
         vector::{LANES, Vector, for_each_lane},
     };
 
-    /// Compares what these instructions do with what the portable ones do.
+    /// Compares the results of these instructions with those of the portable ones.
     struct Compare;
 
     #[expect(unsafe_code)]

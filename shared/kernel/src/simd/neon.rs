@@ -31,7 +31,7 @@ impl Instructions for Neon {
         }
     }
 
-    /// Whatever is compiled for AArch64 has NEON.
+    /// All code compiled for AArch64 has NEON.
     #[inline(never)]
     fn call<F: Operation>(self, operation: F) {
         operation.run(self);
@@ -46,7 +46,7 @@ pub struct NeonF64([float64x2_t; 4]);
 #[derive(Clone, Copy, Debug)]
 pub struct NeonF32([float32x4_t; 2]);
 
-/// What differs between the two only by the names of the intrinsics.
+/// The methods that differ between the two only by the names of the intrinsics.
 macro_rules! lanes {
     (
         $float:ty, $count:literal, $set1:ident, $load:ident, $store:ident, $equal:ident, $greater:ident,

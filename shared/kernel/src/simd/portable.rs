@@ -1,10 +1,10 @@
-//! Groups as arrays: what every processor can do, and what the others are compared with.
+//! Groups as arrays: for every processor, and the reference for the other instruction sets.
 #![expect(unsafe_code)]
 
 use crate::simd::vector::LANES;
 use crate::simd::vector::{Instructions, Operation, Vector};
 
-/// Whatever the target has always.
+/// The instructions that the target has always.
 #[derive(Clone, Copy, Debug)]
 pub struct Portable;
 

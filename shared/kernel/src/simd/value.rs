@@ -1,7 +1,8 @@
 //! The floating-point types values are computed in, and groups of them.
 //!
-//! A *value* is a player's chance less one half: from -1/2, a loss, to 1/2, a win. That of the other player is the same
-//! number negated, which is exact, and around even chances, where most values are, numbers are finer than around one half.
+//! A *value* is a player's chance less one half: from -1/2, a loss, to 1/2, a win. That of the other player is the
+//! same number negated, which is exact, and around even chances, where most values are, numbers are finer than around
+//! one half.
 #![expect(unsafe_code)]
 
 use std::fmt::Debug;
@@ -11,9 +12,9 @@ use crate::simd::vector::{Instructions, LANES, Vector};
 /// A floating-point type for values. Multiplications and additions are separate on every
 /// processor, so that results are the same everywhere.
 pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
-    /// Below every value: what a roll is worth before any move is seen.
+    /// Below every value: the best of a roll before any move is seen.
     const NONE: Self;
-    /// What a win is worth.
+    /// The value of a win.
     const WIN: Self;
     /// The distance between numbers from 1/4 to 1/2, the largest between values.
     const UNIT: f64;

@@ -3,17 +3,17 @@
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_planning::{
     correction::{Corrected, CorrectedFrom},
+    galerkin::SampleQuery,
     proof::{Certificate, Proof, Verdict},
     settings::{Precision, Settings},
-    sums::Asked,
 };
 
 use crate::{
     certificate::{
-        distances::Distances,
+        offsets::Offsets,
         problem::{Certified, Unproven},
     },
-    coarse::sample::sums,
+    coarse::sample::galerkin_system,
     memory::budget::Memory,
     moves::tables::Tables,
     shards::waves::Cut,
@@ -22,7 +22,7 @@ use crate::{
         error::{SolveError, thread_pool},
         plan::plan,
     },
-    sweep::{context::Context, elimination::validity::Shortlists},
+    sweep::{context::Context, elimination::validity::CandidateLists},
 };
 
 /// Proves certificates of stored values.
@@ -42,8 +42,8 @@ impl<'a> Certifier<'a> {
         Ok(Self { encoding, tables, pool: thread_pool(threads)? })
     }
 
-    /// The most bytes that it takes to prove all tiers in the order of their levels on so many threads (0: one per core), with the values
-    /// of each step and of those that it may read.
+    /// The most bytes that it takes to prove all tiers in the order of their levels on so many threads (0: one per
+    /// core), with the values of each step and of those that it may read.
     pub fn peak_memory_bytes(encoding: &Encoding, threads: usize) -> u64 {
         const VALUE_BYTES: u64 = size_of::<f64>() as u64;
         let (mut kept, mut peak): (Vec<(u8, u64)>, u64) = (Vec::new(), 0);
@@ -52,16 +52,15 @@ impl<'a> Certifier<'a> {
             kept.push((tier.level(), VALUE_BYTES * encoding.step_len(tier)));
             let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
             let values: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
-            peak = peak.max(values + Distances::bytes(encoding, &shards));
+            peak = peak.max(values + Offsets::bytes(encoding, &shards));
         }
         let settings = Settings { threads, ..Settings::new(Precision::F64) };
         peak + plan(encoding, &settings).scratch_bytes
     }
 
-    /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if
-    /// that cannot be proven. `values` are those of
-    /// `tier`, and of its swap if that is another tier; `finals` gives the tiers that the step reads. (It is not generic, so that
-    /// interval sweeps are not compiled once more wherever it is called.)
+    /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if that cannot be
+    /// proven. `values` are those of `tier`, and of its swap if that is another tier; `finals` gives the tiers that
+    /// the step reads. (It is not generic, so that interval sweeps are not compiled once more wherever it is called.)
     ///
     /// # Panics
     /// If there are fewer values than the tiers have positions.
@@ -83,18 +82,19 @@ impl<'a> Certifier<'a> {
             Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
         self.pool.install(|| {
             let memory = Memory::anonymous();
-            let mut distances = Distances::new(&memory, self.encoding, tier, &cut, None)
+            let mut offsets = Offsets::new(&memory, self.encoding, tier, &cut, None)
                 .expect("memory that is not in files is there or ends the process");
             loop {
                 if proof.sweeps() == 0 {
-                    distances.reset(&proof, self.encoding, tier, &cut.shards, None);
+                    offsets.reset(&proof, self.encoding, tier, &cut.shards, None);
                 }
                 step.look_at(&proof);
-                let growth = step.sweep(&mut distances, &Shortlists::default(), Simd::best(), None);
+                let growth =
+                    step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None);
                 match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
                     Verdict::Proven(certificate) => return Some(certificate),
-                    // What was proven from equal distances is proven from them again.
+                    // A bound that was proven from equal offsets is proven from them again.
                     Verdict::Refused if !proof.turns().is_empty() => {
                         proof = Proof::new(bound, read)?
                     }
@@ -106,7 +106,8 @@ impl<'a> Certifier<'a> {
 }
 
 impl Certifier<'_> {
-    /// What multiple of each function makes how many more turns a step goes on, if solves find that out, too.
+    /// The multiples of the basis functions whose sum is the number of turns that a step still goes on, if solves find
+    /// that out, too.
     fn turns(&self, context: &Context<'_, f64>, shards: &[Shard], values: &[&[f64]]) -> Vec<f64> {
         let (encoding, tier) = (self.encoding, context.tiers[0]);
         if CorrectedFrom::DEFAULT.when(encoding, tier) != Corrected::Always {
@@ -118,11 +119,11 @@ impl Certifier<'_> {
             .zip(values)
             .map(|(&tier, values)| &values[..encoding.tier_len(tier) as usize])
             .collect();
-        let sample = (&mut None, Asked::Turns);
-        let sums = self
-            .pool
-            .install(|| sums(encoding, context, shards, &values, sample, Simd::best(), None));
-        sums.multiples(Asked::Turns).unwrap_or_default()
+        let sample = (&mut None, SampleQuery::Turns);
+        let system = self.pool.install(|| {
+            galerkin_system(encoding, context, shards, &values, sample, Simd::best(), None)
+        });
+        system.solve(SampleQuery::Turns).unwrap_or_default()
     }
 }
 
@@ -141,7 +142,7 @@ mod tests {
                 let read: u64 = tier.reads().map(|tier| encoding.tier_len(tier)).sum();
                 let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
                 let values = 8 * (encoding.step_len(tier) + read);
-                let needed = values + Distances::bytes(&encoding, &shards);
+                let needed = values + Offsets::bytes(&encoding, &shards);
                 assert!(announced >= needed, "{game} {tier}: {announced}, not {needed}");
             }
         }

@@ -4,7 +4,7 @@ use thiserror::Error;
 use ziggurat_encoding::Tier;
 
 use crate::{
-    halo::team::ExchangeError, memory::budget::MemoryError, solver::journal::JournalError,
+    halo::team::ExchangeError, memory::budget::MemoryError, solver::step_store::StepStoreError,
 };
 
 /// Why a solve ended early.
@@ -25,15 +25,15 @@ pub enum SolveError {
     /// An order does not fit where the step is.
     #[error("the order does not fit where the step is")]
     Order,
-    /// What must not be lost could not be written down or read.
+    /// A checkpoint could not be written or read.
     #[error(transparent)]
-    Journal(#[from] JournalError),
+    StepStore(#[from] StepStoreError),
     /// The receiver of a tier's values failed.
     #[error("could not store tier {tier}")]
     Store {
         /// The tier.
         tier: Tier,
-        /// What the receiver said.
+        /// The receiver's error.
         source: Box<dyn std::error::Error + Send + Sync>,
     },
 }

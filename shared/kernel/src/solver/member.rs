@@ -5,7 +5,7 @@ use std::{collections::HashMap, iter, ops::Range};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::{
     columns::Column,
-    controller::Course,
+    controller::StepController,
     order::{Order, Outcome},
     proof::Certificate,
     settings::{Precision, Settings},
@@ -15,8 +15,8 @@ use ziggurat_planning::{
 
 use crate::{
     halo::{
+        partition::Partition,
         places::{Places, tidy, without},
-        share::Share,
         team::{Exchange, Team},
     },
     memory::budget::Memory,
@@ -27,16 +27,16 @@ use crate::{
     },
     simd::{dispatch::Simd, value::Value},
     solver::{
+        cache::{CachedTier, SolvedTierCache, Tiers},
         error::SolveError,
-        ground::{Final, Ground, ResumeFrom},
-        journal::JournalError,
-        kept::{Kept, KeptTier, Tiers},
+        executor::Executor,
+        inputs::{Final, ResumeFrom, StepInputs},
+        step_store::StepStoreError,
         values::AsTierValues,
-        work::Work,
     },
 };
 
-/// What a member is to do.
+/// A member's task.
 #[derive(Clone, Copy)]
 pub struct Assignment<'a> {
     /// The ranking.
@@ -61,20 +61,20 @@ pub struct Assignment<'a> {
     pub place: Option<ResumeFrom>,
 }
 
-/// Gives back what was written down.
+/// Reads checkpoints and solutions.
 pub trait Sources {
-    /// Reads parts of a step: of the one that is worked on what is to go on with, of those it reads
+    /// Reads parts of a step: of the one that is worked on its checkpoint, of those it reads
     /// the solution. Of each, these places are needed, which are in order, without overlaps; all others may be
     /// left as they are.
     ///
     /// # Errors
     /// If one of them cannot be read.
-    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError>;
+    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), StepStoreError>;
 
-    /// Which of its solutions that of a step that is read is: what was [kept](Kept) of others is not used.
+    /// The number of the solution of a step that is read: values [cached](SolvedTierCache) of others are not used.
     fn solution(&self, step: Tier) -> u32;
 
-    /// What is proven of the values of a step that is read.
+    /// The proven bound of the values of a step that is read.
     fn bound(&self, step: Tier) -> f64;
 }
 
@@ -86,43 +86,43 @@ pub trait Member {
     /// If there is no room for it, the order does not fit, or other members cannot be reached.
     fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError>;
 
-    /// What is to be written down of the member's shards: values, so many vectors of changes, and
-    /// the distances of a proof if wanted.
-    fn parts(&mut self, vectors: usize, distances: bool) -> Vec<Part<'_>>;
+    /// The columns of the member's shards to be written: values, so many vectors of changes, and
+    /// the offsets of a proof if wanted.
+    fn parts(&mut self, vectors: usize, offsets: bool) -> Vec<Part<'_>>;
 
     /// How many positions of other members' shards this one reads.
     fn halo_positions(&self) -> u64;
 
-    /// How many positions it has told the others of so far.
-    fn told_positions(&self) -> u64;
+    /// How many positions it has sent to the others so far.
+    fn sent_positions(&self) -> u64;
 
     /// How many positions its shards have.
     fn own_positions(&self) -> u64;
 }
 
-/// What a member does: it returns the number of the solution if its values are now one. Each has
+/// A member's work: it returns the number of the solution if its values are now one. Each has
 /// another number.
 pub type WorkOf<'a> = dyn FnMut(&mut dyn Member) -> Result<Option<u32>, SolveError> + 'a;
 
-/// Prepares a member and lets it `work`. What it reads of solved steps comes from what is kept of those, if it
-/// is there, else from `sources`; and it is kept for the next step, together with the solution of this one.
+/// Prepares a member and lets it `work`. The solved steps that it reads come from the cache, if they
+/// are there, else from `sources`; and they are cached for the next step, together with the solution of this one.
 ///
 /// # Errors
 /// If there is no room, something cannot be read, others cannot be reached, or `work` fails.
 pub fn take_part(
     assignment: &Assignment<'_>,
     sources: &dyn Sources,
-    kept: &mut Kept,
+    cache: &mut SolvedTierCache,
     work: &mut WorkOf<'_>,
 ) -> Result<(), SolveError> {
     match assignment.settings.precision {
-        Precision::F32 => take_part_in::<f32>(assignment, sources, kept, work),
-        Precision::F64 => take_part_in::<f64>(assignment, sources, kept, work),
+        Precision::F32 => take_part_in::<f32>(assignment, sources, cache, work),
+        Precision::F64 => take_part_in::<f64>(assignment, sources, cache, work),
     }
 }
 
 struct AtWork<'a, T: Value> {
-    work: Work<'a, T>,
+    work: Executor<'a, T>,
     team: &'a Team<'a>,
     own_positions: u64,
 }
@@ -130,23 +130,23 @@ struct AtWork<'a, T: Value> {
 fn take_part_in<T: AsTierValues>(
     assignment: &Assignment<'_>,
     sources: &dyn Sources,
-    kept: &mut Kept,
+    cache: &mut SolvedTierCache,
     work: &mut WorkOf<'_>,
 ) -> Result<(), SolveError> {
     let &Assignment { encoding, settings, tables, memory, tier, owners, place, .. } = assignment;
-    kept.retain_for(tier, memory);
+    cache.retain_for(tier, memory);
     let cut = shards(encoding, settings, tier);
     let members = (assignment.member, assignment.members);
-    let share = Share::new(encoding, tables, tier, &cut, owners, members);
-    let read = read_finals::<T>(assignment, &share, sources, T::tiers(kept))?;
-    let team = Team::new(&share, assignment.exchange);
+    let partition = Partition::new(encoding, tables, tier, &cut, owners, members);
+    let read = read_finals::<T>(assignment, &partition, sources, T::tiers(cache))?;
+    let team = Team::new(&partition, assignment.exchange);
     let (simd, finals) = (Simd::best(), &read.finals);
-    let ground = Ground { encoding, memory, tables, tier, finals, simd, team: Some(&team) };
+    let inputs = StepInputs { encoding, memory, tables, tier, finals, simd, team: Some(&team) };
     let own = cut.iter().enumerate().filter(|(i, _)| team.owns(*i));
     let own_positions = own.map(|(_, shard)| shard.len()).sum();
     let begun = match place {
-        None => Work::start(ground, cut, Course::FIRST)?,
-        Some(place) => Work::resume(ground, cut, place, &|parts| {
+        None => Executor::start(inputs, cut, StepController::FIRST)?,
+        Some(place) => Executor::resume(inputs, cut, place, &|parts| {
             let all = parts.into_iter().map(|part| {
                 let places = iter::once(0..part.data.count()).collect();
                 (part, places)
@@ -162,49 +162,49 @@ fn take_part_in<T: AsTierValues>(
     }
     let pieces = encoding.ruleset().pieces();
     if solution.as_ref().is_ok_and(Option::is_some) && tier == Tier::new(pieces, pieces) {
-        *kept = Kept::default(); // no step reads this one
+        *cache = SolvedTierCache::default(); // no step reads this one
         return Ok(());
     }
-    let kept = T::tiers(kept);
+    let cache = T::tiers(cache);
     for (tier, Final { values, .. }) in read.finals {
         let (solution, known) = read.known[&tier].clone();
-        kept.insert(tier, KeptTier { solution, values, known });
+        cache.insert(tier, CachedTier { solution, values, known });
     }
     if let (Some(solution), Some(values)) = (solution?, values) {
         let cut = shards(encoding, settings, tier);
-        let known = share.known(&cut, values.len());
+        let known = partition.known(&cut, values.len());
         for ((tier, values), known) in tier.both().zip(values).zip(known) {
-            kept.insert(tier, KeptTier { solution, values, known });
+            cache.insert(tier, CachedTier { solution, values, known });
         }
     }
     Ok(())
 }
 
-/// What a member reads of solved tiers.
+/// The solved tiers that a member reads.
 struct Read<T> {
     finals: HashMap<Tier, Final<T>>,
     /// Of which solution it is, and which places.
     known: HashMap<Tier, (u32, Places)>,
 }
 
-/// What the member reads of the tiers that scoring leads to.
+/// Reads the tiers that scoring leads to.
 fn read_finals<T: AsTierValues>(
     assignment: &Assignment<'_>,
-    share: &Share,
+    partition: &Partition,
     sources: &dyn Sources,
-    kept: &mut Tiers<T>,
+    cache: &mut Tiers<T>,
 ) -> Result<Read<T>, SolveError> {
     let &Assignment { encoding, settings, memory, .. } = assignment;
     let mut read = Read { finals: HashMap::new(), known: HashMap::new() };
-    for (tier, places) in assignment.tier.both().zip(share.finals()) {
+    for (tier, places) in assignment.tier.both().zip(partition.finals()) {
         if tier.just_moved == 1 {
             continue; // wins
         }
         let tier = Tier::new(tier.just_moved - 1, tier.to_move);
         let step = tier.first_of_step();
         let solution = sources.solution(step);
-        let (mut values, mut known) = match kept.remove(&tier) {
-            Some(kept) if kept.solution == solution => (kept.values, kept.known),
+        let (mut values, mut known) = match cache.remove(&tier) {
+            Some(cache) if cache.solution == solution => (cache.values, cache.known),
             _ => (memory.filled(T::default(), encoding.tier_len(tier) as usize)?, Places::new()),
         };
         let missing = without(places, &known);
@@ -245,16 +245,16 @@ impl<T: AsTierValues> Member for AtWork<'_, T> {
         self.work.carry_out(order)
     }
 
-    fn parts(&mut self, vectors: usize, distances: bool) -> Vec<Part<'_>> {
-        self.work.parts(vectors, distances)
+    fn parts(&mut self, vectors: usize, offsets: bool) -> Vec<Part<'_>> {
+        self.work.parts(vectors, offsets)
     }
 
     fn halo_positions(&self) -> u64 {
-        self.team.share().halo_positions()
+        self.team.partition().halo_positions()
     }
 
-    fn told_positions(&self) -> u64 {
-        self.team.told_positions()
+    fn sent_positions(&self) -> u64 {
+        self.team.sent_positions()
     }
 
     fn own_positions(&self) -> u64 {

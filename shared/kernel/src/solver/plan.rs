@@ -1,4 +1,4 @@
-//! What solving a ruleset will do, in which order, and what it takes.
+//! The plan of solving a ruleset: its steps in their order, and the memory they take.
 
 use ziggurat_encoding::Encoding;
 use ziggurat_planning::{
@@ -8,13 +8,13 @@ use ziggurat_planning::{
 };
 
 use crate::{
-    certificate::distances::Distances,
+    certificate::offsets::Offsets,
     coarse::sample::Sample,
     superstep::state::StepState,
-    sweep::{elimination::validity::Shortlists, order::order_bytes, scratch::Scratch},
+    sweep::{elimination::validity::CandidateLists, order::order_bytes, scratch::Scratch},
 };
 
-/// What a solve will do and need.
+/// The steps and the memory of a solve.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The steps in the order they are solved.
@@ -23,11 +23,11 @@ pub struct Plan {
     pub positions: u64,
     /// The most memory the solver will hold at once, in bytes.
     pub peak_memory_bytes: u64,
-    /// How much of it cannot be in files: the threads' working memory, and what steps are sampled for.
+    /// How much of it cannot be in files: the threads' working memory, and the samples of steps.
     pub scratch_bytes: u64,
 }
 
-/// What solving `encoding`'s ruleset with `settings` will do and need.
+/// The plan of solving `encoding`'s ruleset with `settings`.
 pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
     let size = settings.precision.bytes() as u64;
     let threads = settings.thread_count();
@@ -42,13 +42,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         for &tier in &batch {
             let positions = encoding.step_len(tier);
             let shards = shards(encoding, settings, tier);
-            // What is solved in `f32` first takes less, together with the final tiers in `f32`.
+            // A step solved in `f32` first takes less, together with the final tiers in `f32`.
             let sweeping = match settings.precision {
                 Precision::F32 => StepState::<f32>::bytes(encoding, &shards, threads),
                 Precision::F64 => StepState::<f64>::bytes(encoding, &shards, threads),
             };
-            let proving =
-                positions * size + Distances::bytes(encoding, &shards) + Shortlists::bytes(&shards);
+            let proving = positions * size
+                + Offsets::bytes(encoding, &shards)
+                + CandidateLists::bytes(&shards);
             working += sweeping.max(if settings.certified { proving } else { 0 });
             samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
@@ -93,7 +94,7 @@ mod tests {
                     let shards = shards(&encoding, &settings, tier);
                     let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
                     let sweeping = StepState::<f64>::bytes(&encoding, &shards, 2);
-                    let proof = Distances::bytes(&encoding, &shards) + Shortlists::bytes(&shards);
+                    let proof = Offsets::bytes(&encoding, &shards) + CandidateLists::bytes(&shards);
                     let proving = if settings.certified { 8 * positions + proof } else { 0 };
                     let needed = read + sweeping.max(proving) + plan.scratch_bytes;
                     assert!(plan.peak_memory_bytes >= needed, "{game} {tier}: {needed}");

@@ -14,7 +14,7 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_game::Position;
 use ziggurat_planning::{
     columns::Column,
-    controller::Course,
+    controller::StepController,
     goal::Goal,
     order::Order,
     settings::{Precision, Settings},
@@ -28,16 +28,16 @@ use crate::{
     shards::{columns::Part, ranges::parts_of},
     simd::dispatch::Simd,
     solver::{
+        cache::{SolvedTierCache, Tiers},
         error::{SolveError, thread_pool},
-        ground::{Final, Ground, ResumeFrom},
-        journal::{Found, Journal},
-        kept::{Kept, Tiers},
+        executor::Executor,
+        inputs::{Final, ResumeFrom, StepInputs},
+        step_store::{Found, StepStore},
         values::{AsTierValues, TierValues},
-        work::Work,
     },
 };
 
-/// What happens during a solve, for progress displays. Told from the thread that called
+/// An event of a solve, for progress displays. Sent from the thread that called
 /// [`solve`].
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Event {
@@ -85,7 +85,7 @@ pub enum Event {
     },
 }
 
-/// What a finished solve has to say.
+/// The result of a finished solve.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Summary {
     /// The chance that the first player wins from the starting position.
@@ -115,10 +115,10 @@ pub struct Surroundings<'a> {
     pub cancelled: &'a Cancelled,
     /// Where its arrays are.
     pub memory: &'a Memory,
-    /// The vector instructions. They do not change what comes out.
+    /// The vector instructions. They do not change the result.
     pub simd: Simd,
-    /// Where it writes down what it must not lose, if anywhere.
-    pub journal: Option<&'a dyn Journal>,
+    /// Where it writes checkpoints and solutions, if anywhere.
+    pub step_store: Option<&'a dyn StepStore>,
 }
 
 /// Arrays are in memory.
@@ -127,16 +127,16 @@ static IN_MEMORY: Memory = Memory::anonymous();
 impl<'a> Surroundings<'a> {
     /// In memory, with nothing written down.
     pub fn in_memory(cancelled: &'a Cancelled) -> Self {
-        Self { cancelled, memory: &IN_MEMORY, simd: Simd::best(), journal: None }
+        Self { cancelled, memory: &IN_MEMORY, simd: Simd::best(), step_store: None }
     }
 }
 
-/// Solves every tier in dependency order and hands each to `store`, which keeps what it needs (the
-/// slice is gone afterwards): once it is solved, or with a journal, once all are. What the journal
-/// holds already is not computed again.
+/// Solves every tier in dependency order and hands each to `store`, which keeps the values it needs (the
+/// slice is gone afterwards): once it is solved, or with a step store, once all are. Steps that the step store
+/// holds already are not computed again.
 ///
 /// # Errors
-/// If the threads cannot be started, there is no room, `store` or the journal fails, or `cancelled`
+/// If the threads cannot be started, there is no room, `store` or the step store fails, or `cancelled`
 /// becomes true.
 pub fn solve(
     encoding: &Encoding,
@@ -159,8 +159,8 @@ impl AsTierValues for f32 {
         TierValues::F32(values)
     }
 
-    fn tiers(kept: &mut Kept) -> &mut Tiers<Self> {
-        &mut kept.f32
+    fn tiers(cache: &mut SolvedTierCache) -> &mut Tiers<Self> {
+        &mut cache.f32
     }
 }
 
@@ -171,8 +171,8 @@ impl AsTierValues for f64 {
         TierValues::F64(values)
     }
 
-    fn tiers(kept: &mut Kept) -> &mut Tiers<Self> {
-        &mut kept.f64
+    fn tiers(cache: &mut SolvedTierCache) -> &mut Tiers<Self> {
+        &mut cache.f64
     }
 }
 
@@ -230,13 +230,13 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 }
             }
             for solved in self.solve_steps(&unsolved)? {
-                if self.surroundings.journal.is_none() {
+                if self.surroundings.step_store.is_none() {
                     self.store(solved, store)?;
                 }
                 statistics.push((solved, self.finals[&solved].statistics));
             }
         }
-        if self.surroundings.journal.is_some() {
+        if self.surroundings.step_store.is_some() {
             for &step in batches.iter().flatten() {
                 if self.surroundings.cancelled.load(Ordering::Relaxed) {
                     return Err(SolveError::Cancelled);
@@ -262,10 +262,10 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         Ok(Summary { first_player_wins: 0.5 - first_player, tiers, swept_positions })
     }
 
-    /// What the journal knows of the solution of a step.
+    /// The statistics of a step that is solved according to the step store.
     fn found_solved(&self, tier: Tier) -> Result<Option<TierStatistics>, SolveError> {
-        let Some(journal) = self.surroundings.journal else { return Ok(None) };
-        Ok(match journal.find(tier)? {
+        let Some(step_store) = self.surroundings.step_store else { return Ok(None) };
+        Ok(match step_store.find(tier)? {
             Found::Solved(statistics) => Some(statistics),
             Found::Begun(_) | Found::Nothing => None,
         })
@@ -310,16 +310,17 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         if self.finals.contains_key(&step) {
             return Ok(());
         }
-        let journal = self.surroundings.journal.expect("without a journal, finals are in memory");
-        if let Found::Solved(statistics) = journal.find(step)? {
-            let mut values = self.ground(step).room::<T>()?;
+        let step_store =
+            self.surroundings.step_store.expect("without a step_store, finals are in memory");
+        if let Found::Solved(statistics) = step_store.find(step)? {
+            let mut values = self.inputs(step).room::<T>()?;
             let parts = parts_of(Column::Values, &mut values, &self.shards(step));
-            match journal.load(step, parts) {
+            match step_store.load(step, parts) {
                 Ok(()) => {
                     self.keep(step, values, statistics);
                     return Ok(());
                 }
-                Err(error) if error.is_damage => journal.forget(step, &error)?,
+                Err(error) if error.is_damage => step_store.forget(step, &error)?,
                 Err(error) => return Err(error.into()),
             }
         }
@@ -332,11 +333,11 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         shards(self.encoding, self.settings, tier)
     }
 
-    /// What the work on a step stands on.
-    fn ground(&self, tier: Tier) -> Ground<'_, T> {
+    /// The inputs of the work on a step.
+    fn inputs(&self, tier: Tier) -> StepInputs<'_, T> {
         let Self { encoding, tables, finals, .. } = self;
         let Surroundings { memory, simd, .. } = self.surroundings;
-        Ground { encoding, memory, tables, tier, finals, simd, team: None }
+        StepInputs { encoding, memory, tables, tier, finals, simd, team: None }
     }
 
     /// The values of both orientations of a step.
@@ -344,63 +345,68 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         &self,
         Unsolved { step, tier }: Unsolved,
     ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
-        let Surroundings { cancelled, journal, .. } = self.surroundings;
+        let Surroundings { cancelled, step_store, .. } = self.surroundings;
         let positions = self.encoding.step_len(tier);
-        let (mut course, mut work) = self.begin(step, tier)?;
+        let (mut controller, mut work) = self.begin(step, tier)?;
         let mut saved = Instant::now();
-        while let Some(order) = course.order() {
+        while let Some(order) = controller.order() {
             let started = Instant::now();
-            course.take(work.carry_out(&order)?);
+            controller.apply(work.carry_out(&order)?);
             if matches!(order, Order::Sweep { .. }) {
-                let TierStatistics { supersteps: superstep, residual, .. } = *course.statistics();
+                let TierStatistics { supersteps: superstep, residual, .. } =
+                    *controller.statistics();
                 let before = self.swept_positions.fetch_add(positions, Ordering::Relaxed);
                 let swept_positions = before + positions;
                 self.tell(Event::Superstep { step, superstep, residual, swept_positions });
             }
-            if let Some(proof) = course.proof() {
+            if let Some(proof) = controller.proof() {
                 self.tell(Event::Certifying { step, sweep: proof.sweeps() });
             }
             let stops = cancelled.load(Ordering::Relaxed);
-            if let Some(journal) = journal.filter(|_| course.can_be_saved())
-                && (stops || journal.is_due(saved.elapsed(), started.elapsed()))
+            if let Some(step_store) = step_store.filter(|_| controller.can_be_saved())
+                && (stops || step_store.is_due(saved.elapsed(), started.elapsed()))
             {
-                work.save(&course, journal)?;
+                work.save(&controller, step_store)?;
                 saved = Instant::now();
             }
-            if stops && course.can_be_saved() {
+            if stops && controller.can_be_saved() {
                 return Err(SolveError::Cancelled);
             }
         }
-        let statistics = *course.statistics();
-        let values = work.finish(statistics, journal)?;
+        let statistics = *controller.statistics();
+        let values = work.finish(statistics, step_store)?;
         self.tell(Event::StepFinished { step });
         Ok((values, statistics))
     }
 
-    /// Goes on where the journal says that the step is, or starts.
-    fn begin(&self, step: usize, tier: Tier) -> Result<(Course, Work<'_, T>), SolveError> {
-        let (ground, shards) = (self.ground(tier), self.shards(tier));
-        if let Some(journal) = self.surroundings.journal
-            && let Found::Begun(course) = journal.find(tier)?
+    /// Goes on where the step store says that the step is, or starts.
+    fn begin(
+        &self,
+        step: usize,
+        tier: Tier,
+    ) -> Result<(StepController, Executor<'_, T>), SolveError> {
+        let (inputs, shards) = (self.inputs(tier), self.shards(tier));
+        if let Some(step_store) = self.surroundings.step_store
+            && let Found::Begun(controller) = step_store.find(tier)?
         {
-            let supersteps = course.statistics().supersteps;
-            let load = |parts: Vec<Part<'_>>| journal.load(tier, parts);
-            match Work::resume(ground, shards.clone(), ResumeFrom::of(&course), &load) {
+            let supersteps = controller.statistics().supersteps;
+            let load = |parts: Vec<Part<'_>>| step_store.load(tier, parts);
+            match Executor::resume(inputs, shards.clone(), ResumeFrom::of(&controller), &load) {
                 Ok(work) => {
                     self.tell(Event::StepResumed { step, supersteps });
-                    return Ok((*course, work));
+                    return Ok((*controller, work));
                 }
-                Err(SolveError::Journal(error)) if error.is_damage => {
-                    journal.forget(tier, &error)?
+                Err(SolveError::StepStore(error)) if error.is_damage => {
+                    step_store.forget(tier, &error)?
                 }
                 Err(error) => return Err(error),
             }
         }
         self.tell(Event::StepStarted { step });
         let read = tier.reads().map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
-        let course = Course::new(Goal::new(self.encoding, self.settings, tier, read));
-        let work = Work::start(ground, shards, course.precision())?;
-        Ok((course, work))
+        let controller = StepController::new(Goal::new(self.encoding, self.settings, tier, read));
+        let work = Executor::start(inputs, shards, controller.precision())?;
+        Ok((controller, work))
     }
 
     fn tell(&self, event: Event) {

@@ -7,10 +7,10 @@ use std::{
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::{
-    quanta::FINEST_UNITS,
+    quanta::QUANTUM_EXPONENTS,
     settings::{Precision, Settings},
     steps::shards,
-    weights::DIFFERENCES,
+    weights::CycleSlot,
 };
 
 use crate::{
@@ -23,8 +23,8 @@ use crate::{
 };
 
 /// Sweeps the step of a tier `supersteps` times, starting from one half and with one half for all
-/// values of the tiers it reads, and returns how long each took. What it computes means nothing; a
-/// superstep takes the same time whatever the values are. For benchmarks.
+/// values of the tiers it reads, and returns how long each took. The values it computes mean nothing; a
+/// superstep takes the same time for all values. For benchmarks.
 ///
 /// # Errors
 /// If the threads cannot be started.
@@ -60,11 +60,12 @@ pub fn time_supersteps_in<T: Value>(
     let halves = first.both().map(half).collect::<Result<_, _>>()?;
     let mut state = StepState::new(&memory, encoding, halves, shards, Simd::best())?;
     pool.install(|| {
-        (0..supersteps)
-            .map(|i| {
+        CycleSlot::all()
+            .cycle()
+            .take(supersteps as usize)
+            .map(|slot| {
                 let start = Instant::now();
-                let row = i as usize % DIFFERENCES;
-                state.superstep(&context, (row, *FINEST_UNITS.start()), None)?;
+                state.superstep(&context, (slot, *QUANTUM_EXPONENTS.start()), None)?;
                 Ok(start.elapsed())
             })
             .collect()

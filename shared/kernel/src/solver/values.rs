@@ -5,7 +5,7 @@ use ziggurat_planning::settings::Precision;
 use crate::{
     shards::columns::Number,
     simd::value::Value,
-    solver::kept::{Kept, Tiers},
+    solver::cache::{SolvedTierCache, Tiers},
 };
 
 /// The values of a solved tier in index order: the chance of the player who just moved, less one half.
@@ -22,9 +22,9 @@ pub trait AsTierValues: Value + Number {
     /// The precision that these are values of.
     const PRECISION: Precision;
 
-    /// The values as what receivers take.
+    /// The values, tagged by their type.
     fn as_tier_values(values: &[Self]) -> TierValues<'_>;
 
-    /// What is kept of such tiers.
-    fn tiers(kept: &mut Kept) -> &mut Tiers<Self>;
+    /// The cached tiers of this type.
+    fn tiers(cache: &mut SolvedTierCache) -> &mut Tiers<Self>;
 }

@@ -1,4 +1,4 @@
-//! Supersteps: sweep the waves of a step, publish what changed, measure, extrapolate.
+//! Supersteps: sweep the waves of a step, publish the changes, measure, extrapolate.
 
 pub mod shard;
 pub mod state;

@@ -8,7 +8,7 @@ use std::{
 use ziggurat_encoding::Shard;
 
 use crate::{
-    delta::encoding::{PIECE, Told, tell},
+    delta::encoding::{EncodedDelta, PIECE, encode},
     memory::{
         array::Array,
         budget::{self},
@@ -21,14 +21,14 @@ use crate::{
     sweep::{
         context::Context,
         elimination::{
-            record::Record,
-            validity::{Shortlist, Use, Visit},
+            record::RecordCandidates,
+            validity::{CandidateList, Cursor, SweepMode},
         },
         order::for_each_pair_of_slabs,
         pair::SweepSlab,
         scratch::Scratch,
         slab::Slab,
-        sources::{Place, Placed, arrays},
+        sources::{Location, Locator, arrays},
     },
 };
 
@@ -38,13 +38,13 @@ pub struct Unswept<'a> {
     pub place: usize,
     pub shard: &'a Shard,
     pub is_tail: bool,
-    pub shortlist: Option<&'a RwLock<Shortlist>>,
-    /// Where its changes are to be told, range by range.
+    pub candidate_list: Option<&'a RwLock<CandidateList>>,
+    /// Where its changes are to be encoded, range by range.
     pub changes: [&'a mut [i8]; 2],
 }
 
-/// What a sweep has made of a shard, piece by piece of its ranges.
-pub type Swept = Vec<Vec<Told>>;
+/// The encoded changes of a shard, piece by piece of its ranges.
+pub type Swept = Vec<Vec<EncodedDelta>>;
 
 /// Of the shards of the tail slabs are swept twice if fewer positions than one part in so many are
 /// swept after them.
@@ -63,11 +63,11 @@ pub struct Ranges<'a> {
     last: usize,
 }
 
-impl Placed for Ranges<'_> {
+impl Locator for Ranges<'_> {
     #[inline(always)]
-    fn place(&self, orientation: usize, offset: u64) -> Place {
+    fn locate(&self, orientation: usize, offset: u64) -> Location {
         let (first, second) = self.ranges;
-        let own = |range: usize, start: u64| Place {
+        let own = |range: usize, start: u64| Location {
             array: arrays::LIVE + range,
             start: (offset - start) as usize,
         };
@@ -78,41 +78,41 @@ impl Placed for Ranges<'_> {
             Some(second) if orientation == self.last && second.contains(&offset) => {
                 own(1, second.start)
             }
-            _ => Place { array: arrays::PUBLISHED + orientation, start: offset as usize },
+            _ => Location { array: arrays::PUBLISHED + orientation, start: offset as usize },
         }
     }
 }
 
 impl Unswept<'_> {
-    /// Updates every position of the shard, and tells what that changes while it is still in the caches. Returns the
+    /// Updates every position of the shard, and encodes its changes while they are still in the caches. Returns the
     /// shard's place, too.
     pub fn sweep<T: Value>(
         self,
         context: &Context<'_, T>,
         published: &[Array<T>],
         (scratch, live): (&mut Scratch<T>, &mut [T]),
-        (lists, finest): (Use, i32),
+        (lists, finest): (SweepMode, i32),
         simd: Simd,
     ) -> (usize, Swept) {
-        let Self { place, shard, is_tail, shortlist, changes } = self;
+        let Self { place, shard, is_tail, candidate_list, changes } = self;
         let [first, second] = padded_lengths(shard);
         let (first, rest) = live.split_at_mut(first);
         let mut live = [first, &mut rest[..second]];
-        let guard = shortlist.map(|list| list.write().unwrap_or_else(PoisonError::into_inner));
-        let mut lists = Visit::begin(guard.as_deref(), lists, shard);
+        let guard = candidate_list.map(|list| list.write().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Cursor::begin(guard.as_deref(), lists, shard);
         let of_range = |(orientation, range): (usize, Range<usize>)| &published[orientation][range];
         let published_of =
             ranges(shard, published.len() - 1).map(|range| range.map_or(&[][..], of_range));
         for (live, old) in live.iter_mut().zip(published_of) {
             budget::copy(&mut live[..old.len()], old);
         }
-        let placed = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
+        let locator = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
         let mut after = shard.len();
-        for_each_pair_of_slabs(context, shard, &placed, |slabs, is_own_swap| {
+        for_each_pair_of_slabs(context, shard, &locator, |slabs, is_own_swap| {
             let slab_len = |slab: &Slab<'_>| context.encoding.shared().slab_len(slab.budgets);
             after -= slabs.iter().take(if is_own_swap { 1 } else { 2 }).map(slab_len).sum::<u64>();
             let again = is_tail && after * TAIL_SLABS < shard.len();
-            let shortlist = lists.take();
+            let candidate_list = lists.take();
             for _ in 0..if again { 2 } else { 1 } {
                 let live = &mut live;
                 simd.run(SweepSlab {
@@ -122,28 +122,36 @@ impl Unswept<'_> {
                     live,
                     slabs,
                     is_own_swap,
-                    shortlist,
+                    candidate_list,
                 });
             }
             let can_be_listed = !is_own_swap && !context.is_dense();
             lists.record(|margin, words| {
                 if can_be_listed {
                     let (live, margin) = (&live, T::from_f64(margin));
-                    simd.run(Record { scratch, context, published, live, slabs, margin, words });
+                    simd.run(RecordCandidates {
+                        scratch,
+                        context,
+                        published,
+                        live,
+                        slabs,
+                        margin,
+                        words,
+                    });
                 }
             });
         });
         let recorded = lists.end();
-        if let (Some(recorded), Some(mut shortlist)) = (recorded, guard) {
-            *shortlist = recorded;
+        if let (Some(recorded), Some(mut candidate_list)) = (recorded, guard) {
+            *candidate_list = recorded;
         }
-        let told = |((live, old), changes): ((&&mut [T], &[T]), &mut [i8])| {
+        let encoded = |((live, old), changes): ((&&mut [T], &[T]), &mut [i8])| {
             let pieces = live[..old.len()]
                 .chunks(PIECE)
                 .zip(old.chunks(PIECE))
                 .zip(changes.chunks_mut(PIECE));
-            pieces.map(|((new, old), changes)| tell(new, old, changes, finest, simd)).collect()
+            pieces.map(|((new, old), changes)| encode(new, old, changes, finest, simd)).collect()
         };
-        (place, live.iter().zip(published_of).zip(changes).map(told).collect())
+        (place, live.iter().zip(published_of).zip(changes).map(encoded).collect())
     }
 }

@@ -2,10 +2,10 @@
 //!
 //! A superstep sweeps every shard in place, pieces furthest along first. The shards are swept in *waves*, those
 //! furthest along the path first, and each wave ends with a barrier at which its shards publish
-//! what has changed: most moves lead forward, to a shard of an earlier wave, and so read values of this
+//! their changes: most moves lead forward, to a shard of an earlier wave, and so read values of this
 //! superstep. A shard reads its own values as they are now and those of the other shards as they
 //! were published at the last barrier, so the result does not depend on threads or timing. Its own values are
-//! in room of a thread's own; once it is swept, nothing is left of them but what is told of their changes.
+//! in room of a thread's own; once it is swept, nothing is left of them but their encoded changes.
 //!
 //! The first shards, whose pieces are nearly all next to the start or in hand, change by far more than others
 //! from superstep to superstep. Of these the slabs that come last are swept twice.
@@ -16,30 +16,30 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard};
 use ziggurat_planning::{
     columns::Column,
+    galerkin::{GalerkinSystem, SampleQuery},
     quanta::most,
-    sums::{Asked, Sums},
     waves::{Wave, tail, waves},
-    weights::{Multiples, Products, VECTORS, add, vector_of},
+    weights::{CycleSlot, Multiples, Products, VECTORS, add},
 };
 
 use crate::{
     coarse::{
-        sample::{Sample, sums},
-        sections::Sections,
+        regions::Regions,
+        sample::{Sample, galerkin_system},
     },
     delta::{
         encoding::{PIECE, change},
-        extrapolation::{NO_UNITS, Piece, Units, extrapolate, units_after},
+        extrapolation::{NO_QUANTA, Piece, Quanta, extrapolate, quanta_after},
     },
     halo::{
         arrays::{fill_halo, for_own_parts},
         codec::{Content, PackedStrip},
-        share::{Strip, slices},
+        partition::{HaloStrip, slices},
         team::{Barrier, ExchangeError, Team},
     },
     memory::{
         array::Array,
-        budget::{Memory, MemoryError, look},
+        budget::{Memory, MemoryError, enforce_budget},
         pool::Pool,
     },
     shards::{
@@ -54,7 +54,7 @@ use crate::{
     superstep::shard::{Swept, Unswept, padded_lengths},
     sweep::{
         context::Context,
-        elimination::validity::{Shortlists, Use},
+        elimination::validity::{CandidateLists, SweepMode},
         scratch::Scratch,
     },
 };
@@ -66,10 +66,11 @@ pub struct StepState<T: Value> {
     published: Vec<Array<T>>,
     /// Room for the values of the shards that are being swept: range after range, each padded.
     live: Pool<Array<T>>,
-    /// What the last supersteps changed, and the lead of the earlier point, as bytes, in the order of the published values.
+    /// The changes of the last supersteps, and the displacement from the restart point, as bytes, in the order of the
+    /// published values.
     vectors: [Array<i8>; VECTORS],
-    /// For each piece what a unit of them is worth.
-    units: Vec<Units>,
+    /// For each piece the quantum of each of them.
+    quanta: Vec<Quanta>,
     /// For each range of each shard, its first piece.
     first_pieces: Vec<[usize; 2]>,
     /// The order in which the shards are swept.
@@ -78,8 +79,8 @@ pub struct StepState<T: Value> {
     tail: usize,
     scratch: Pool<Scratch<T>>,
     simd: Simd,
-    /// What the sweeps of the shards need to look at.
-    pub shortlists: Shortlists,
+    /// The moves that the sweeps of the shards need to look at.
+    pub candidate_lists: CandidateLists,
 }
 
 impl<T: Value> StepState<T> {
@@ -110,22 +111,26 @@ impl<T: Value> StepState<T> {
             published: values,
             live: Pool::of(live),
             vectors: vectors.unwrap_or_else(|_| unreachable!("there are as many")),
-            units: vec![NO_UNITS; pieces],
+            quanta: vec![NO_QUANTA; pieces],
             first_pieces,
             waves,
             tail: tail(&shards),
             // Where memory is scarce there is none for them.
-            shortlists: Shortlists::new(if memory.is_limited() { 0 } else { shards.len() }),
+            candidate_lists: CandidateLists::new(if memory.is_limited() {
+                0
+            } else {
+                shards.len()
+            }),
             shards,
             scratch: Pool::default(),
             simd,
         })
     }
 
-    /// The same with shortlists of earlier sweeps; if these have none, it will write down its own.
-    pub fn with_shortlists(mut self, shortlists: Shortlists) -> Self {
-        if !shortlists.is_empty() {
-            self.shortlists = shortlists;
+    /// The same with candidates of earlier sweeps; if these have none, it will write down its own.
+    pub fn with_candidate_lists(mut self, candidate_lists: CandidateLists) -> Self {
+        if !candidate_lists.is_empty() {
+            self.candidate_lists = candidate_lists;
         }
         self
     }
@@ -136,54 +141,54 @@ impl<T: Value> StepState<T> {
         let live = (live_len(shards) + PADDING) * live_at_once(&waves(encoding, shards), threads);
         let values = (positions + live as u64 + 2 * PADDING as u64) * size_of::<T>() as u64;
         let vector = positions + PADDING as u64;
-        let piece = size_of::<Units>() + size_of::<Piece<'_, T>>();
+        let piece = size_of::<Quanta>() + size_of::<Piece<'_, T>>();
         let pieces = positions / PIECE as u64 + 2 * shards.len() as u64;
-        let shortlists = Shortlists::bytes(shards);
-        values + VECTORS as u64 * vector + pieces * piece as u64 + shortlists
+        let candidate_lists = CandidateLists::bytes(shards);
+        values + VECTORS as u64 * vector + pieces * piece as u64 + candidate_lists
     }
 
-    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes what that changes in units
-    /// no finer than 2 to the power of `finest`, and keeps it as a row of the differences. Returns the residual: the largest difference between an old
-    /// and a new value.
+    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes the changes in quanta no finer
+    /// than 2 to the power of `finest`, and keeps them in a slot of the cycle. Returns the residual: the largest
+    /// difference between an old and a new value.
     ///
     /// # Errors
     /// If other members cannot be reached.
     pub fn superstep(
         &mut self,
         context: &Context<'_, T>,
-        (row, finest): (usize, i32),
+        (slot, finest): (CycleSlot, i32),
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
         let mut residual = 0.0;
-        let lists = self.shortlists.next();
+        let lists = self.candidate_lists.next();
         for wave in self.waves.clone() {
-            residual = self.sweep(&wave, context, (row, finest), lists, team)?.max(residual);
+            residual = self.sweep(&wave, context, (slot, finest), lists, team)?.max(residual);
         }
         let changed =
-            self.units.iter().map(|units| most(units[vector_of(row)])).fold(residual, f64::max);
-        self.shortlists.swept(changed);
+            self.quanta.iter().map(|quanta| most(quanta[slot.vector()])).fold(residual, f64::max);
+        self.candidate_lists.swept(changed);
         Ok(residual)
     }
 
-    /// Sweeps the shards of a wave and publishes what changes. Returns the largest difference.
+    /// Sweeps the shards of a wave and publishes their changes. Returns the largest difference.
     fn sweep(
         &mut self,
         wave: &[usize],
         context: &Context<'_, T>,
-        (row, finest): (usize, i32),
-        lists: Use,
+        (slot, finest): (CycleSlot, i32),
+        lists: SweepMode,
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
-        let Self { shards, published, live, vectors, units, first_pieces, .. } = self;
-        let Self { tail, scratch, simd, shortlists, .. } = self;
-        let (scratch, simd, vector) = (&*scratch, *simd, vector_of(row));
+        let Self { shards, published, live, vectors, quanta, first_pieces, .. } = self;
+        let Self { tail, scratch, simd, candidate_lists, .. } = self;
+        let (scratch, simd, vector) = (&*scratch, *simd, slot.vector());
         let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
         let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
         let unswept = |&place: &usize| Unswept {
             place,
             shard: &shards[place],
             is_tail: place < *tail,
-            shortlist: shortlists.of(place),
+            candidate_list: candidate_lists.of(place),
             changes: Default::default(),
         };
         let mut parts: Vec<Unswept<'_>> = own_of_wave.iter().map(unswept).collect();
@@ -209,17 +214,17 @@ impl<T: Value> StepState<T> {
         let mut residual = 0.0_f64;
         for (shard, swept) in swept {
             for (&first, pieces) in first_pieces[shard].iter().zip(swept) {
-                for (units, told) in units[first..].iter_mut().zip(pieces) {
-                    units[vector] = told.unit;
-                    residual = residual.max(told.residual);
+                for (quanta, encoded) in quanta[first..].iter_mut().zip(pieces) {
+                    quanta[vector] = encoded.quantum;
+                    residual = residual.max(encoded.residual);
                 }
             }
         }
         let wanted = |shard: usize| own_of_wave.binary_search(&shard).is_ok();
-        let pieces = pieces(shards, published, vectors, units, wanted);
-        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, units })| {
-            look();
-            change(published, vectors[vector], units[vector], simd);
+        let pieces = pieces(shards, published, vectors, quanta, wanted);
+        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, quanta })| {
+            enforce_budget();
+            change(published, vectors[vector], quanta[vector], simd);
         });
         if let Some(team) = team {
             let barrier = team.barrier(|shard| wave.binary_search(&shard).is_ok());
@@ -230,8 +235,8 @@ impl<T: Value> StepState<T> {
         Ok(residual)
     }
 
-    /// Tells others what a vector has of the own shards, and does with the halo and what they
-    /// tell of theirs what `apply` says.
+    /// Sends others a vector of the own shards, and applies theirs to the halo with
+    /// `apply`.
     fn exchange<P: Fn(usize) -> bool + Sync>(
         &mut self,
         barrier: &Barrier<'_, P>,
@@ -239,16 +244,16 @@ impl<T: Value> StepState<T> {
         apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
     ) -> Result<(), ExchangeError> {
         let first_pieces = &self.first_pieces;
-        let piece = |strip: &Strip| piece_of(first_pieces, strip);
-        let (changes, units) = (&self.vectors[vector], &self.units);
+        let piece = |strip: &HaloStrip| piece_of(first_pieces, strip);
+        let (changes, quanta) = (&self.vectors[vector], &self.quanta);
         let len = self.published[0].values().len();
-        barrier.give(|strip, packed| {
-            packed.push_changes(&changes[changes_of(strip, len)], units[piece(strip)][vector]);
+        barrier.send(|strip, packed| {
+            packed.push_changes(&changes[changes_of(strip, len)], quanta[piece(strip)][vector]);
         })?;
-        let Self { published, vectors, units, .. } = self;
-        barrier.take(Content::Changes, 1, |strips, packed| {
+        let Self { published, vectors, quanta, .. } = self;
+        barrier.receive(Content::Changes, 1, |strips, packed| {
             for (strip, packed) in strips.iter().zip(packed) {
-                units[piece(strip)][vector] = packed.unit();
+                quanta[piece(strip)][vector] = packed.quantum();
             }
             let values = slices(published.iter_mut().map(|all| &mut **all).collect(), strips);
             let (first, second) = vectors[vector].split_at_mut(len);
@@ -260,7 +265,7 @@ impl<T: Value> StepState<T> {
         })
     }
 
-    /// Takes over what the others have of the halo, of which this one has nothing but 0: the values, and so
+    /// Receives the halo, of which this one has nothing but 0: the values, and so
     /// many of the vectors.
     ///
     /// # Errors
@@ -280,8 +285,8 @@ impl<T: Value> StepState<T> {
     /// of a shard.
     pub fn measure(&mut self, team: Option<&Team<'_>>) -> Vec<(u32, Products)> {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, vectors, units, simd, .. } = self;
-        let pieces = pieces(shards, published, vectors, units, own);
+        let Self { shards, published, vectors, quanta, simd, .. } = self;
+        let pieces = pieces(shards, published, vectors, quanta, own);
         let of_piece = |(order, piece): &(u32, Piece<'_, T>)| (*order, piece.products(*simd));
         let mut ranges: Vec<(u32, Products)> = Vec::new();
         for (order, products) in pieces.par_iter().map(of_piece).collect::<Vec<_>>() {
@@ -296,17 +301,17 @@ impl<T: Value> StepState<T> {
     /// Adds multiples of the vectors to the values, and to the halo as its owners do to theirs.
     pub fn extrapolate(&mut self, multiples: &Multiples, team: Option<&Team<'_>>) {
         let own = |shard| team.is_none_or(|team| team.owns(shard));
-        let Self { shards, published, vectors, units, first_pieces, simd, .. } = self;
-        let changed = |units: &Units| {
-            units.iter().zip(multiples).map(|(&unit, by)| most(unit) * by.abs()).sum()
+        let Self { shards, published, vectors, quanta, first_pieces, simd, .. } = self;
+        let changed = |quanta: &Quanta| {
+            quanta.iter().zip(multiples).map(|(&quantum, by)| most(quantum) * by.abs()).sum()
         };
-        self.shortlists.extrapolated(units.iter().map(changed).fold(0.0, f64::max));
+        self.candidate_lists.extrapolated(quanta.iter().map(changed).fold(0.0, f64::max));
         let simd = *simd;
-        let pieces = pieces(shards, published, vectors, units, own);
-        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, units })| {
-            look();
-            let after = units_after(units, multiples);
-            extrapolate(published, vectors, [units, &after], multiples, simd);
+        let pieces = pieces(shards, published, vectors, quanta, own);
+        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, quanta })| {
+            enforce_budget();
+            let after = quanta_after(quanta, multiples);
+            extrapolate(published, vectors, [quanta, &after], multiples, simd);
         });
         let len = published[0].values().len();
         for strips in team.iter().flat_map(|team| team.halo()) {
@@ -321,38 +326,38 @@ impl<T: Value> StepState<T> {
                 .collect();
             let strips = strips.into_par_iter().zip(values).zip(vectors);
             strips.for_each(|((strip, values), vectors)| {
-                let units = &units[piece_of(first_pieces, strip)];
-                let after = units_after(units, multiples);
-                extrapolate(values, vectors, [units, &after], multiples, simd);
+                let quanta = &quanta[piece_of(first_pieces, strip)];
+                let after = quanta_after(quanta, multiples);
+                extrapolate(values, vectors, [quanta, &after], multiples, simd);
             });
         }
-        units.iter_mut().for_each(|units| *units = units_after(units, multiples));
+        quanta.iter_mut().for_each(|quanta| *quanta = quanta_after(quanta, multiples));
     }
 
-    /// What a sample of the own shards' positions says of the values; the sample is written down where there is none
+    /// The Galerkin system of a sample of the own shards' positions; the sample is written down where there is none
     /// yet.
-    pub fn sums<'e>(
+    pub fn galerkin_system<'e>(
         &self,
         encoding: &'e Encoding,
         context: &Context<'_, T>,
         sample: &mut Option<Sample<'e>>,
-        asked: Asked,
+        query: SampleQuery,
         team: Option<&Team<'_>>,
-    ) -> Sums {
+    ) -> GalerkinSystem {
         let values: Vec<&[T]> = self.published.iter().map(Array::values).collect();
-        sums(encoding, context, &self.shards, &values, (sample, asked), self.simd, team)
+        galerkin_system(encoding, context, &self.shards, &values, (sample, query), self.simd, team)
     }
 
     /// Adds multiples of functions to all values, and to the halo.
-    pub fn correct(&mut self, sections: &Sections<'_>, multiples: &[f64], team: Option<&Team<'_>>) {
-        let Self { shards, published, shortlists, simd, .. } = self;
+    pub fn correct(&mut self, regions: &Regions<'_>, multiples: &[f64], team: Option<&Team<'_>>) {
+        let Self { shards, published, candidate_lists, simd, .. } = self;
         let (last, simd) = (published.len() - 1, *simd);
         let tables: Vec<Vec<f32>> =
-            (0..=last).map(|orientation| sections.table(orientation, multiples)).collect();
+            (0..=last).map(|orientation| regions.table(orientation, multiples)).collect();
         let largest = tables.iter().flatten().map(|by| by.abs()).fold(0.0, f32::max);
-        shortlists.extrapolated(largest.into());
+        candidate_lists.extrapolated(largest.into());
         for_own_parts(published, shards, team, |orientation, places, values| {
-            sections.add(orientation, places, values, &tables[orientation], simd);
+            regions.add(orientation, places, values, &tables[orientation], simd);
         });
     }
 
@@ -372,11 +377,11 @@ impl<T: Value + Number> StepState<T> {
     /// All there is to remember between two supersteps, shard by shard: the values, and so many of the
     /// vectors.
     pub fn parts(&mut self, vectors: usize) -> Vec<Part<'_>> {
-        let Self { shards, published, vectors: all, units, .. } = self;
+        let Self { shards, published, vectors: all, quanta, .. } = self;
         let last = published.len() - 1;
         let mut parts = parts_of(Column::Values, published, shards);
         let mut all = all.each_mut().map(|all| &mut **all);
-        let mut units: &mut [Units] = units;
+        let mut quanta: &mut [Quanta] = quanta;
         for ShardRange { shard, range, values: own, .. } in in_order(shards, last) {
             let mut add = |column, data| {
                 parts.push(Part { column, shard: shard as u32, range: range as u8, data });
@@ -387,9 +392,9 @@ impl<T: Value + Number> StepState<T> {
                     add(Column::Vector(i as u8), Data::I8(bytes));
                 }
             }
-            let units = split_off(&mut units, own.len().div_ceil(PIECE));
+            let quanta = split_off(&mut quanta, own.len().div_ceil(PIECE));
             if vectors > 0 {
-                add(Column::Units, Data::F32(units.as_flattened_mut()));
+                add(Column::Units, Data::F32(quanta.as_flattened_mut()));
             }
         }
         parts
@@ -397,12 +402,12 @@ impl<T: Value + Number> StepState<T> {
 }
 
 /// The piece that a strip is part of, if the ranges of shards begin with these pieces.
-fn piece_of(first_pieces: &[[usize; 2]], strip: &Strip) -> usize {
+fn piece_of(first_pieces: &[[usize; 2]], strip: &HaloStrip) -> usize {
     first_pieces[strip.shard][strip.range] + strip.start / PIECE
 }
 
-/// Where a vector has what is of a strip; the first orientation has `len` values.
-fn changes_of(strip: &Strip, len: usize) -> Range<usize> {
+/// Where a vector has the changes of a strip; the first orientation has `len` values.
+fn changes_of(strip: &HaloStrip, len: usize) -> Range<usize> {
     let first = strip.orientation * len;
     first + strip.values.start..first + strip.values.end
 }
@@ -413,12 +418,12 @@ pub fn pieces<'a, T: Value>(
     shards: &[Shard],
     published: &'a mut [Array<T>],
     vectors: &'a mut [Array<i8>; VECTORS],
-    units: &'a mut [Units],
+    quanta: &'a mut [Quanta],
     wanted: impl Fn(usize) -> bool,
 ) -> Vec<(u32, Piece<'a, T>)> {
     let mut rest = published.iter_mut().map(|all| &mut **all).collect::<Vec<_>>();
     let mut vectors = vectors.each_mut().map(|all| &mut **all);
-    let mut units = units.iter_mut();
+    let mut quanta = quanta.iter_mut();
     let mut pieces = Vec::new();
     for (order, part) in in_order(shards, rest.len() - 1).into_iter().enumerate() {
         let order = order as u32;
@@ -427,7 +432,7 @@ pub fn pieces<'a, T: Value>(
             let piece = Piece {
                 published: split_off(&mut rest[part.orientation], len),
                 vectors: vectors.each_mut().map(|all| split_off(all, len)),
-                units: units.next().expect("the shards fit"),
+                quanta: quanta.next().expect("the shards fit"),
             };
             if wanted(part.shard) {
                 pieces.push((order, piece));
@@ -483,21 +488,25 @@ mod tests {
         state.into_values()[0].values().to_vec()
     }
 
-    fn superstep_of(state: &mut StepState<f64>, context: &Context<'_, f64>, row: usize) -> f64 {
-        state.superstep(context, (row, FINEST), None).unwrap()
+    fn superstep_of(
+        state: &mut StepState<f64>,
+        context: &Context<'_, f64>,
+        slot: CycleSlot,
+    ) -> f64 {
+        state.superstep(context, (slot, FINEST), None).unwrap()
     }
 
     /// Makes supersteps until little changes, and returns how many.
     fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
-        let mut superstep = |_: &usize| superstep_of(state, context, 0);
+        let mut superstep = |_: &usize| superstep_of(state, context, CycleSlot::FIRST);
         (1..).find(|i| superstep(i) <= 1e-15).unwrap()
     }
 
     fn iterate(context: &Context<'_, f64>, state: &mut StepState<f64>) -> usize {
         let mut convergence = Convergence::new(Precision::F64, 1e-13);
         for superstep in 0.. {
-            let row = superstep % DIFFERENCES;
-            let residual = superstep_of(state, context, row);
+            let slot = CycleSlot::new(superstep % DIFFERENCES).unwrap();
+            let residual = superstep_of(state, context, slot);
             match convergence.after(residual) {
                 Next::Sweep => {}
                 Next::Extrapolate => {
@@ -537,8 +546,8 @@ mod tests {
         assert!([2, 3, 7].into_iter().all(|threads| bits(threads) == one));
     }
 
-    /// Sweeps a step of a game, which reads made-up values, 40 times with shortlists and without, and compares
-    /// all values after each superstep. Returns how many supersteps went through shortlists that had something in them
+    /// Sweeps a step of a game, which reads made-up values, 40 times with candidates and without, and compares
+    /// all values after each superstep. Returns how many supersteps went through candidates that had something in them
     /// in the end, and how many shards the tail has.
     fn compare_with_shortlists<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
         let pieces = Some(tier.just_moved.max(tier.to_move));
@@ -564,16 +573,17 @@ mod tests {
             StepState::new(&memory, &encoding, values, shards.clone(), Simd::best()).unwrap()
         };
         let (mut with, mut without) = (state(), state());
-        without.shortlists = Shortlists::new(0);
+        without.candidate_lists = CandidateLists::new(0);
         let mut taken = 0;
         for superstep in 0..40 {
-            let row = superstep % DIFFERENCES;
-            taken += usize::from(with.shortlists.hold());
+            let slot = CycleSlot::new(superstep % DIFFERENCES).unwrap();
+            taken += usize::from(with.candidate_lists.are_valid());
             for state in [&mut with, &mut without] {
-                state.superstep(&context, (row, FINEST), None).unwrap();
-                if row + 1 == DIFFERENCES
+                state.superstep(&context, (slot, FINEST), None).unwrap();
+                if slot.next() == CycleSlot::FIRST
                     && superstep < 30
-                    && let Some(multiples) = multiples(state.measure(None), superstep > row)
+                    && let Some(multiples) =
+                        multiples(state.measure(None), superstep >= DIFFERENCES)
                 {
                     state.extrapolate(&multiples, None);
                 }
@@ -582,7 +592,7 @@ mod tests {
                 assert!(with.values() == without.values(), "{game} {tier}, superstep {superstep}");
             }
         }
-        let is_any = with.shortlists.words() > 0;
+        let is_any = with.candidate_lists.words() > 0;
         (if is_any { taken } else { 0 }, with.tail)
     }
 

@@ -1,8 +1,8 @@
-//! One pair of blocks: what other blocks of the slab offer, then passes over the pair's own rows.
+//! One pair of blocks: the best of other blocks of the slab, then passes over the pair's own rows.
 //!
 //! The block of a shared configuration w holds the values of the player who just moved, rows by
-//! that player's private configuration. Seen by a mover x, w's own block (x just moved) is what x
-//! reads when the turn passes to the opponent; what x computes is written, transposed, to the block
+//! that player's private configuration. Seen by a mover x, w's own block (x just moved) is the one that x
+//! reads when the turn passes to the opponent; the values x computes are written, transposed, to the block
 //! of the swapped configuration (the opponent just moved, x is to move). So the two blocks of a
 //! pair w, swap(w) read and write each other:
 //!
@@ -12,7 +12,7 @@
 //! block(swap(w))[q][p] = -V[p][q]
 //! ```
 //!
-//! What other slabs offer is there already, for the whole slab; the best of other blocks of the slab is
+//! The best of other slabs is there already, for the whole slab; the best of other blocks of the slab is
 //! added when the block's turn comes, after theirs. Then a few *passes* go back and forth between
 //! the two blocks, which are in cache by then: this removes the lag between the two orientations.
 //! Where few pieces are left off the shared squares there is little lag.
@@ -37,19 +37,19 @@ use crate::{
 };
 
 impl View<'_> {
-    /// Takes what other blocks of the slab offer: all of it, or what is on a shortlist.
+    /// Takes the best of other blocks of the slab: of all of them, or of the candidates.
     #[inline(always)]
     fn gather_within<T: Value, I: Instructions>(
         &self,
         context: &Context<'_, T>,
         scratch: &mut [T::Group],
-        shortlist: Option<&mut Reader<'_>>,
+        candidate_list: Option<&mut Reader<'_>>,
     ) {
         let within = context.tables.routes.within(self.budgets);
         let ([rows, values], end) = (within.of(self.x), within.end());
         let (slab, stride) = (&mut scratch[self.slab..], self.block.stride);
-        if let Some(shortlist) = shortlist {
-            let [some_rows, some_values] = shortlist.within();
+        if let Some(candidate_list) = candidate_list {
+            let [some_rows, some_values] = candidate_list.within();
             let rows = some_rows.iter().map(|&number| &rows[number as usize]);
             rows::raise_within::<T, I>(slab, stride, rows, end);
             let values = some_values.iter().map(|&number| &values[number as usize]);
@@ -70,7 +70,7 @@ impl View<'_> {
         shift: T,
     ) {
         let pass = Pass {
-            inner: &context.tables.inner[self.left(context).0 as usize],
+            moves: &context.tables.private[self.left(context).0 as usize],
             zero: context.zero,
             chances: &context.chances,
             block: self.block,
@@ -95,30 +95,37 @@ pub struct SweepBlocks<'a, 'c, 'l, T: Value, const SHIFTED: bool> {
     pub slabs: &'a [Slab<'c>; 2],
     /// Where they start in scratch memory: at the same place if they are one.
     pub starts: [usize; 2],
-    /// What values are shifted by.
+    /// The shift of values.
     pub shift: T,
-    /// The rest of the shortlist of the two, if there is one.
-    pub shortlist: Option<Reader<'l>>,
+    /// The rest of the candidates of the two, if there are any.
+    pub candidate_list: Option<Reader<'l>>,
 }
 
 impl<T: Value, const SHIFTED: bool> Operation for SweepBlocks<'_, '_, '_, T, SHIFTED> {
     #[inline(always)]
     fn run<I: Instructions>(self, _: I) {
-        let Self { context, scratch, slabs, starts, shift, mut shortlist } = self;
+        let Self { context, scratch, slabs, starts, shift, mut candidate_list } = self;
         let is_own_swap = starts[0] == starts[1];
         for (view, swapped) in views(context, slabs, starts) {
             if is_own_swap && view.x < swapped.x {
                 continue; // its turn is that of its swap
             }
             let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
-            sweep::<T, I, SHIFTED>(context, scratch, &view, swapped, shift, shortlist.as_mut());
+            sweep::<T, I, SHIFTED>(
+                context,
+                scratch,
+                &view,
+                swapped,
+                shift,
+                candidate_list.as_mut(),
+            );
         }
     }
 }
 
 /// Sweeps a pair of blocks, or a block that is its own swap. If they are to be `SHIFTED`, every value
-/// of the first mover is by that much larger and every one of the other that much smaller. What they take from other
-/// blocks of their slabs may be on a shortlist.
+/// of the first mover is by that much larger and every one of the other that much smaller. The moves from other
+/// blocks of their slabs may be limited to candidates.
 #[inline(always)]
 fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     context: &Context<'_, T>,
@@ -126,7 +133,7 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     view: &View<'_>,
     swapped: Option<&View<'_>>,
     shift: T,
-    mut shortlist: Option<&mut Reader<'_>>,
+    mut candidate_list: Option<&mut Reader<'_>>,
 ) {
     if let Some(slab) = view.dense {
         let swapped = swapped.and_then(|swapped| Some((swapped, swapped.dense?)));
@@ -138,7 +145,7 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
         };
     }
     for view in iter::once(view).chain(swapped) {
-        view.gather_within::<T, I>(context, scratch, shortlist.as_deref_mut());
+        view.gather_within::<T, I>(context, scratch, candidate_list.as_deref_mut());
     }
     let (own, opponent) = view.left(context);
     let tier = context.tiers[0];
@@ -146,8 +153,8 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     let is_crowded = !SHIFTED && swapped.is_some() && on_shared >= CROWDED;
     let passes = if is_crowded { 1 } else { PASSES };
     let unshift = T::default().minus(shift);
-    // A block that is its own swap reads what it writes. Of others, whoever has fewer pieces left has fewer moves that
-    // wait for the other's values.
+    // A block that is its own swap reads its own results. Of others, the player with fewer pieces left has fewer moves
+    // that wait for the other's values.
     let turns: &[_] = match swapped {
         None => &[(view, view, shift)],
         Some(swapped) if opponent < own => &[(swapped, view, unshift), (view, swapped, shift)],

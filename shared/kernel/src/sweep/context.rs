@@ -1,4 +1,4 @@
-//! What a sweep of a step reads besides the step's own values.
+//! The inputs of a sweep besides the step's own values.
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::basis::is_dense;

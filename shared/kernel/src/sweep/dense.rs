@@ -1,9 +1,9 @@
-//! Dense slabs: what a ruleset without private squares has in place of blocks.
+//! Dense slabs: for rulesets without private squares, in place of blocks.
 //!
-//! Every block is a single value, so all values of a slab stand in one row of scratch memory. What moves of the
-//! outer squares offer is taken by whole rows; moves that touch the inner squares are lists of single values.
-//! The passes go from one value to the next, those with the pieces furthest along first, together with its pair in
-//! the swapped slab.
+//! Every block is a single value, so all values of a slab stand in one row of scratch memory. Successors by moves of
+//! the outer squares are taken by whole rows; moves that touch the inner squares are lists of single values. The
+//! passes go from one value to the next, those with the pieces furthest along first, together with its pair in the
+//! swapped slab.
 
 use crate::{
     moves::dense::DenseSlab,
@@ -25,7 +25,7 @@ struct Side<'a, T> {
     best: usize,
     /// From the best for one roll to the best for the next.
     stride: usize,
-    /// What is added to every value, if anything is.
+    /// The number that is added to every value, if any is.
     shift: T,
 }
 
@@ -43,7 +43,7 @@ impl<'a, T: Value> Side<'a, T> {
         }
     }
 
-    /// Takes what other values of the slab offer.
+    /// Takes the best of other values of the slab.
     #[inline(always)]
     fn raise_within(&self, values: &mut [T], place: usize) {
         let values = &mut values[self.start..];

@@ -10,14 +10,15 @@ use ziggurat_encoding::{
 use crate::{
     memory::budget,
     simd::value::Value,
-    sweep::{context::Context, slab::Slab, sources::Placed},
+    sweep::{context::Context, slab::Slab, sources::Locator},
 };
 
-/// Visits the slabs of a shard with their swaps, those with the pieces furthest along first, and whether the two are one.
+/// Visits the slabs of a shard with their swaps, those with the pieces furthest along first, and whether the two are
+/// one.
 pub fn for_each_pair_of_slabs<'t, T: Value>(
     context: &Context<'t, T>,
     shard: &Shard,
-    placed: &impl Placed,
+    locator: &impl Locator,
     mut visit: impl FnMut(&[Slab<'t>; 2], bool),
 ) {
     let shared = context.encoding.shared();
@@ -30,9 +31,9 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
         if one_range && *w < swapped {
             return; // visited as the swap of its swap
         }
-        budget::look();
-        slabs[0].set(context, placed, w, (own, opponent), 0);
-        slabs[1].set(context, placed, &swapped, (opponent, own), last);
+        budget::enforce_budget();
+        slabs[0].set(context, locator, w, (own, opponent), 0);
+        slabs[1].set(context, locator, &swapped, (opponent, own), last);
         visit(&slabs, one_range && *w == swapped);
     };
     if !context.encoding.geometry().visits_squares_again() {

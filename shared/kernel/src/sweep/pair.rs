@@ -1,4 +1,5 @@
-//! The sweep of a slab: what other slabs offer, then its pairs of blocks, those with the pieces furthest along first.
+//! The sweep of a slab: its successors in other slabs, then its pairs of blocks, those with the pieces furthest along
+//! first.
 
 use ziggurat_encoding::shared::Budgets;
 
@@ -11,12 +12,12 @@ use crate::{
     sweep::{
         block::{self, SweepBlocks},
         context::Context,
-        elimination::{format::Reader, gather::Take},
+        elimination::{format::Reader, gather::GatherCandidates},
         gather::{Gather, ask},
         rows::{self},
         scratch::Scratch,
         slab::Slab,
-        sources::{Offered, Place, arrays, sources},
+        sources::{Location, ValueReader, arrays, value_arrays},
         view::{groups_of, views},
     },
 };
@@ -25,7 +26,7 @@ use crate::{
 pub struct SweepSlab<'a, 'l, 'c, T: Value> {
     /// The working memory.
     pub scratch: &'a mut Scratch<T>,
-    /// What is read besides the step's own values.
+    /// The inputs of the sweep besides the step's own values.
     pub context: &'a Context<'c, T>,
     /// The values of each orientation as of the last barrier.
     pub published: &'a [Array<T>],
@@ -35,22 +36,22 @@ pub struct SweepSlab<'a, 'l, 'c, T: Value> {
     pub slabs: &'a [Slab<'c>; 2],
     /// Whether the two are one.
     pub is_own_swap: bool,
-    /// Their shortlist, if there is one.
-    pub shortlist: Option<&'a [u16]>,
+    /// Their candidates, if there are any.
+    pub candidate_list: Option<&'a [u16]>,
 }
 
 impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { scratch, context, published, live, slabs, is_own_swap, shortlist } = self;
+        let Self { scratch, context, published, live, slabs, is_own_swap, candidate_list } = self;
         let routes = &context.tables.routes;
-        let Scratch { slabs: scratch, turned } = scratch;
-        let mut shortlist = shortlist.map(Reader::new);
+        let Scratch { slabs: scratch, transposed } = scratch;
+        let mut candidate_list = candidate_list.map(Reader::new);
         let groups = routes.layout(slabs[0].budgets).groups;
         let starts = [0, if is_own_swap { 0 } else { groups }];
         let different = || slabs.iter().zip(starts).take(if is_own_swap { 1 } else { 2 });
-        let sources = sources(context, published, live);
-        if shortlist.is_none() {
+        let sources = value_arrays(context, published, live);
+        if candidate_list.is_none() {
             ask(instructions, context, &sources, &slabs[0], 0);
         }
         for (slab, start) in different() {
@@ -68,10 +69,17 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             let next = (start == 0 && !is_own_swap).then_some(&slabs[1]);
             let scratch = &mut scratch[start..][..groups_of(context, slab)];
             let sources = &sources;
-            if let Some(reader) = &mut shortlist {
-                instructions.call(Take { context, sources, slab, reader, scratch, turned });
+            if let Some(reader) = &mut candidate_list {
+                instructions.call(GatherCandidates {
+                    context,
+                    sources,
+                    slab,
+                    reader,
+                    scratch,
+                    transposed,
+                });
             } else {
-                instructions.call(Gather { context, sources, slab, next, scratch, turned });
+                instructions.call(Gather { context, sources, slab, next, scratch, transposed });
             }
         }
         let (shift, scratch_of_both) = (T::default(), &mut *scratch);
@@ -81,10 +89,10 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
             slabs,
             starts,
             shift,
-            shortlist,
+            candidate_list,
         });
         for (slab, start) in different() {
-            let Place { array, start: stored } = slab.own;
+            let Location { array, start: stored } = slab.own;
             for block in &routes.layout(slab.budgets).blocks {
                 let values = &mut live[array - arrays::LIVE][stored + block.start..];
                 let own = &scratch[start + block.own()..];
@@ -99,7 +107,7 @@ impl<T: Value> Operation for SweepSlab<'_, '_, '_, T> {
 pub fn load<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    own: impl Offered<T>,
+    own: impl ValueReader<T>,
     budgets: Budgets,
     scratch: &mut [T::Group],
 ) {

@@ -2,7 +2,7 @@
 #![expect(unsafe_code)]
 
 use crate::{
-    moves::{layout::Block, private::InnerMoves},
+    moves::{layout::Block, private::PrivateMoves},
     simd::{
         value::Value,
         vector::{Instructions, LANES, Vector},
@@ -10,17 +10,17 @@ use crate::{
     sweep::rows,
 };
 
-/// What a pass works with.
+/// The inputs of a pass.
 pub struct Pass<'a, T: Value> {
     /// The moves within the block, by row and roll.
-    pub inner: &'a InnerMoves,
+    pub moves: &'a PrivateMoves,
     /// The probability of a roll of 0.
     pub zero: T,
     /// The probabilities of the rolls above 0.
     pub chances: &'a [T],
     /// The block.
     pub block: &'a Block,
-    /// What is added to every value, if anything is.
+    /// The number that is added to every value, if any is.
     pub shift: T,
 }
 
@@ -31,7 +31,7 @@ impl<T: Value> Pass<'_, T> {
     pub fn run<I: Instructions, const SHIFTED: bool>(&self, slab: &mut [T::Group]) {
         let block = &mut slab[self.block.at..self.block.end()];
         if self.block.is_column {
-            let (moves, width) = self.inner.column(self.block.rows, self.chances.len());
+            let (moves, width) = self.moves.column(self.block.rows, self.chances.len());
             return match (width, self.chances.len()) {
                 (2, 4) => self.column::<SHIFTED, 4>(moves, 2, block),
                 (3, 4) => self.column::<SHIFTED, 4>(moves, 3, block),
@@ -39,7 +39,7 @@ impl<T: Value> Pass<'_, T> {
                 _ => self.column::<SHIFTED, 0>(moves, width, block),
             };
         }
-        match (self.inner.width(), self.block.stride, self.chances.len()) {
+        match (self.moves.width(), self.block.stride, self.chances.len()) {
             (Some(width), 1, 3) => self.small::<I, SHIFTED, 1, 3>(width, block),
             (Some(width), 2, 3) => self.small::<I, SHIFTED, 2, 3>(width, block),
             (Some(width), 1, 4) => self.small::<I, SHIFTED, 1, 4>(width, block),
@@ -66,7 +66,8 @@ impl<T: Value> Pass<'_, T> {
         }
     }
 
-    /// Computes a column, value by value, with so many moves for each row and roll. There are `ROLLS` rolls, or if that is 0, any number.
+    /// Computes a column, value by value, with so many moves for each row and roll. There are `ROLLS` rolls, or if
+    /// that is 0, any number.
     #[inline(always)]
     fn column<const SHIFTED: bool, const ROLLS: usize>(
         &self,
@@ -144,7 +145,7 @@ impl<T: Value> Pass<'_, T> {
         for (vector, &chance) in chances.iter_mut().zip(self.chances) {
             *vector = T::Vector::<I>::splat(chance);
         }
-        let stream = self.inner.padded(rows, ROLLS);
+        let stream = self.moves.padded(rows, ROLLS);
         assert!(stream.len() == rows * ROLLS * WIDTH);
         let mut moves = stream.as_ptr();
         // Reads a row of the block's scratch memory, whose length `run` has checked: one of a matrix, or one that a
@@ -187,7 +188,8 @@ impl<T: Value> Pass<'_, T> {
         }
     }
 
-    /// Computes `WIDTH` groups of every row, from group `from` on. There are `ROLLS` rolls, or if that is 0, any number.
+    /// Computes `WIDTH` groups of every row, from group `from` on. There are `ROLLS` rolls, or if that is 0, any
+    /// number.
     #[inline(always)]
     fn strip<I: Instructions, const SHIFTED: bool, const ROLLS: usize, const WIDTH: usize>(
         &self,
@@ -199,7 +201,7 @@ impl<T: Value> Pass<'_, T> {
         let chances = &self.chances[..rolls];
         let own_start = self.block.own() - self.block.at;
         let first: *mut T::Group = block[from..].as_mut_ptr();
-        let mut stream = self.inner.counted(rows, rolls).as_ptr_range();
+        let mut stream = self.moves.counted(rows, rolls).as_ptr_range();
         macro_rules! next {
             () => {{
                 // SAFETY: it is not the end: for so many rows and rolls there are so many moves as it says.

@@ -2,7 +2,7 @@
 //!
 //! A slab in scratch memory has rows padded to whole groups, and matrices of as many rows as their
 //! transposes need; a stored slab has neither. Rows of stored slabs are read in whole groups all the
-//! same: what is read beyond the end of a row lands in the padding of a scratch row, where nobody
+//! same: values that are read beyond the end of a row land in the padding of a scratch row, where nobody
 //! looks at it.
 //!
 //! Each function checks once that everything it will touch is there, and then runs without checks.
@@ -16,7 +16,7 @@ use crate::{
         value::{Group, Value},
         vector::{Instructions, LANES, Vector},
     },
-    sweep::sources::Offered,
+    sweep::sources::ValueReader,
 };
 
 /// Calls a function of a constant number of groups per row, 0 standing for any other.
@@ -34,7 +34,7 @@ macro_rules! with_constant_stride {
 #[inline(always)]
 pub fn ask_all<T: Value, I: Instructions>(
     instructions: I,
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
     places: Range<usize>,
 ) {
     for at in places.step_by(line_values::<T>()) {
@@ -45,7 +45,11 @@ pub fn ask_all<T: Value, I: Instructions>(
 /// Asks for the memory of a source's rows, unless they are long: long rows are asked for while others
 /// are taken, so that the cache holds them until then.
 #[inline(always)]
-pub fn ask<T: Value, I: Instructions>(instructions: I, list: &RowList, source: impl Offered<T>) {
+pub fn ask<T: Value, I: Instructions>(
+    instructions: I,
+    list: &RowList,
+    source: impl ValueReader<T>,
+) {
     for &at in list.lines::<T>() {
         source.ask(instructions, at as usize);
     }
@@ -60,7 +64,7 @@ fn ask_ahead<T: Value, I: Instructions, const STRIDE: usize>(
     instructions: I,
     stride: usize,
     (rows, i): (&[RowMove], usize),
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     if STRIDE == 0
         && let Some(row) = rows.get(i + ROWS_AHEAD)
@@ -75,7 +79,7 @@ fn ask_row<T: Value, I: Instructions>(
     instructions: I,
     stride: usize,
     row: RowMove,
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     let from = row.from as usize;
     ask_all(instructions, source, from..from + stride * LANES);
@@ -86,7 +90,7 @@ fn ask_row<T: Value, I: Instructions>(
 pub fn ask_values<T: Value, I: Instructions>(
     instructions: I,
     list: &ValueList,
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     for &at in list.lines::<T>() {
         source.ask(instructions, at as usize);
@@ -120,7 +124,7 @@ fn fill_each<'a, T: Value>(
 
 /// Sets the rows of lists that all have the same ones to the largest of their sources' rows.
 #[inline(always)]
-pub fn set<T: Value, I: Instructions, S: Offered<T>, const N: usize>(
+pub fn set<T: Value, I: Instructions, S: ValueReader<T>, const N: usize>(
     instructions: I,
     slab: &mut [T::Group],
     sources: [(&RowList, S); N],
@@ -135,7 +139,7 @@ pub fn set<T: Value, I: Instructions, S: Offered<T>, const N: usize>(
 }
 
 #[inline(always)]
-fn set_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>, const N: usize>(
+fn set_rows<T: Value, I: Instructions, const STRIDE: usize, S: ValueReader<T>, const N: usize>(
     instructions: I,
     slab: &mut [T::Group],
     (stride, rows): (usize, [&[RowMove]; N]),
@@ -151,7 +155,7 @@ fn set_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>, const
         }
         let from: [usize; N] = std::array::from_fn(|k| rows[k][i].from as usize);
         for g in 0..stride {
-            // SAFETY: what the lists reach, which `set` has checked, is beyond all their rows, and
+            // SAFETY: the reach of the lists, which `set` has checked, is beyond all their rows, and
             // their `to` rows are those of the first.
             unsafe {
                 let mut top = sources[0].group::<I>(from[0] + g * LANES);
@@ -170,7 +174,7 @@ pub fn raise<T: Value, I: Instructions>(
     instructions: I,
     slab: &mut [T::Group],
     list: &RowList,
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     for (stride, rows) in list.runs() {
@@ -184,7 +188,7 @@ pub fn ask_some<T: Value, I: Instructions>(
     instructions: I,
     (stride, rows): (usize, &[RowMove]),
     which: &[u16],
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     for &number in which {
         let from = rows[number as usize].from as usize;
@@ -213,7 +217,7 @@ pub fn take_some<T: Value, I: Instructions, const RAISED: bool>(
     slab: &mut [T::Group],
     (list, run): (&RowList, usize),
     which: &[u16],
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     let (stride, rows) = list.run(run);
@@ -227,7 +231,7 @@ fn take_some_rows<
     I: Instructions,
     const STRIDE: usize,
     const RAISED: bool,
-    S: Offered<T>,
+    S: ValueReader<T>,
 >(
     slab: &mut [T::Group],
     stride: usize,
@@ -239,7 +243,7 @@ fn take_some_rows<
     for &number in which {
         let row = rows[number as usize];
         for g in 0..stride {
-            // SAFETY: what the list reaches, which `take_some` has checked, is beyond all its rows.
+            // SAFETY: the reach of the list, which `take_some` has checked, is beyond all its rows.
             unsafe {
                 let offered = source.group::<I>(row.from as usize + g * LANES);
                 let to = to.add(row.to as usize + g);
@@ -250,7 +254,7 @@ fn take_some_rows<
 }
 
 #[inline(always)]
-fn raise_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>>(
+fn raise_rows<T: Value, I: Instructions, const STRIDE: usize, S: ValueReader<T>>(
     instructions: I,
     slab: &mut [T::Group],
     stride: usize,
@@ -263,7 +267,7 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>>(
         let (to_row, from) = (to_row as usize, from as usize);
         ask_ahead::<T, I, STRIDE>(instructions, stride, (rows, i), source);
         for g in 0..stride {
-            // SAFETY: what the list reaches, which `raise` has checked, is beyond all its rows.
+            // SAFETY: the reach of the list, which `raise` has checked, is beyond all its rows.
             unsafe {
                 let offered = source.group::<I>(from + g * LANES);
                 raise_group::<T, I>(to.add(to_row + g), offered);
@@ -272,7 +276,7 @@ fn raise_rows<T: Value, I: Instructions, const STRIDE: usize, S: Offered<T>>(
     }
 }
 
-/// Takes the larger of a group and what is offered.
+/// Takes the larger of a group and another.
 ///
 /// # Safety
 /// The group must be readable and writable.
@@ -336,7 +340,7 @@ pub fn fill_values<T: Value>(slab: &mut [T::Group], list: &ValueList, value: T) 
 pub fn raise_values<T: Value, const NEGATED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     raise_each::<T, NEGATED>(slab, list, list.values().iter(), source);
 }
@@ -347,7 +351,7 @@ pub fn raise_some_values<T: Value, const NEGATED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     which: &[u16],
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     let values = which.iter().map(|&number| &list.values()[number as usize]);
     raise_each::<T, NEGATED>(slab, list, values, source);
@@ -359,12 +363,12 @@ fn raise_each<'a, T: Value, const NEGATED: bool>(
     slab: &mut [T::Group],
     list: &ValueList,
     values: impl Iterator<Item = &'a RowMove>,
-    source: impl Offered<T>,
+    source: impl ValueReader<T>,
 ) {
     let slab = values_of::<T>(slab);
     assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
     for row in values {
-        // SAFETY: what the list reaches, checked above, is beyond all its values.
+        // SAFETY: the reach of the list, checked above, is beyond all its values.
         unsafe {
             let offered = source.value(row.from as usize);
             let offered = if NEGATED { T::default().minus(offered) } else { offered };
@@ -442,8 +446,8 @@ pub fn store<T: Value, I: Instructions>(
     with_constant_stride!(stride, store_rows::<_>(from.as_ptr(), stride, (rows, columns), values));
 }
 
-/// [`store`] with a constant number of groups per row, or 0: rows in whole groups as long as values of the block follow,
-/// then the last ones with care.
+/// [`store`] with a constant number of groups per row, or 0: rows in whole groups as long as values of the block
+/// follow, then the last ones with care.
 #[inline(always)]
 fn store_rows<T: Value, I: Instructions, const STRIDE: usize>(
     from: *const T::Group,
@@ -455,8 +459,9 @@ fn store_rows<T: Value, I: Instructions, const STRIDE: usize>(
     let mut from: *const T = from.cast();
     let mut to = values.as_mut_ptr();
     let mut left = rows * columns;
-    // SAFETY: `left` values of the block are still to be written, from `to` on, and as many rows to be read as that are,
-    // as `store` has checked. What a group writes beyond its row is written again with the rows that follow.
+    // SAFETY: `left` values of the block are still to be written, from `to` on, and as many rows to be read as that
+    // are, as `store` has checked. Values that a group writes beyond its row are written again with the rows that
+    // follow.
     unsafe {
         while left >= stride * LANES {
             for g in 0..stride {

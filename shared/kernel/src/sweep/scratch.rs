@@ -14,22 +14,22 @@ use crate::{
 pub struct Scratch<T: Value> {
     /// A slab and its swap, one after the other, as [`Layout`] describes them.
     pub slabs: Vec<T::Group>,
-    /// A block turned to the mover's rows.
-    pub turned: Vec<T::Group>,
+    /// A block transposed to the mover's rows.
+    pub transposed: Vec<T::Group>,
 }
 
 impl<T: Value> Scratch<T> {
     /// Working memory for the slabs of an encoding's ruleset.
     pub fn new(encoding: &Encoding) -> Self {
-        let (slabs, turned) = Self::sizes(encoding);
+        let (slabs, transposed) = Self::sizes(encoding);
         let filled = |groups| vec![T::Group::splat(T::WIN); groups];
-        Self { slabs: filled(slabs), turned: filled(turned) }
+        Self { slabs: filled(slabs), transposed: filled(transposed) }
     }
 
     /// The size in bytes of [`Scratch::new`]'s memory.
     pub fn bytes(encoding: &Encoding) -> u64 {
-        let (slabs, turned) = Self::sizes(encoding);
-        ((slabs + turned) * size_of::<T::Group>()) as u64
+        let (slabs, transposed) = Self::sizes(encoding);
+        ((slabs + transposed) * size_of::<T::Group>()) as u64
     }
 
     fn sizes(encoding: &Encoding) -> (usize, usize) {

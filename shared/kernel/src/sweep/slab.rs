@@ -1,7 +1,7 @@
-//! Slabs: what all blocks that agree on the outer squares have in common.
+//! Slabs: all blocks that agree on the outer squares, and their successors.
 //!
 //! Which moves the outer squares allow, and where they lead, is the same for every block of a slab:
-//! it is found once, as a list of *offers*, each a place and what to do with the values there.
+//! it is found once, as a list of *successors*, each a location and a route from the values there.
 
 use ziggurat_encoding::{SharedConfiguration, shared::Budgets};
 
@@ -14,35 +14,39 @@ use crate::{
     simd::value::Value,
     sweep::{
         context::Context,
-        sources::{Place, Placed, arrays},
+        sources::{Location, Locator, arrays},
     },
 };
 
-/// What the outer squares of a slab allow for a roll, and where it leads.
+/// The successors of a slab for a roll, by moves that its outer squares allow.
 #[derive(Clone, Debug, Default)]
-pub struct Offers<'t> {
+pub struct Successors<'t> {
     /// Slabs that offer something for all rows: the turn passes.
-    pub complete: Vec<(Place, &'t Route)>,
+    pub all_rows: Vec<(Location, &'t Route)>,
     /// Slabs that offer something for some rows.
-    pub plain: Vec<(Place, &'t Route)>,
-    /// Slabs in which the other player just moved, to be turned: the mover rolls again.
-    pub again: Vec<(Place, &'t Route)>,
+    pub some_rows: Vec<(Location, &'t Route)>,
+    /// Slabs in which the other player just moved, to be transposed: the mover rolls again.
+    pub extra_roll: Vec<(Location, &'t Route)>,
     /// Moves that win.
     pub wins: Vec<&'t Route>,
 }
 
-impl<'t> Offers<'t> {
+impl<'t> Successors<'t> {
     /// Those where the turn passes, complete ones first.
-    pub fn passing(&self) -> impl Iterator<Item = &(Place, &'t Route)> {
-        self.complete.iter().chain(&self.plain)
+    pub fn passing(&self) -> impl Iterator<Item = &(Location, &'t Route)> {
+        self.all_rows.iter().chain(&self.some_rows)
     }
 
-    /// What is read for the roll: where, how many values from there on, and whether the mover rolls again.
-    pub fn reads(&self, routes: &Routes) -> impl Iterator<Item = (Place, usize, bool)> {
-        let plain =
-            self.passing().map(|&(place, route)| (place, routes.plain_source_reach(route), false));
-        let again = self.again.iter();
-        plain.chain(again.map(|&(place, route)| (place, routes.again_source_reach(route), true)))
+    /// The reads of the roll: where, how many values from there on, and whether the mover rolls again.
+    pub fn reads(&self, routes: &Routes) -> impl Iterator<Item = (Location, usize, bool)> {
+        let some_rows = self
+            .passing()
+            .map(|&(location, route)| (location, routes.passing_source_reach(route), false));
+        let extra_roll = self.extra_roll.iter();
+        some_rows.chain(
+            extra_roll
+                .map(|&(location, route)| (location, routes.extra_roll_source_reach(route), true)),
+        )
     }
 }
 
@@ -52,9 +56,9 @@ pub struct Slab<'t> {
     /// The pieces that the outer squares leave, (mover, opponent).
     pub budgets: Budgets,
     /// Where its values are found.
-    pub own: Place,
-    /// What is offered for each roll.
-    pub offers: Vec<Offers<'t>>,
+    pub own: Location,
+    /// The successors for each roll.
+    pub successors: Vec<Successors<'t>>,
 }
 
 /// A slab's shared configuration, in an orientation.
@@ -69,7 +73,7 @@ impl<'t> Slab<'t> {
     pub fn set<T: Value>(
         &mut self,
         context: &Context<'t, T>,
-        placed: &impl Placed,
+        locator: &impl Locator,
         w: &SharedConfiguration,
         budgets: Budgets,
         orientation: usize,
@@ -77,20 +81,22 @@ impl<'t> Slab<'t> {
         let tables = context.tables;
         let tier = context.tiers[orientation];
         self.budgets = budgets;
-        self.own = placed.place(orientation, context.encoding.shared().offset(tier, w));
-        self.offers.resize_with(tables.rules.rolls.len(), Offers::default);
+        self.own = locator.locate(orientation, context.encoding.shared().offset(tier, w));
+        self.successors.resize_with(tables.rules.rolls.len(), Successors::default);
         let at = At { w, orientation, occupancy: tables.occupancies.of(w) };
         let inner = if budgets.0 > 0 { tables.inner_from } else { 0 };
-        for (roll, (moves, offers)) in tables.rules.rolls.iter().zip(&mut self.offers).enumerate() {
-            offers.complete.clear();
-            offers.plain.clear();
-            offers.again.clear();
-            offers.wins.clear();
+        for (roll, (moves, successors)) in
+            tables.rules.rolls.iter().zip(&mut self.successors).enumerate()
+        {
+            successors.all_rows.clear();
+            successors.some_rows.clear();
+            successors.extra_roll.clear();
+            successors.wins.clear();
             let open = !(at.occupancy.blocked >> moves.value) | moves.from_same_square;
             for from in bits((at.occupancy.own | inner) & moves.leaves_slab & open) {
                 let captures = at.occupancy.captures >> moves.moved_from(from).to & 1 == 1;
                 if let Some(route) = tables.routes.of_move(budgets, roll, from, captures) {
-                    at.offer(context, placed, moves.moved_from(from), route, offers);
+                    at.successor(context, locator, moves.moved_from(from), route, successors);
                 }
             }
         }
@@ -98,15 +104,15 @@ impl<'t> Slab<'t> {
 }
 
 impl At<'_> {
-    /// Adds what a move offers.
+    /// Adds the successors by a move.
     #[inline(always)]
-    fn offer<'t, T: Value>(
+    fn successor<'t, T: Value>(
         &self,
         context: &Context<'t, T>,
-        placed: &impl Placed,
+        locator: &impl Locator,
         mv: &BlockMove,
         route: &'t Route,
-        offers: &mut Offers<'t>,
+        successors: &mut Successors<'t>,
     ) {
         let shared = context.encoding.shared();
         let mut w = *self.w;
@@ -121,25 +127,25 @@ impl At<'_> {
         }
         let orientation = self.orientation;
         if route.passes_turn() {
-            let place = if mv.end == End::Scored {
+            let location = if mv.end == End::Scored {
                 let Some(tier) = context.after_scoring(orientation) else {
-                    return offers.wins.push(route);
+                    return successors.wins.push(route);
                 };
                 let start = shared.offset(tier, &w) as usize;
-                Place { array: arrays::FINAL + orientation, start }
+                Location { array: arrays::FINAL + orientation, start }
             } else {
-                placed.place(orientation, shared.offset(context.tiers[orientation], &w))
+                locator.locate(orientation, shared.offset(context.tiers[orientation], &w))
             };
-            if route.is_complete {
-                offers.complete.push((place, route));
+            if route.covers_all_rows {
+                successors.all_rows.push((location, route));
             } else {
-                offers.plain.push((place, route));
+                successors.some_rows.push((location, route));
             }
         }
         if route.rolls_again() {
             let other = context.swapped(orientation);
             let offset = shared.offset(context.tiers[other], &shared.swap(&w));
-            offers.again.push((placed.place(other, offset), route));
+            successors.extra_roll.push((locator.locate(other, offset), route));
         }
     }
 }

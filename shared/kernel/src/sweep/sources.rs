@@ -1,4 +1,4 @@
-//! What a sweep of one shard reads: arrays, places in them, and what is found there.
+//! Sources: the arrays that a sweep of one shard reads, locations in them, and the values there.
 #![expect(unsafe_code)]
 
 use crate::{
@@ -11,13 +11,13 @@ use crate::{
 };
 
 /// The arrays of values that a sweep of one shard reads, padded.
-pub struct Sources<'a, T> {
+pub struct ValueArrays<'a, T> {
     /// Each orientation as it was published at the last barrier, the shard's own ranges as they
     /// are now, and for each orientation the tier that scoring a piece leads to.
     pub arrays: [&'a [T]; 6],
 }
 
-/// Where an array begins among [`Sources::arrays`].
+/// Where an array begins among [`ValueArrays::arrays`].
 pub mod arrays {
     /// Published values, by orientation.
     pub const PUBLISHED: usize = 0;
@@ -27,71 +27,71 @@ pub mod arrays {
     pub const FINAL: usize = 4;
 }
 
-/// A place among the [`Sources`].
+/// A place among the [`ValueArrays`].
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Place {
+pub struct Location {
     /// Which array.
     pub array: usize,
     /// Where in it.
     pub start: usize,
 }
 
-impl<'a, T> Sources<'a, T> {
+impl<'a, T> ValueArrays<'a, T> {
     /// The values from a place on.
     #[inline(always)]
-    pub fn at(&self, place: Place) -> &'a [T] {
-        &self.arrays[place.array][place.start..]
+    pub fn at(&self, location: Location) -> &'a [T] {
+        &self.arrays[location.array][location.start..]
     }
 }
 
-/// Where what is offered is found.
-pub trait Offering<T: Value> {
-    /// What is found there.
-    type Values<'s>: Offered<T>
+/// A source of values: stored ones, or bounds that are made of them.
+pub trait ValueSource<T: Value> {
+    /// The values from a location on.
+    type Values<'s>: ValueReader<T>
     where
         Self: 's;
 
-    /// What is offered from a place on, and whether the mover rolls again.
-    fn offered(&self, place: Place, rolls_again: bool) -> Self::Values<'_>;
+    /// The values from a location on, read with another roll of the mover or without.
+    fn values_at(&self, location: Location, rolls_again: bool) -> Self::Values<'_>;
 }
 
-impl<T: Value> Offering<T> for Sources<'_, T> {
+impl<T: Value> ValueSource<T> for ValueArrays<'_, T> {
     type Values<'s>
         = &'s [T]
     where
         Self: 's;
 
     #[inline(always)]
-    fn offered(&self, place: Place, _: bool) -> &[T] {
-        self.at(place)
+    fn values_at(&self, location: Location, _: bool) -> &[T] {
+        self.at(location)
     }
 }
 
 /// Where values of the step are found: a shard's own values as they are now, those of others as
 /// they were published.
-pub trait Placed {
+pub trait Locator {
     /// The place of an index of an orientation.
-    fn place(&self, orientation: usize, offset: u64) -> Place;
+    fn locate(&self, orientation: usize, offset: u64) -> Location;
 }
 
-/// Values that others offer: as they are stored, or made of what is stored when they are needed.
-pub trait Offered<T: Value>: Copy {
+/// Values that can be read: as they are stored, or made of stored ones when they are needed.
+pub trait ValueReader<T: Value>: Copy {
     /// Whether so many values may be asked for, in whole groups.
     fn has(&self, reach: usize) -> bool;
 
     /// The group of values from a place on.
     ///
     /// # Safety
-    /// It must be within what the values [have](Offered::has).
+    /// It must be within the values that it [has](ValueReader::has).
     unsafe fn group<I: Instructions>(&self, at: usize) -> T::Vector<I>;
 
     /// The value at a place.
     ///
     /// # Safety
-    /// It must be within what the values [have](Offered::has).
+    /// It must be within the values that it [has](ValueReader::has).
     unsafe fn value(&self, at: usize) -> T;
 
-    /// Asks for the memory of what is at a place, which need not be there.
+    /// Prefetches the value at a place, which need not be there.
     fn ask<I: Instructions>(&self, instructions: I, at: usize);
 
     /// The values from a place on, of which `len` are looked at, and as many are readable as there are in memory or, of
@@ -99,7 +99,7 @@ pub trait Offered<T: Value>: Copy {
     fn from<'r>(&'r self, at: usize, len: usize, reach: usize, room: &'r mut Vec<T>) -> &'r [T];
 }
 
-impl<T: Value> Offered<T> for &[T] {
+impl<T: Value> ValueReader<T> for &[T] {
     #[inline(always)]
     fn has(&self, reach: usize) -> bool {
         self.len() >= reach
@@ -128,15 +128,15 @@ impl<T: Value> Offered<T> for &[T] {
     }
 }
 
-/// What a sweep of a shard reads.
+/// The arrays that a sweep of a shard reads.
 #[inline(always)]
-pub fn sources<'a, T: Value>(
+pub fn value_arrays<'a, T: Value>(
     context: &Context<'a, T>,
     published: &'a [Array<T>],
     live: &'a [&mut [T]; 2],
-) -> Sources<'a, T> {
+) -> ValueArrays<'a, T> {
     let last = published.len() - 1;
     let [first, second] = live;
     let finals = [context.finals(0), context.finals(1)];
-    Sources { arrays: [&published[0], &published[last], first, second, finals[0], finals[1]] }
+    ValueArrays { arrays: [&published[0], &published[last], first, second, finals[0], finals[1]] }
 }

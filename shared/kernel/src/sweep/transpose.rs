@@ -1,8 +1,8 @@
-//! Turning: what is stored by the opponent's rows, as rows of the mover.
+//! Transposition: values stored by the opponent's rows, as rows of the mover.
 //!
-//! Values are turned in squares of as many rows as a group has lanes, and negated on the way: they are then those of
-//! the other player. The largest of several negated values is the smallest one negated, so several sources are turned
-//! at once.
+//! Values are transposed in squares of as many rows as a group has lanes, and negated on the way: they are then those
+//! of the other player. The largest of several negated values is the smallest one negated, so several sources are
+//! transposed at once.
 #![expect(unsafe_code)]
 
 use crate::{
@@ -26,7 +26,7 @@ macro_rules! with_constant_strides {
     };
 }
 
-/// Sets `rows` rows to the turned least of the sources, blocks of the other orientation: `columns`
+/// Sets `rows` rows to the transposed least of the sources, blocks of the other orientation: `columns`
 /// rows of `source_stride` values. Rows are padded to whole squares.
 #[inline(always)]
 pub fn set<T: Value, I: Instructions, const SOURCES: usize>(
@@ -36,10 +36,10 @@ pub fn set<T: Value, I: Instructions, const SOURCES: usize>(
     to: &mut [T::Group],
     size: (usize, usize),
 ) {
-    turn::<T, I, SOURCES, false>(instructions, sources, source_stride, to, size);
+    transpose_sources::<T, I, SOURCES, false>(instructions, sources, source_stride, to, size);
 }
 
-/// Takes the larger of `rows` rows and the turned least of the sources, as [`set`] does.
+/// Takes the larger of `rows` rows and the transposed least of the sources, as [`set`] does.
 #[inline(always)]
 pub fn raise<T: Value, I: Instructions, const SOURCES: usize>(
     instructions: I,
@@ -48,17 +48,17 @@ pub fn raise<T: Value, I: Instructions, const SOURCES: usize>(
     to: &mut [T::Group],
     size: (usize, usize),
 ) {
-    turn::<T, I, SOURCES, true>(instructions, sources, source_stride, to, size);
+    transpose_sources::<T, I, SOURCES, true>(instructions, sources, source_stride, to, size);
 }
 
-/// How many values of a source [`set`] and [`raise`] need to turn whole squares.
+/// How many values of a source [`set`] and [`raise`] need to transpose whole squares.
 #[inline(always)]
 pub fn reach(source_stride: usize, (rows, columns): (usize, usize)) -> usize {
     (groups(columns) * LANES - 1) * source_stride + groups(rows) * LANES
 }
 
 #[inline(always)]
-fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
+fn transpose_sources<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     instructions: I,
     sources: [&[T]; SOURCES],
     source_stride: usize,
@@ -66,7 +66,7 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     (rows, columns): (usize, usize),
 ) {
     if source_stride == 1 {
-        return turn_row::<T, I, SOURCES, RAISE>(sources, to, columns);
+        return transpose_row::<T, I, SOURCES, RAISE>(sources, to, columns);
     }
     let strides = (groups(rows), groups(columns));
     let (square_rows, stride) = strides;
@@ -76,23 +76,29 @@ fn turn<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     if sources.iter().any(|source| source.len() < needed) {
         debug_assert!(RAISE || SOURCES == 1, "each would be set over the one before");
         for source in sources {
-            turn_one_by_one::<T, RAISE>(source, source_stride, to, (rows, columns));
+            transpose_one_by_one::<T, RAISE>(source, source_stride, to, (rows, columns));
         }
         return;
     }
     if SOURCES > 1 && !RAISE {
         // Rare: worth no variants of their own.
-        let general = turn_squares::<T, I, 0, 0, SOURCES, RAISE>;
+        let general = transpose_source_squares::<T, I, 0, 0, SOURCES, RAISE>;
         return general(instructions, sources, source_stride, to, strides);
     }
     with_constant_strides!(
         strides,
-        turn_squares::<_, SOURCES, RAISE>(instructions, sources, source_stride, to, strides)
+        transpose_source_squares::<_, SOURCES, RAISE>(
+            instructions,
+            sources,
+            source_stride,
+            to,
+            strides
+        )
     );
 }
 
 #[inline(always)]
-fn turn_squares<
+fn transpose_source_squares<
     T: Value,
     I: Instructions,
     const SQUARE_ROWS: usize,
@@ -111,7 +117,7 @@ fn turn_squares<
     let to: *mut T::Group = to.as_mut_ptr();
     for g in 0..stride {
         for square_row in 0..square_rows {
-            // SAFETY: whole squares can be read and written, as `turn` has checked.
+            // SAFETY: whole squares can be read and written, as `transpose_sources` has checked.
             unsafe {
                 let from = square_row * LANES + g * LANES * source_stride;
                 let to = to.add(square_row * LANES * stride + g);
@@ -150,7 +156,7 @@ unsafe fn least<T: Value, I: Instructions, const SOURCES: usize>(
     }
 }
 
-/// Puts the negated values of a turned square where they belong.
+/// Puts the negated values of a transposed square where they belong.
 ///
 /// # Safety
 /// The rows of the square must be readable and writable, `stride` groups from one to the next.
@@ -170,9 +176,9 @@ unsafe fn put_square<T: Value, I: Instructions, const RAISE: bool>(
     }
 }
 
-/// [`turn`] for sources that are one column, and so are one row, too.
+/// [`transpose_sources`] for sources that are one column, and so are one row, too.
 #[inline(always)]
-fn turn_row<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
+fn transpose_row<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     sources: [&[T]; SOURCES],
     to: &mut [T::Group],
     len: usize,
@@ -188,9 +194,9 @@ fn turn_row<T: Value, I: Instructions, const SOURCES: usize, const RAISE: bool>(
     }
 }
 
-/// [`turn`] for a block so close to the end of an array that no whole squares can be read.
+/// [`transpose_sources`] for a block so close to the end of an array that no whole squares can be read.
 #[inline(never)]
-fn turn_one_by_one<T: Value, const RAISE: bool>(
+fn transpose_one_by_one<T: Value, const RAISE: bool>(
     source: &[T],
     source_stride: usize,
     to: &mut [T::Group],
@@ -264,23 +270,23 @@ unsafe fn transpose_squares<
     }
 }
 
-/// Takes for each pair (p, p') the larger of row p of `best` and row p' of `turned`, both of
+/// Takes for each pair (p, p') the larger of row p of `best` and row p' of `transposed`, both of
 /// `stride` groups per row.
 #[inline(always)]
 pub fn raise_pairs<T: Value, I: Instructions>(
     best: &mut [T::Group],
     stride: usize,
     pairs: &[(u32, u32)],
-    turned: &[T::Group],
+    transposed: &[T::Group],
 ) {
     for &(p, after) in pairs {
         let best = &mut best[p as usize * stride..][..stride];
-        let turned = &turned[after as usize * stride..][..stride];
-        for (best, turned) in best.iter_mut().zip(turned) {
+        let transposed = &transposed[after as usize * stride..][..stride];
+        for (best, transposed) in best.iter_mut().zip(transposed) {
             let best: *mut T = std::ptr::from_mut(best).cast();
             // SAFETY: both are groups.
             unsafe {
-                let offered = T::Vector::<I>::read(std::ptr::from_ref(turned).cast());
+                let offered = T::Vector::<I>::read(std::ptr::from_ref(transposed).cast());
                 T::Vector::<I>::read(best).larger(offered).write(best);
             }
         }

@@ -1,9 +1,9 @@
 //! Whether play can go on for ever.
 //!
-//! The equations of a ruleset have one solution if play ends with certainty, whatever the players
-//! do. It does not if there is a set of undecided positions such that, for every roll, some
+//! The equations of a ruleset have one solution if play ends with certainty, however the players
+//! play. It does not if there is a set of undecided positions such that, for every roll, some
 //! move (or the pass, without a move) leads from each of them to one of them: players who
-//! choose these moves never finish. The largest such set is what remains when positions with a
+//! choose these moves never finish. The largest such set remains when positions with a
 //! roll that leads out of it anyway are taken away, one after the other.
 
 use std::collections::HashSet;
@@ -11,7 +11,7 @@ use std::collections::HashSet;
 use ziggurat_game::{Position, Ruleset};
 
 /// The largest set of undecided positions that two players can keep each other in for ever,
-/// whatever they roll. Empty if play ends with certainty.
+/// at any roll. Empty if play ends with certainty.
 pub fn endless(ruleset: &Ruleset) -> HashSet<Position> {
     let mut set: HashSet<Position> = ziggurat_reference::enumerate(ruleset).collect();
     loop {

@@ -15,9 +15,9 @@ use std::{
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Column, Course, Exchange, ExchangeError, Goal, HaloPart, JournalError, Kept,
-    Member, Memory, Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, Sources,
-    Tables, TierStatistics, VECTORS, plan, shards, take_part,
+    Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, Memory, Order, Outcome,
+    PART_BYTES, Part, Places, ResumeFrom, Settings, SolvedTierCache, Sources, StepController,
+    StepStoreError, Tables, TierStatistics, VECTORS, plan, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -37,13 +37,13 @@ pub struct Rules<'a> {
     pub most_members: usize,
     /// Members of a step, and for each of its shards which sweeps it, by step, attempt.
     pub owners: &'a dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>),
-    /// After how many orders an attempt is ended and begun anew from what it saved last.
+    /// After how many orders an attempt is ended and begun anew from its last checkpoint.
     pub orders_of_attempt: u32,
     /// Where the arrays of members are, and how many bytes of memory each of them may take; else they are in memory.
     pub files: Option<(&'a Path, u64)>,
 }
 
-/// What a solve exchanged.
+/// The traffic of a solve.
 #[derive(Default, Debug)]
 pub struct Exchanged {
     pub bytes: AtomicU64,
@@ -65,7 +65,7 @@ impl Exchanged {
     }
 }
 
-/// What a message takes on a wire beside what it says.
+/// The bytes of a message on a wire beside its content.
 const OVERHEAD_BYTES: u64 = 20;
 
 /// A barrier's number and a part of a payload.
@@ -111,7 +111,7 @@ struct Shelf<'a> {
 }
 
 impl Sources for Shelf<'_> {
-    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), JournalError> {
+    fn load(&self, step: Tier, parts: Vec<(Part<'_>, Places)>) -> Result<(), StepStoreError> {
         let from = match (self.saved, step == self.step) {
             (Some(saved), true) => saved,
             _ => &self.solved[&(step.just_moved, step.to_move)].values,
@@ -119,7 +119,7 @@ impl Sources for Shelf<'_> {
         for (Part { column, shard, range, mut data }, places) in parts {
             let bytes = &from[&(column, shard, range)];
             let (width, to) = (data.width(), data.bytes_mut());
-            // Nothing but what is needed.
+            // Nothing but the needed places.
             for place in places {
                 let place = place.start * width..place.end * width;
                 to[place.clone()].copy_from_slice(&bytes[place]);
@@ -147,14 +147,19 @@ pub fn solve(
 ) -> BTreeMap<(u8, u8), Solved> {
     let mut solved = BTreeMap::new();
     let tables = Tables::new(encoding);
-    let kept: Vec<Mutex<Kept>> = (0..rules.most_members).map(|_| Mutex::default()).collect();
+    let cache: Vec<Mutex<SolvedTierCache>> =
+        (0..rules.most_members).map(|_| Mutex::default()).collect();
     for step in plan(encoding, settings).steps {
         let one =
-            solve_step(encoding, settings, &tables, step.tier, (rules, &kept), exchanged, &solved);
+            solve_step(encoding, settings, &tables, step.tier, (rules, &cache), exchanged, &solved);
         solved.insert((step.tier.just_moved, step.tier.to_move), one);
     }
-    let first_kept = format!("{:?}", kept[0].lock().unwrap());
-    assert_eq!(first_kept, format!("{:?}", Kept::default()), "no step reads the last one");
+    let first_cache = format!("{:?}", cache[0].lock().unwrap());
+    assert_eq!(
+        first_cache,
+        format!("{:?}", SolvedTierCache::default()),
+        "no step reads the last one"
+    );
     solved
 }
 
@@ -163,7 +168,7 @@ fn solve_step(
     settings: &Settings,
     tables: &Tables,
     tier: Tier,
-    (rules, kept): (&Rules<'_>, &[Mutex<Kept>]),
+    (rules, cache): (&Rules<'_>, &[Mutex<SolvedTierCache>]),
     exchanged: &Exchanged,
     solved: &BTreeMap<(u8, u8), Solved>,
 ) -> Solved {
@@ -173,11 +178,11 @@ fn solve_step(
         solved.statistics.certificate.map_or(0.0, |certificate| certificate.bound)
     };
     let read = tier.reads().map(bound).fold(0.0, f64::max);
-    let mut course = Course::new(Goal::new(encoding, settings, tier, read));
-    let mut saved: Option<(Saved, Course)> = None;
+    let mut controller = StepController::new(Goal::new(encoding, settings, tier, read));
+    let mut saved: Option<(Saved, StepController)> = None;
     for attempt in 0.. {
         if let Some((_, saved)) = &saved {
-            course = saved.clone();
+            controller = saved.clone();
         }
         let shards = shards(encoding, settings, tier).len();
         let (members, owners) = (rules.owners)(tier, shards, attempt);
@@ -188,7 +193,7 @@ fn solve_step(
             to.push(senders);
             from.push(receivers);
         }
-        let place = saved.as_ref().map(|(_, course)| ResumeFrom::of(course));
+        let place = saved.as_ref().map(|(_, controller)| ResumeFrom::of(controller));
         let before = saved.as_ref().map(|(saved, _)| saved);
         let files = rules.files;
         let (ended, parts) = thread::scope(|scope| {
@@ -233,7 +238,7 @@ fn solve_step(
                             let outcome = member.carry_out(&order)?;
                             report.send((outcome, None)).unwrap();
                         }
-                        // Whatever there is is saved.
+                        // Everything is saved.
                         let mut saved = Saved::new();
                         for vectors in (0..=VECTORS).rev() {
                             for Part { column, shard, range, data } in member.parts(vectors, true) {
@@ -244,30 +249,30 @@ fn solve_step(
                         report.send((Outcome::Done, Some(saved))).unwrap();
                         Ok(Some(attempt + 1))
                     };
-                    let mut kept = kept[me].lock().unwrap();
-                    take_part(&assignment, &shelf, &mut kept, &mut work).unwrap();
+                    let mut cache = cache[me].lock().unwrap();
+                    take_part(&assignment, &shelf, &mut cache, &mut work).unwrap();
                 });
             }
             let mut made = 0;
-            while made < rules.orders_of_attempt || !course.can_be_saved() {
-                let Some(order) = course.order() else { break };
+            while made < rules.orders_of_attempt || !controller.can_be_saved() {
+                let Some(order) = controller.order() else { break };
                 orders.iter().for_each(|member| member.send(Some(order.clone())).unwrap());
                 let outcomes = reports.iter().take(members).map(|(outcome, _)| outcome);
                 let outcome = outcomes.reduce(|a, b| a.and(b).unwrap()).unwrap();
-                assert!(course.expects(&outcome));
-                course.take(outcome);
+                assert!(controller.expects(&outcome));
+                controller.apply(outcome);
                 made += 1;
             }
             orders.iter().for_each(|member| member.send(None).unwrap());
             let parts = reports.iter().take(members).filter_map(|(_, parts)| parts);
-            (course.order().is_none(), parts.flatten().collect::<Saved>())
+            (controller.order().is_none(), parts.flatten().collect::<Saved>())
         });
         if ended {
-            let (statistics, attempts) = (*course.statistics(), attempt + 1);
+            let (statistics, attempts) = (*controller.statistics(), attempt + 1);
             return Solved { values: parts, statistics, attempts };
         }
-        exchanged.add(tier, &serde_json::to_vec(&course).unwrap());
-        saved = Some((parts, course.clone()));
+        exchanged.add(tier, &serde_json::to_vec(&controller).unwrap());
+        saved = Some((parts, controller.clone()));
     }
     unreachable!("attempts go on")
 }

@@ -1,7 +1,7 @@
 //! What members of an attempt report.
 
 use ziggurat_encoding::Tier;
-use ziggurat_planning::{Growth, Outcome, POINTS, Products, Sums};
+use ziggurat_planning::{GalerkinSystem, Growth, Outcome, POINTS, Products};
 
 use super::{WireError, identity, identity_text, magnitude, required};
 use crate::proto::{self, failure, report};
@@ -9,7 +9,7 @@ use crate::proto::{self, failure, report};
 /// What a member of an attempt reports of an order, or of its assignment.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Answer {
-    /// What came of an order of the step's course; of saving, [`Outcome::Done`].
+    /// What came of an order of the step's controller; of saving, [`Outcome::Done`].
     Outcome(Outcome),
     /// It is prepared, and keeps a copy of so many positions.
     Prepared {
@@ -68,7 +68,7 @@ impl From<Answer> for report::Outcome {
         match answer {
             Answer::Outcome(Outcome::Swept(residual)) => Self::Residual(residual),
             Answer::Outcome(Outcome::Measured(products)) => Self::Products((&products[..]).into()),
-            Answer::Outcome(Outcome::Sampled(sums)) => Self::Sums((&sums).into()),
+            Answer::Outcome(Outcome::Sampled(system)) => Self::System((&system).into()),
             Answer::Outcome(Outcome::Done) => Self::Done(proto::Unit {}),
             Answer::Outcome(Outcome::Proved(growth)) => Self::Growth(growth.into()),
             Answer::Prepared { halo_positions } => Self::HaloPositions(halo_positions),
@@ -87,7 +87,7 @@ impl TryFrom<report::Outcome> for Answer {
                 Outcome::Swept(magnitude(residual, "report.residual")?).into()
             }
             report::Outcome::Products(products) => Outcome::Measured(products.try_into()?).into(),
-            report::Outcome::Sums(sums) => Outcome::Sampled(sums.try_into()?).into(),
+            report::Outcome::System(system) => Outcome::Sampled(system.try_into()?).into(),
             report::Outcome::Growth(growth) => Outcome::Proved(growth.try_into()?).into(),
             report::Outcome::HaloPositions(halo_positions) => Self::Prepared { halo_positions },
             report::Outcome::Failure(failure) => Self::Failed(failure.try_into()?),
@@ -137,24 +137,24 @@ impl TryFrom<proto::Products> for Vec<(u32, Products)> {
     }
 }
 
-impl From<&Sums> for proto::Sums {
-    fn from(sums: &Sums) -> Self {
-        let [missing, gained] = sums.parts().map(<[f64]>::to_vec);
-        Self { missing, gained }
+impl From<&GalerkinSystem> for proto::GalerkinSystem {
+    fn from(system: &GalerkinSystem) -> Self {
+        let [rhs, matrix] = system.parts().map(<[f64]>::to_vec);
+        Self { rhs, matrix }
     }
 }
 
-impl TryFrom<proto::Sums> for Sums {
+impl TryFrom<proto::GalerkinSystem> for GalerkinSystem {
     type Error = WireError;
 
-    fn try_from(message: proto::Sums) -> Result<Self, WireError> {
-        let proto::Sums { missing, gained } = message;
-        let (functions, numbers) = (missing.len(), gained.len());
-        Self::from_parts(missing, gained).ok_or_else(|| {
+    fn try_from(message: proto::GalerkinSystem) -> Result<Self, WireError> {
+        let proto::GalerkinSystem { rhs, matrix } = message;
+        let (functions, numbers) = (rhs.len(), matrix.len());
+        Self::from_parts(rhs, matrix).ok_or_else(|| {
             let problem = format_args!(
                 "{numbers} numbers for {functions} functions are not the sums of a sample"
             );
-            WireError::new("sums", problem)
+            WireError::new("system", problem)
         })
     }
 }

@@ -1,7 +1,7 @@
 //! Steps, precisions and columns.
 
 use ziggurat_encoding::Tier;
-use ziggurat_planning::{Column, DIFFERENCES, Precision, VECTORS};
+use ziggurat_planning::{Column, CycleSlot, DIFFERENCES, Precision, VECTORS};
 
 use super::WireError;
 use crate::proto::{self, column};
@@ -92,12 +92,13 @@ impl TryFrom<proto::Column> for Column {
     }
 }
 
-/// The place of a superstep in its row.
-pub(super) fn row(number: u32, field: &'static str) -> Result<usize, WireError> {
-    below(DIFFERENCES, number, field)
+/// The place of a superstep in its cycle.
+pub(super) fn slot(number: u32, field: &'static str) -> Result<CycleSlot, WireError> {
+    let slot = CycleSlot::new(number as usize);
+    slot.ok_or_else(|| WireError::new(field, format_args!("{number} is not below {DIFFERENCES}")))
 }
 
-/// How many vectors are to be remembered: never that of the last superstep of a row.
+/// How many vectors are to be remembered: never that of the last superstep of a cycle.
 pub(super) fn vectors(number: u32, field: &'static str) -> Result<usize, WireError> {
     below(VECTORS, number, field)
 }

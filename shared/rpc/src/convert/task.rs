@@ -1,17 +1,19 @@
-//! What members of an attempt are told to do.
+//! Tasks of the members of an attempt.
 
-use ziggurat_planning::{Asked, FINEST_UNITS, Multiples, Order, Proof, SAMPLE_UNITS, VECTORS};
+use ziggurat_planning::{
+    Multiples, Order, Proof, QUANTUM_EXPONENTS, SAMPLE_QUANTA, SampleQuery, VECTORS,
+};
 
 use super::{
     WireError, required,
-    step::{row, vectors},
+    step::{slot, vectors},
 };
 use crate::proto::{self, order, sample};
 
 /// Something to do for an attempt.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Task {
-    /// An order of the step's course.
+    /// An order of the step's controller.
     Order(Order),
     /// To write the member's shards down.
     Save {
@@ -19,8 +21,8 @@ pub enum Task {
         epoch: u32,
         /// How many vectors of changes to write beside the values.
         vectors: usize,
-        /// Whether to write distances.
-        distances: bool,
+        /// Whether to write the offsets of a proof.
+        offsets: bool,
     },
 }
 
@@ -33,23 +35,23 @@ impl From<Order> for Task {
 impl From<Task> for order::Task {
     fn from(task: Task) -> Self {
         match task {
-            Task::Order(Order::Sweep { row, finest }) => {
-                Self::Sweep(proto::Sweep { row: row as u32, finest })
+            Task::Order(Order::Sweep { slot, finest }) => {
+                Self::Sweep(proto::Sweep { slot: slot.before() as u32, finest })
             }
             Task::Order(Order::Measure) => Self::Measure(proto::Unit {}),
             Task::Order(Order::Extrapolate { multiples }) => {
                 Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
-            Task::Order(Order::Sample(asked)) => {
-                Self::Sample(proto::Sample { asked: Some(asked.into()) })
+            Task::Order(Order::Sample(query)) => {
+                Self::Sample(proto::Sample { query: Some(query.into()) })
             }
             Task::Order(Order::Correct { multiples }) => {
                 Self::Correct(proto::Correct { multiples })
             }
             Task::Order(Order::Widen) => Self::Widen(proto::Unit {}),
             Task::Order(Order::Prove(proof)) => Self::Prove((&proof).into()),
-            Task::Save { epoch, vectors, distances } => {
-                Self::Save(proto::Save { epoch, vectors: vectors as u32, distances })
+            Task::Save { epoch, vectors, offsets } => {
+                Self::Save(proto::Save { epoch, vectors: vectors as u32, offsets })
             }
         }
     }
@@ -60,8 +62,8 @@ impl TryFrom<order::Task> for Task {
 
     fn try_from(task: order::Task) -> Result<Self, WireError> {
         Ok(match task {
-            order::Task::Sweep(proto::Sweep { row: at, finest: exponent }) => {
-                Order::Sweep { row: row(at, "sweep.row")?, finest: finest(exponent)? }.into()
+            order::Task::Sweep(proto::Sweep { slot: at, finest: exponent }) => {
+                Order::Sweep { slot: slot(at, "sweep.slot")?, finest: finest(exponent)? }.into()
             }
             order::Task::Measure(_) => Order::Measure.into(),
             order::Task::Extrapolate(proto::Extrapolate { multiples }) => {
@@ -72,8 +74,8 @@ impl TryFrom<order::Task> for Task {
                     finite.ok_or_else(|| WireError::new("extrapolate.multiples", problem))?;
                 Order::Extrapolate { multiples }.into()
             }
-            order::Task::Sample(proto::Sample { asked }) => {
-                Order::Sample(required(asked, "sample.asked")?).into()
+            order::Task::Sample(proto::Sample { query }) => {
+                Order::Sample(required(query, "sample.query")?).into()
             }
             order::Task::Correct(proto::Correct { multiples }) => {
                 if let Some(multiple) = multiples.iter().find(|multiple| !multiple.is_finite()) {
@@ -84,34 +86,35 @@ impl TryFrom<order::Task> for Task {
             }
             order::Task::Widen(_) => Order::Widen.into(),
             order::Task::Prove(prove) => Order::Prove(prove.try_into()?).into(),
-            order::Task::Save(proto::Save { epoch, vectors: number, distances }) => {
-                Self::Save { epoch, vectors: vectors(number, "save.vectors")?, distances }
+            order::Task::Save(proto::Save { epoch, vectors: number, offsets }) => {
+                Self::Save { epoch, vectors: vectors(number, "save.vectors")?, offsets }
             }
         })
     }
 }
 
-impl From<Asked> for sample::Asked {
-    fn from(asked: Asked) -> Self {
-        match asked {
-            Asked::Missing { unit } => Self::MissingIn(unit),
-            Asked::Turns => Self::Turns(proto::Unit {}),
+impl From<SampleQuery> for sample::Query {
+    fn from(query: SampleQuery) -> Self {
+        match query {
+            SampleQuery::Correction { quantum } => Self::CorrectionQuantum(quantum),
+            SampleQuery::Turns => Self::Turns(proto::Unit {}),
         }
     }
 }
 
-impl TryFrom<sample::Asked> for Asked {
+impl TryFrom<sample::Query> for SampleQuery {
     type Error = WireError;
 
-    fn try_from(asked: sample::Asked) -> Result<Self, WireError> {
-        match asked {
-            sample::Asked::MissingIn(unit) if SAMPLE_UNITS.contains(&unit) => {
-                Ok(Self::Missing { unit })
+    fn try_from(query: sample::Query) -> Result<Self, WireError> {
+        match query {
+            sample::Query::CorrectionQuantum(quantum) if SAMPLE_QUANTA.contains(&quantum) => {
+                Ok(Self::Correction { quantum })
             }
-            sample::Asked::MissingIn(unit) => {
-                Err(WireError::new("sample.missing_in", format_args!("there is no 2^{unit}")))
-            }
-            sample::Asked::Turns(_) => Ok(Self::Turns),
+            sample::Query::CorrectionQuantum(quantum) => Err(WireError::new(
+                "sample.correction_quantum",
+                format_args!("there is no 2^{quantum}"),
+            )),
+            sample::Query::Turns(_) => Ok(Self::Turns),
         }
     }
 }
@@ -119,7 +122,7 @@ impl TryFrom<sample::Asked> for Asked {
 fn finest(exponent: i32) -> Result<i32, WireError> {
     let problem =
         || WireError::new("sweep.finest", format_args!("values do not change by 2^{exponent}"));
-    FINEST_UNITS.contains(&exponent).then_some(exponent).ok_or_else(problem)
+    QUANTUM_EXPONENTS.contains(&exponent).then_some(exponent).ok_or_else(problem)
 }
 
 impl From<&Proof> for proto::Prove {
@@ -140,8 +143,8 @@ impl TryFrom<proto::Prove> for Proof {
 
     fn try_from(prove: proto::Prove) -> Result<Self, WireError> {
         let proto::Prove { bound, unit, start, sweeps, least, ref turns } = prove;
-        let distances = u16::try_from(least).ok().zip(u16::try_from(start).ok());
-        let proof = distances.and_then(|(least, start)| {
+        let offsets = u16::try_from(least).ok().zip(u16::try_from(start).ok());
+        let proof = offsets.and_then(|(least, start)| {
             Self::from_parts(bound, unit, [least, start], sweeps, turns.clone())
         });
         proof.ok_or_else(|| {

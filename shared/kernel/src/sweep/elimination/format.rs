@@ -1,11 +1,11 @@
-//! The format of a shortlist.
+//! The format of a list of candidates.
 
-/// What a run does.
+/// The operation of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Kind {
     /// Nothing: it ends the runs of a slab.
     End,
-    /// Sets rows to [`Value::NONE`]; what is offered for all rows but columns names them.
+    /// Sets rows to [`Value::NONE`]; the successors for all rows but columns name them.
     FillRows,
     /// The same for columns.
     FillColumns,
@@ -21,10 +21,10 @@ pub enum Kind {
     Picked,
     /// Raises single values to the negated ones of a source.
     Single,
-    /// Sets blocks to those of a source, turned.
-    SetTurned,
-    /// Raises blocks to those of a source, turned.
-    RaiseTurned,
+    /// Sets blocks to those of a source, transposed.
+    SetTransposed,
+    /// Raises blocks to those of a source, transposed.
+    RaiseTransposed,
 }
 
 pub const KINDS: [Kind; 11] = [
@@ -37,18 +37,18 @@ pub const KINDS: [Kind; 11] = [
     Kind::RaiseColumns,
     Kind::Picked,
     Kind::Single,
-    Kind::SetTurned,
-    Kind::RaiseTurned,
+    Kind::SetTransposed,
+    Kind::RaiseTransposed,
 ];
 
-/// What comes before the numbers of a run.
+/// The words before the numbers of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Head {
     pub kind: Kind,
     /// The place of the roll among those above 0.
     pub roll: usize,
     /// Which of the roll's offers: of complete and plain ones together, or of those to roll again.
-    pub offer: usize,
+    pub successor: usize,
     /// Which run of rows of one length, if it is rows.
     pub run: usize,
     /// How many numbers follow.
@@ -57,14 +57,14 @@ pub struct Head {
 
 impl Head {
     pub const WORDS: usize = 3;
-    pub const END: Self = Self { kind: Kind::End, roll: 0, offer: 0, run: 0, len: 0 };
+    pub const END: Self = Self { kind: Kind::End, roll: 0, successor: 0, run: 0, len: 0 };
 
     /// The head in words; `None` if a number in it is too large.
     pub fn pack(self) -> Option<[u16; Self::WORDS]> {
         let byte = |number: usize| u8::try_from(number).ok();
         Some([
             u16::from_le_bytes([self.kind as u8, byte(self.roll)?]),
-            u16::from_le_bytes([byte(self.offer)?, byte(self.run)?]),
+            u16::from_le_bytes([byte(self.successor)?, byte(self.run)?]),
             u16::try_from(self.len).ok()?,
         ])
     }
@@ -72,25 +72,25 @@ impl Head {
     #[inline(always)]
     pub fn unpack([first, second, len]: [u16; Self::WORDS]) -> Self {
         let [kind, roll] = first.to_le_bytes().map(usize::from);
-        let [offer, run] = second.to_le_bytes().map(usize::from);
-        Self { kind: KINDS[kind % KINDS.len()], roll, offer, run, len: len as usize }
+        let [successor, run] = second.to_le_bytes().map(usize::from);
+        Self { kind: KINDS[kind % KINDS.len()], roll, successor, run, len: len as usize }
     }
 }
 
-/// Reads the shortlist of a pair of slabs.
+/// Reads the candidates of a pair of slabs.
 pub struct Reader<'a> {
     pub rest: &'a [u16],
 }
 
 impl<'a> Reader<'a> {
-    /// Reads a shortlist from its beginning.
+    /// Reads a list of candidates from its beginning.
     pub fn new(words: &'a [u16]) -> Self {
         Self { rest: words }
     }
 
     #[inline(always)]
     pub fn next(&mut self, len: usize) -> &'a [u16] {
-        self.rest.split_off(..len).expect("a shortlist is as long as it says")
+        self.rest.split_off(..len).expect("a candidate_list is as long as it says")
     }
 
     #[inline(always)]
@@ -114,7 +114,7 @@ mod tests {
     #[test]
     fn heads_are_what_was_packed() {
         for kind in KINDS {
-            let head = Head { kind, roll: 3, offer: 255, run: 16, len: 65_535 };
+            let head = Head { kind, roll: 3, successor: 255, run: 16, len: 65_535 };
             assert_eq!(Head::unpack(head.pack().unwrap()), head);
             assert_eq!(Head { roll: 256, ..head }.pack(), None);
             assert_eq!(Head { len: 65_536, ..head }.pack(), None);

@@ -1,19 +1,20 @@
-//! Shortlists: of all that is offered to a pair of slabs, what may still be best.
+//! Candidates: of all moves from a pair of slabs, those that may still be best.
 //!
-//! Of some three moves for a roll one is best, and once values hardly change it is known which. A move that
-//! was worse than the best by more than twice what any value has changed since, for every column of a row,
-//! cannot be best now. So a sweep can write down which rows of the lists that it has just gone through come
-//! within a *margin* of the best ([`Record`]); later sweeps go through these only ([`take`]) as long as values
-//! have not drifted by half the margin ([`Shortlists`]). They leave out nothing that matters: values have
-//! the same bits with them as without.
+//! Of some three moves for a roll one is best, and once values hardly change it is known which. A move that was worse
+//! than the best by more than twice the change of any value since, for every column of a row, cannot be best now (the
+//! test of MacQueen 1967, with the drift of values in place of his bounds). So a sweep can write down which rows of
+//! the lists that it has just gone through come within a *margin* of the best ([`RecordCandidates`]); later sweeps go
+//! through these candidates only ([`GatherCandidates`]) as long as values have not drifted by half the margin
+//! ([`CandidateLists`]). They leave out nothing that matters: values have the same bits with them as without.
 //!
-//! A shortlist is made of 16-bit words, two bytes for a row and roll. For each slab come its runs, each a [`Head`] and the
-//! numbers of rows of a run of a list, of single values or of blocks to be turned; then for each pair of blocks what
-//! both take from other blocks of their slabs: how many rows and how many values, and their numbers.
+//! A list of candidates is made of 16-bit words, two bytes for a row and roll. For each slab come its runs, each a
+//! [`Head`] and the numbers of rows of a run of a list, of single values or of blocks to be transposed; then for each
+//! pair of blocks the moves of both from other blocks of their slabs: how many rows and how many values, and their
+//! numbers.
 
 use crate::{
     moves::{
-        lists::{RowList, TurnedBlock, ValueList},
+        lists::{RowList, TransposedBlock, ValueList},
         routes::{Route, Routes},
     },
     simd::{
@@ -23,37 +24,37 @@ use crate::{
     sweep::{
         context::Context,
         elimination::format::{Head, Kind, Reader},
-        gather::{TakeTurned, ask_block, block_of, take_wins},
+        gather::{TakeTransposed, ask_block, block_of, take_wins},
         rows,
         slab::Slab,
-        sources::{Offering, Place},
+        sources::{Location, ValueSource},
     },
 };
 
-/// While a run is taken, the memory of the run so many further down the shortlist is asked for.
+/// While a run is taken, the memory of the run so many further down the candidates is asked for.
 const RUNS_AHEAD: usize = 6;
 
-/// Sets the best of a slab in scratch memory as [`Gather`](crate::sweep::gather::Gather) does, but for what cannot be best in
-/// the end.
-pub struct Take<'a, 'c, 'l, T: Value, S> {
+/// Sets the best of a slab in scratch memory as [`Gather`](crate::sweep::gather::Gather) does, but without moves that
+/// cannot be best in the end.
+pub struct GatherCandidates<'a, 'c, 'l, T: Value, S> {
     /// The rules.
     pub context: &'a Context<'c, T>,
-    /// What is offered.
+    /// The values that are read.
     pub sources: &'a S,
     /// The slab.
     pub slab: &'a Slab<'c>,
-    /// The shortlist, at the runs of the slab.
+    /// The candidates, at the runs of the slab.
     pub reader: &'a mut Reader<'l>,
     /// The slab in scratch memory.
     pub scratch: &'a mut [T::Group],
-    /// Room for turned blocks.
-    pub turned: &'a mut [T::Group],
+    /// Room for transposed blocks.
+    pub transposed: &'a mut [T::Group],
 }
 
-impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
+impl<T: Value, S: ValueSource<T>> Operation for GatherCandidates<'_, '_, '_, T, S> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { context, sources, slab, reader, scratch, turned } = self;
+        let Self { context, sources, slab, reader, scratch, transposed } = self;
         let routes = &context.tables.routes;
         let mut room = Vec::new();
         let mut ahead = Reader { rest: reader.rest };
@@ -86,12 +87,18 @@ impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
                 (Kind::Single, _, Some(values), Some(source)) => {
                     rows::raise_some_values::<T, true>(scratch, values, which, source);
                 }
-                (Kind::SetTurned | Kind::RaiseTurned, _, _, Some(source)) => {
-                    let is_first = head.kind == Kind::SetTurned;
+                (Kind::SetTransposed | Kind::RaiseTransposed, _, _, Some(source)) => {
+                    let is_first = head.kind == Kind::SetTransposed;
                     for block in blocks(routes, slab, head, which) {
                         let sources = [block_of(&source, block, &mut room)];
-                        let (scratch, turned) = (&mut *scratch, &mut *turned);
-                        instructions.call(TakeTurned { block, is_first, sources, scratch, turned });
+                        let (scratch, transposed) = (&mut *scratch, &mut *transposed);
+                        instructions.call(TakeTransposed {
+                            block,
+                            is_first,
+                            sources,
+                            scratch,
+                            transposed,
+                        });
                     }
                 }
                 (kind, ..) => unreachable!("a run of {kind:?} is of a list that there is"),
@@ -106,7 +113,7 @@ impl<T: Value, S: Offering<T>> Operation for Take<'_, '_, '_, T, S> {
 fn ask_next<T: Value, I: Instructions>(
     instructions: I,
     context: &Context<'_, T>,
-    sources: &impl Offering<T>,
+    sources: &impl ValueSource<T>,
     slab: &Slab<'_>,
     ahead: &mut Reader<'_>,
 ) {
@@ -118,18 +125,18 @@ fn ask_next<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of what a run takes.
+/// Prefetches the source of a run.
 #[inline(always)]
 fn ask<T: Value, I: Instructions>(
     instructions: I,
     routes: &Routes,
-    sources: &impl Offering<T>,
+    sources: &impl ValueSource<T>,
     slab: &Slab<'_>,
     (head, which): (Head, &[u16]),
 ) {
     let Some(source) = offered(sources, slab, head) else { return };
     match head.kind {
-        Kind::SetTurned | Kind::RaiseTurned => {
+        Kind::SetTransposed | Kind::RaiseTransposed => {
             for block in blocks(routes, slab, head, which) {
                 ask_block(instructions, block, source);
             }
@@ -147,38 +154,41 @@ fn ask<T: Value, I: Instructions>(
 
 /// The offer that a run is of, if it is of one.
 #[inline(always)]
-pub fn offer<'s, 't>(slab: &'s Slab<'t>, head: Head) -> Option<&'s (Place, &'t Route)> {
-    let offers = &slab.offers[head.roll];
+pub fn successor<'s, 't>(slab: &'s Slab<'t>, head: Head) -> Option<&'s (Location, &'t Route)> {
+    let successors = &slab.successors[head.roll];
     Some(match head.kind {
         Kind::End | Kind::FillRows | Kind::FillColumns => return None,
-        Kind::Single | Kind::SetTurned | Kind::RaiseTurned => &offers.again[head.offer],
-        _ => match head.offer.checked_sub(offers.complete.len()) {
-            None => &offers.complete[head.offer],
-            Some(plain) => &offers.plain[plain],
+        Kind::Single | Kind::SetTransposed | Kind::RaiseTransposed => {
+            &successors.extra_roll[head.successor]
+        }
+        _ => match head.successor.checked_sub(successors.all_rows.len()) {
+            None => &successors.all_rows[head.successor],
+            Some(some_rows) => &successors.some_rows[some_rows],
         },
     })
 }
 
-/// What a run reads, if it reads anything.
+/// The source of a run, if it reads anything.
 #[inline(always)]
-fn offered<'s, T: Value, S: Offering<T>>(
+fn offered<'s, T: Value, S: ValueSource<T>>(
     sources: &'s S,
     slab: &Slab<'_>,
     head: Head,
 ) -> Option<S::Values<'s>> {
-    let rolls_again = matches!(head.kind, Kind::Single | Kind::SetTurned | Kind::RaiseTurned);
-    offer(slab, head).map(|&(place, _)| sources.offered(place, rolls_again))
+    let rolls_again =
+        matches!(head.kind, Kind::Single | Kind::SetTransposed | Kind::RaiseTransposed);
+    successor(slab, head).map(|&(location, _)| sources.values_at(location, rolls_again))
 }
 
 /// The list that the rows of a run are of.
 #[inline(always)]
 fn list<'t>(routes: &'t Routes, slab: &Slab<'t>, head: Head) -> Option<&'t RowList> {
     let [rows, columns] = routes.whole(slab.budgets, head.roll);
-    let route = offer(slab, head).map(|&(_, route)| route);
+    let route = successor(slab, head).map(|&(_, route)| route);
     match head.kind {
         Kind::FillRows => Some(rows),
         Kind::FillColumns => Some(columns),
-        Kind::SetRows | Kind::RaiseRows => route?.plain.map(|list| routes.list(list)),
+        Kind::SetRows | Kind::RaiseRows => route?.rows.map(|list| routes.list(list)),
         Kind::SetColumns | Kind::RaiseColumns => route?.columns.map(|list| routes.list(list)),
         _ => None,
     }
@@ -187,7 +197,7 @@ fn list<'t>(routes: &'t Routes, slab: &Slab<'t>, head: Head) -> Option<&'t RowLi
 /// The list that the single values of a run are of.
 #[inline(always)]
 fn values<'t>(routes: &'t Routes, slab: &Slab<'t>, head: Head) -> Option<&'t ValueList> {
-    let &(_, route) = offer(slab, head)?;
+    let &(_, route) = successor(slab, head)?;
     match head.kind {
         Kind::Picked => route.picked.map(|list| routes.values(list)),
         Kind::Single => route.single.map(|list| routes.values(list)),
@@ -202,8 +212,8 @@ fn blocks<'t>(
     slab: &Slab<'t>,
     head: Head,
     which: &[u16],
-) -> impl Iterator<Item = &'t TurnedBlock> {
-    let turned = offer(slab, head).and_then(|(_, route)| route.turned);
-    let blocks = turned.map_or(&[][..], |list| routes.blocks(list));
+) -> impl Iterator<Item = &'t TransposedBlock> {
+    let transposed = successor(slab, head).and_then(|(_, route)| route.transposed);
+    let blocks = transposed.map_or(&[][..], |list| routes.blocks(list));
     which.iter().map(|&number| &blocks[number as usize])
 }

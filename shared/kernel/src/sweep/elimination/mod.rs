@@ -1,4 +1,4 @@
-//! Action elimination (MacQueen 1967): sweeps leave out moves that cannot be best.
+//! Action elimination (J. MacQueen 1967): sweeps leave out moves that cannot be best.
 
 pub mod format;
 pub mod gather;

@@ -1,10 +1,10 @@
-//! Writing shortlists down.
+//! Recording candidates.
 
 use crate::{
     memory::array::Array,
     moves::{
         layout::Block,
-        lists::{RowMove, TurnedBlock},
+        lists::{RowMove, TransposedBlock},
     },
     simd::{
         value::{Group, Value},
@@ -16,21 +16,21 @@ use crate::{
         rows::{self, read, read_group, write_group},
         scratch::Scratch,
         slab::Slab,
-        sources::{Sources, sources},
+        sources::{ValueArrays, value_arrays},
         transpose,
         view::{View, groups_of, views},
     },
 };
 
-/// What no value reaches.
+/// A threshold that no value reaches.
 const OUT_OF_REACH: f64 = 2.0;
 
-/// Writes down the shortlist of a pair of slabs, two of them, that has just been swept: scratch memory is as the sweep
+/// Writes down the candidates of a pair of slabs, two of them, that has just been swept: scratch memory is as the sweep
 /// left it.
-pub struct Record<'a, 'l, 'c, T: Value> {
+pub struct RecordCandidates<'a, 'l, 'c, T: Value> {
     /// The working memory.
     pub scratch: &'a mut Scratch<T>,
-    /// What was read besides the step's own values.
+    /// The inputs of the sweep besides the step's own values.
     pub context: &'a Context<'c, T>,
     /// The values of each orientation as of the last barrier.
     pub published: &'a [Array<T>],
@@ -38,28 +38,28 @@ pub struct Record<'a, 'l, 'c, T: Value> {
     pub live: &'a [&'l mut [T]; 2],
     /// The slab and its swap.
     pub slabs: &'a [Slab<'c>; 2],
-    /// How much worse than the best what is written down may be.
+    /// How much worse than the best a candidate may be.
     pub margin: T,
-    /// What it is added to. Nothing is if lists are so long that their rows have no numbers.
+    /// The words they are added to. Nothing is added if lists are so long that their rows have no numbers.
     pub words: &'a mut Vec<u16>,
 }
 
-impl<T: Value> Operation for Record<'_, '_, '_, T> {
+impl<T: Value> Operation for RecordCandidates<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
         let Self { scratch, context, published, live, slabs, margin, words } = self;
         let start = words.len();
-        let Scratch { slabs: scratch, turned, .. } = scratch;
+        let Scratch { slabs: scratch, transposed, .. } = scratch;
         let starts = [0, groups_of(context, &slabs[0])];
         let blocks = || views(context, slabs, starts).flat_map(|pair| [pair.0, pair.1]);
         for view in blocks() {
             lower::<T, I>(context, &view, scratch, margin);
         }
-        let sources = sources(context, published, live);
+        let sources = value_arrays(context, published, live);
         let mut recorder = Recorder { instructions, context, words, is_whole: true };
         for (slab, start) in slabs.iter().zip(starts) {
             let thresholds = &scratch[start..][..groups_of(context, slab)];
-            recorder.slab(&sources, slab, thresholds, turned);
+            recorder.slab(&sources, slab, thresholds, transposed);
         }
         for view in blocks() {
             recorder.within(&view, &scratch[view.slab..]);
@@ -81,7 +81,7 @@ fn lower<T: Value, I: Instructions>(
     let View { block, slab, .. } = view;
     let slab = &mut scratch[*slab..];
     let (rolls, stride) = (context.chances.len(), block.stride);
-    let inner = &context.tables.inner[view.left(context).0 as usize];
+    let inner = &context.tables.private[view.left(context).0 as usize];
     let (mut rest, width) = if block.is_column {
         let (moves, width) = inner.column(block.rows, rolls);
         (moves, Some(width))
@@ -116,7 +116,7 @@ fn lower<T: Value, I: Instructions>(
             read_group::<T, I>(best).plus(T::Vector::<I>::splat(T::default().minus(margin)));
         write_group::<T, I>(lowered, best);
     }
-    // What is beyond the columns is nobody's.
+    // The values beyond the columns are nobody's.
     let (lines, len) = block.lines();
     let slab = rows::values_of::<T>(slab);
     for (roll, line) in (0..rolls).flat_map(|roll| (0..lines).map(move |line| (roll, line))) {
@@ -125,7 +125,7 @@ fn lower<T: Value, I: Instructions>(
     }
 }
 
-/// Writes down what comes up to the thresholds.
+/// Writes down the moves that come up to the thresholds.
 struct Recorder<'a, 'c, T, I> {
     instructions: I,
     context: &'a Context<'c, T>,
@@ -153,24 +153,24 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
         }
     }
 
-    /// Writes down what is offered to a slab, whose thresholds are in place of the best.
+    /// Writes down the candidates of a slab, whose thresholds are in place of the best.
     #[inline(always)]
     fn slab(
         &mut self,
-        sources: &Sources<'_, T>,
+        sources: &ValueArrays<'_, T>,
         slab: &Slab<'_>,
         thresholds: &[T::Group],
-        turned: &mut [T::Group],
+        transposed: &mut [T::Group],
     ) {
         let routes = &self.context.tables.routes;
         let mut is_set = vec![false; thresholds.len()];
         let (mut set, mut raised, mut raised_blocks) = (Vec::new(), Vec::new(), Vec::new());
-        for (roll, offers) in slab.offers.iter().enumerate() {
-            let head = |kind, offer| Head { kind, roll, offer, ..Head::END };
-            for (offer, (place, route)) in offers.again.iter().enumerate() {
-                let blocks = route.turned.map_or(&[][..], |list| routes.blocks(list));
+        for (roll, successors) in slab.successors.iter().enumerate() {
+            let head = |kind, successor| Head { kind, roll, successor, ..Head::END };
+            for (successor, (location, route)) in successors.extra_roll.iter().enumerate() {
+                let blocks = route.transposed.map_or(&[][..], |list| routes.blocks(list));
                 for (number, block) in blocks.iter().enumerate() {
-                    if !self.may_be_best(block, sources.at(*place), thresholds, turned) {
+                    if !self.may_be_best(block, sources.at(*location), thresholds, transposed) {
                         continue;
                     }
                     let Block { rows, stride, .. } = block.block;
@@ -178,14 +178,14 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
                         (0..rows).for_each(|p| is_set[block.to + p * stride] = true);
                         set.push(number);
                     } else {
-                        raised_blocks.push((offer, number));
+                        raised_blocks.push((successor, number));
                     }
                 }
-                self.run(head(Kind::SetTurned, offer), set.drain(..));
+                self.run(head(Kind::SetTransposed, successor), set.drain(..));
             }
-            for (offer, (place, route)) in offers.passing().enumerate() {
-                let source = sources.at(*place);
-                let of_rows = route.plain.map(|list| (list, Kind::SetRows, Kind::RaiseRows));
+            for (successor, (location, route)) in successors.passing().enumerate() {
+                let source = sources.at(*location);
+                let of_rows = route.rows.map(|list| (list, Kind::SetRows, Kind::RaiseRows));
                 let of_columns =
                     route.columns.map(|list| (list, Kind::SetColumns, Kind::RaiseColumns));
                 for (list, setting, raising) in of_rows.into_iter().chain(of_columns) {
@@ -204,8 +204,8 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
                                 *is_set = true;
                             }
                         }
-                        self.run(Head { run, ..head(setting, offer) }, set.drain(..));
-                        self.run(Head { run, ..head(raising, offer) }, raised.drain(..));
+                        self.run(Head { run, ..head(setting, successor) }, set.drain(..));
+                        self.run(Head { run, ..head(raising, successor) }, raised.drain(..));
                     }
                 }
             }
@@ -216,17 +216,17 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
                     self.run(Head { run, ..head(kind, 0) }, (0..rows.len()).filter(is_unset));
                 }
             }
-            for (offer, (place, route)) in offers.passing().enumerate() {
-                let head = head(Kind::Picked, offer);
-                self.values(head, route.picked, sources.at(*place), thresholds);
+            for (successor, (location, route)) in successors.passing().enumerate() {
+                let head = head(Kind::Picked, successor);
+                self.values(head, route.picked, sources.at(*location), thresholds);
             }
-            for (offer, (place, route)) in offers.again.iter().enumerate() {
-                let head = head(Kind::Single, offer);
-                self.values(head, route.single, sources.at(*place), thresholds);
+            for (successor, (location, route)) in successors.extra_roll.iter().enumerate() {
+                let head = head(Kind::Single, successor);
+                self.values(head, route.single, sources.at(*location), thresholds);
             }
             for blocks in raised_blocks.chunk_by(|a, b| a.0 == b.0) {
                 let numbers = blocks.iter().map(|&(_, number)| number);
-                self.run(head(Kind::RaiseTurned, blocks[0].0), numbers);
+                self.run(head(Kind::RaiseTransposed, blocks[0].0), numbers);
             }
             raised_blocks.clear();
         }
@@ -248,33 +248,33 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
         self.run(head, (0..values.len()).filter(may_be_best));
     }
 
-    /// Whether any row of a block that is to be turned may be best.
+    /// Whether any row of a block that is to be transposed may be best.
     #[inline(always)]
     fn may_be_best(
         &self,
-        block: &TurnedBlock,
+        block: &TransposedBlock,
         source: &[T],
         thresholds: &[T::Group],
-        turned: &mut [T::Group],
+        transposed: &mut [T::Group],
     ) -> bool {
         let Block { rows, columns, stride, .. } = block.block;
         let size = (block.source_rows, columns);
         let source = [&source[block.from..]];
-        transpose::set::<T, I, 1>(self.instructions, source, block.source_rows, turned, size);
+        transpose::set::<T, I, 1>(self.instructions, source, block.source_rows, transposed, size);
         let mut may_be_best = false;
         if block.pairs.is_empty() {
             let thresholds = &thresholds[block.to..];
-            may_be_best = any_reaches::<T, I>(&turned[..rows * stride], thresholds);
+            may_be_best = any_reaches::<T, I>(&transposed[..rows * stride], thresholds);
         }
         for &(p, after) in &block.pairs {
-            let offered = &turned[after as usize * stride..][..stride];
+            let offered = &transposed[after as usize * stride..][..stride];
             let thresholds = &thresholds[block.to + p as usize * stride..];
             may_be_best |= any_reaches::<T, I>(offered, thresholds);
         }
         may_be_best
     }
 
-    /// Writes down what a block may take from others of its slab.
+    /// Writes down the candidates of a block among others of its slab.
     #[inline(always)]
     fn within(&mut self, view: &View<'_>, slab: &[T::Group]) {
         let [rows, values] = self.context.tables.routes.within(view.budgets).of(view.x);

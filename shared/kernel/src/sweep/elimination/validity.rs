@@ -1,35 +1,35 @@
-//! The shortlists of a step, and how long they hold.
+//! The candidates of a step, and how long they are valid.
 
 use std::sync::RwLock;
 
 use ziggurat_encoding::Shard;
 
-/// Shortlists are written down once a superstep has changed nothing by more than this.
+/// Candidates are written down once a superstep has changed nothing by more than this.
 const RECORDED_BELOW: f64 = 1.0 / 8192.0;
 
-/// The same in `f32` where a step goes on in `f64`: 16 times what the last superstep in `f32` changes. What is written down
-/// earlier is used a few times only, and comes up to a larger margin than is needed then.
+/// The same in `f32` where a step goes on in `f64`: 16 times the change of the last superstep in `f32`. Candidates of
+/// an earlier one are used a few times only, and come up to a larger margin than is needed then.
 const RECORDED_BELOW_IN_F32: f64 = 1.0 / 131_072.0;
 
-/// The margin of what is written down, as a multiple of what the superstep before has changed at most.
+/// The margin of candidates, as a multiple of the largest change of the superstep before.
 const MARGIN: f64 = 32.0;
 
 /// How much more than the superstep before the next one may change a value meanwhile.
 const RESERVE: f64 = 4.0;
 
-/// The most bytes a shortlist has for each value of its shard.
+/// The most bytes a list of candidates has for each value of its shard.
 const MOST_BYTES: u64 = 4;
 
-/// What rounding to `f32` changes.
+/// The rounding error of `f32`.
 const ROUNDING: f64 = f32::EPSILON as f64;
 
-/// The shortlists of a step's shards.
+/// The candidates of a step's shards.
 #[derive(Debug, Default)]
-pub struct Shortlists {
-    of_shards: Vec<RwLock<Shortlist>>,
+pub struct CandidateLists {
+    of_shards: Vec<RwLock<CandidateList>>,
     /// They are written down once a superstep has changed nothing by more than this.
     recorded_below: f64,
-    /// What was written down may be worse than the best by so much.
+    /// Candidates may be worse than the best by so much.
     margin: f64,
     /// How far values are from where they were then, at most.
     drift: f64,
@@ -37,27 +37,27 @@ pub struct Shortlists {
     expected: Option<f64>,
 }
 
-/// The shortlist of a shard.
+/// The candidates of a shard.
 #[derive(Debug, Default)]
-pub struct Shortlist {
-    /// For each pair of slabs two words that say how many follow for it, then those; none if it has no shortlist.
+pub struct CandidateList {
+    /// For each pair of slabs two words that say how many follow for it, then those; none if it has no candidates.
     words: Vec<u16>,
     /// Whether it was too long to be kept.
     is_too_long: bool,
 }
 
-/// What a superstep does with shortlists.
+/// The moves that a superstep goes through.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Use {
+pub enum SweepMode {
     /// It goes through all moves.
-    None,
-    /// It writes down what comes within a margin of the best.
+    All,
+    /// It goes through all, and writes down those within a margin of the best.
     Record(f64),
-    /// It goes through what is written down.
-    Take,
+    /// It goes through the candidates.
+    Candidates,
 }
 
-impl Shortlists {
+impl CandidateLists {
     /// Room for those of so many shards.
     pub fn new(shards: usize) -> Self {
         let of_shards = (0..shards).map(|_| RwLock::default()).collect();
@@ -80,45 +80,48 @@ impl Shortlists {
         shards.iter().map(|shard| MOST_BYTES * shard.len()).sum()
     }
 
-    /// Whether what is written down holds for the next superstep.
-    pub fn hold(&self) -> bool {
+    /// Whether the candidates are valid for the next superstep.
+    pub fn are_valid(&self) -> bool {
         let most = |expected| 2.0 * (self.drift + RESERVE * expected);
         self.expected.is_some_and(|expected| most(expected) <= self.margin)
     }
 
-    /// Whether what is written down holds for an interval sweep whose ends are at most so far from the values. Values that
-    /// were computed in `f32` have rounding errors that ends have not.
-    pub fn hold_for_intervals(&self, distance: f64) -> bool {
+    /// Whether they are valid for an interval sweep whose bounds are at most so far from the values. Values that
+    /// were computed in `f32` have rounding errors that bounds have not.
+    pub fn are_valid_for_intervals(&self, distance: f64) -> bool {
         let most =
             |expected| 2.0 * (self.drift + RESERVE * expected + distance + RESERVE * ROUNDING);
         self.expected.is_some_and(|expected| most(expected) <= self.margin)
     }
 
-    /// What the next superstep does.
-    pub fn next(&mut self) -> Use {
+    /// The mode of the next superstep.
+    pub fn next(&mut self) -> SweepMode {
         let Some(expected) = self.expected.filter(|_| !self.is_empty()) else {
-            return Use::None;
+            return SweepMode::All;
         };
-        if self.hold() {
-            return Use::Take;
+        if self.are_valid() {
+            return SweepMode::Candidates;
         }
         if expected > self.recorded_below {
-            return Use::None;
+            return SweepMode::All;
         }
         (self.margin, self.drift) = (MARGIN * expected, 0.0);
-        Use::Record(self.margin)
+        SweepMode::Record(self.margin)
     }
 
     /// That of a shard, if there are any.
-    pub fn of(&self, shard: usize) -> Option<&RwLock<Shortlist>> {
+    pub fn of(&self, shard: usize) -> Option<&RwLock<CandidateList>> {
         self.of_shards.get(shard)
     }
 
-    /// How many words there are that are not 0, as those are of pairs of slabs without a shortlist.
+    /// How many words there are that are not 0, as those are of pairs of slabs without a list of candidates.
     #[cfg(test)]
     pub fn words(&self) -> usize {
         let count = |words: &[u16]| words.iter().filter(|&&word| word != 0).count();
-        self.of_shards.iter().map(|shortlist| count(&shortlist.read().unwrap().words)).sum()
+        self.of_shards
+            .iter()
+            .map(|candidate_list| count(&candidate_list.read().unwrap().words))
+            .sum()
     }
 
     /// A superstep has changed values by at most so much.
@@ -129,7 +132,7 @@ impl Shortlists {
 
     /// An extrapolation has.
     pub fn extrapolated(&mut self, most: f64) {
-        // The next superstep changes what it would have changed without, and what it makes of this.
+        // The next superstep makes the changes that it would have made without, and those that follow from this.
         self.expected = self.expected.map(|expected| expected + 2.0 * most);
         self.drift += most;
     }
@@ -141,8 +144,8 @@ impl Shortlists {
     }
 }
 
-/// What the sweep of a shard does with its shortlist, from one pair of slabs to the next.
-pub enum Visit<'a> {
+/// The place of a shard's sweep in its list of candidates, from one pair of slabs to the next.
+pub enum Cursor<'a> {
     /// Nothing.
     None,
     /// Writes it down, with a margin, as long as it has no more than so many words.
@@ -151,20 +154,24 @@ pub enum Visit<'a> {
     Take(&'a [u16]),
 }
 
-impl<'a> Visit<'a> {
-    /// What is to be done with the shortlist of a shard, if it has one.
-    pub fn begin(shortlist: Option<&'a Shortlist>, lists: Use, shard: &Shard) -> Self {
-        match (shortlist, lists) {
-            (Some(Shortlist { is_too_long: false, .. }), Use::Record(margin)) => {
+impl<'a> Cursor<'a> {
+    /// The start of the list of a shard, if it has one.
+    pub fn begin(
+        candidate_list: Option<&'a CandidateList>,
+        lists: SweepMode,
+        shard: &Shard,
+    ) -> Self {
+        match (candidate_list, lists) {
+            (Some(CandidateList { is_too_long: false, .. }), SweepMode::Record(margin)) => {
                 let most = (MOST_BYTES * shard.len()) as usize / size_of::<u16>();
                 Self::Record(margin, Vec::with_capacity(most), most)
             }
-            (Some(shortlist), Use::Take) => Self::Take(&shortlist.words),
+            (Some(candidate_list), SweepMode::Candidates) => Self::Take(&candidate_list.words),
             _ => Self::None,
         }
     }
 
-    /// The shortlist of the next pair of slabs, if it has one.
+    /// The candidates of the next pair of slabs, if it has one.
     pub fn take(&mut self) -> Option<&'a [u16]> {
         let Self::Take(rest) = self else { return None };
         let (&[low, high], after) = rest.split_first_chunk()?;
@@ -173,7 +180,7 @@ impl<'a> Visit<'a> {
         (!words.is_empty()).then_some(words)
     }
 
-    /// Lets the shortlist of the next pair of slabs be written down, if that is to be done.
+    /// Lets the candidates of the next pair of slabs be written down, if that is to be done.
     pub fn record(&mut self, write: impl FnOnce(f64, &mut Vec<u16>)) {
         let Self::Record(margin, words, most) = self else { return };
         if words.len() <= *most {
@@ -185,15 +192,15 @@ impl<'a> Visit<'a> {
         }
     }
 
-    /// The shortlist that was written down.
-    pub fn end(self) -> Option<Shortlist> {
+    /// The list that was written down.
+    pub fn end(self) -> Option<CandidateList> {
         let Self::Record(_, mut words, most) = self else { return None };
         let is_too_long = words.len() > most;
         if is_too_long {
             words.clear();
         }
         words.shrink_to_fit();
-        Some(Shortlist { words, is_too_long })
+        Some(CandidateList { words, is_too_long })
     }
 }
 
@@ -206,51 +213,54 @@ mod tests {
 
     #[test]
     fn shortlists_are_written_down_once_and_hold_while_values_drift_little() {
-        let mut shortlists = Shortlists::new(1);
-        assert_eq!(shortlists.next(), Use::None);
+        let mut candidate_lists = CandidateLists::new(1);
+        assert_eq!(candidate_lists.next(), SweepMode::All);
         for residual in [0.5, 1e-2, 1e-3] {
-            shortlists.swept(residual);
-            assert_eq!(shortlists.next(), Use::None);
+            candidate_lists.swept(residual);
+            assert_eq!(candidate_lists.next(), SweepMode::All);
         }
-        shortlists.swept(1e-4);
-        assert_eq!(shortlists.next(), Use::Record(MARGIN * 1e-4));
+        candidate_lists.swept(1e-4);
+        assert_eq!(candidate_lists.next(), SweepMode::Record(MARGIN * 1e-4));
         let mut residual = 1e-4;
         for _ in 0..100 {
-            shortlists.swept(residual);
-            assert_eq!(shortlists.next(), Use::Take);
+            candidate_lists.swept(residual);
+            assert_eq!(candidate_lists.next(), SweepMode::Candidates);
             residual /= 2.0;
         }
         // The margin is 3.2e-3, and values have drifted by 2e-4 since.
-        assert!(shortlists.hold_for_intervals(1.2e-3) && !shortlists.hold_for_intervals(1.4e-3));
+        assert!(
+            candidate_lists.are_valid_for_intervals(1.2e-3)
+                && !candidate_lists.are_valid_for_intervals(1.4e-3)
+        );
         // An extrapolation that leads far away.
-        shortlists.extrapolated(2e-3);
-        assert_eq!(shortlists.next(), Use::None);
-        shortlists.swept(3e-5);
-        assert_eq!(shortlists.next(), Use::Record(MARGIN * 3e-5));
-        shortlists.swept(1e-6);
-        assert_eq!(shortlists.next(), Use::Take);
+        candidate_lists.extrapolated(2e-3);
+        assert_eq!(candidate_lists.next(), SweepMode::All);
+        candidate_lists.swept(3e-5);
+        assert_eq!(candidate_lists.next(), SweepMode::Record(MARGIN * 3e-5));
+        candidate_lists.swept(1e-6);
+        assert_eq!(candidate_lists.next(), SweepMode::Candidates);
     }
 
     #[test]
     fn where_values_are_to_be_widened_they_are_written_down_just_before_and_then_hold() {
-        let mut shortlists = Shortlists::new(1).for_widening();
+        let mut candidate_lists = CandidateLists::new(1).for_widening();
         for residual in [1e-4, 1e-5] {
-            shortlists.swept(residual);
-            assert_eq!(shortlists.next(), Use::None);
+            candidate_lists.swept(residual);
+            assert_eq!(candidate_lists.next(), SweepMode::All);
         }
-        shortlists.swept(1e-6);
-        assert_eq!(shortlists.next(), Use::Record(MARGIN * 1e-6));
-        shortlists.swept(3e-7);
-        shortlists.widened();
-        assert_eq!(shortlists.next(), Use::Take);
+        candidate_lists.swept(1e-6);
+        assert_eq!(candidate_lists.next(), SweepMode::Record(MARGIN * 1e-6));
+        candidate_lists.swept(3e-7);
+        candidate_lists.widened();
+        assert_eq!(candidate_lists.next(), SweepMode::Candidates);
     }
 
     #[test]
     fn without_room_there_are_none() {
-        let mut shortlists = Shortlists::new(0);
-        shortlists.swept(1e-6);
-        assert_eq!(shortlists.next(), Use::None);
-        assert!(!shortlists.hold_for_intervals(0.0));
+        let mut candidate_lists = CandidateLists::new(0);
+        candidate_lists.swept(1e-6);
+        assert_eq!(candidate_lists.next(), SweepMode::All);
+        assert!(!candidate_lists.are_valid_for_intervals(0.0));
     }
 
     #[test]
@@ -259,22 +269,25 @@ mod tests {
         let shard = &encoding.shards(Tier::new(3, 3), u64::MAX)[0];
         let most = (MOST_BYTES * shard.len()) as usize / 2;
         let recorded = |long: usize| {
-            let empty = Shortlist::default();
-            let mut visit = Visit::begin(Some(&empty), Use::Record(0.1), shard);
+            let empty = CandidateList::default();
+            let mut cursor = Cursor::begin(Some(&empty), SweepMode::Record(0.1), shard);
             for len in [70_000, 0, long] {
-                visit.record(|_, words| words.extend((0..len).map(|i| i as u16)));
+                cursor.record(|_, words| words.extend((0..len).map(|i| i as u16)));
             }
-            visit.end().unwrap()
+            cursor.end().unwrap()
         };
         let kept = recorded(3);
-        let mut visit = Visit::begin(Some(&kept), Use::Take, shard);
-        assert_eq!(visit.take().map(<[u16]>::len), Some(70_000));
-        assert_eq!((visit.take(), visit.take()), (None, Some(&[0, 1, 2][..])));
-        assert_eq!(visit.take(), None);
+        let mut cursor = Cursor::begin(Some(&kept), SweepMode::Candidates, shard);
+        assert_eq!(cursor.take().map(<[u16]>::len), Some(70_000));
+        assert_eq!((cursor.take(), cursor.take()), (None, Some(&[0, 1, 2][..])));
+        assert_eq!(cursor.take(), None);
 
         let dropped = recorded(most);
-        let mut visit = Visit::begin(Some(&dropped), Use::Take, shard);
-        assert_eq!(visit.take(), None);
-        assert!(matches!(Visit::begin(Some(&dropped), Use::Record(0.1), shard), Visit::None));
+        let mut cursor = Cursor::begin(Some(&dropped), SweepMode::Candidates, shard);
+        assert_eq!(cursor.take(), None);
+        assert!(matches!(
+            Cursor::begin(Some(&dropped), SweepMode::Record(0.1), shard),
+            Cursor::None
+        ));
     }
 }

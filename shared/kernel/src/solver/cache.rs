@@ -1,7 +1,7 @@
-//! What a worker still has of solved steps, for those that it works on next.
+//! The cache of solved tiers: values that a worker still has, for the steps that it works on next.
 //!
 //! The halo of a step that is solved has the values of its owners. So a member knows far more of the solution than
-//! its own shards, and the steps that read it find most of what they need here, without asking anybody.
+//! its own shards, and the steps that read it find most of their inputs here, without asking anybody.
 //! A solver that is alone keeps as much: the tiers of a level until those of the next are solved.
 
 use std::collections::HashMap;
@@ -15,17 +15,17 @@ use crate::{
 
 /// The values of solved tiers that are still at hand.
 #[derive(Default, Debug)]
-pub struct Kept {
+pub struct SolvedTierCache {
     pub(crate) f32: Tiers<f32>,
     pub(crate) f64: Tiers<f64>,
 }
 
 /// By tier, both of a step.
-pub type Tiers<T> = HashMap<Tier, KeptTier<T>>;
+pub type Tiers<T> = HashMap<Tier, CachedTier<T>>;
 
-/// What is known of a solved tier.
+/// The known values of a solved tier.
 #[derive(Debug)]
-pub struct KeptTier<T> {
+pub struct CachedTier<T> {
     /// The solution it is part of.
     pub solution: u32,
     /// The values, of which only some are known.
@@ -34,8 +34,8 @@ pub struct KeptTier<T> {
     pub known: Places,
 }
 
-impl Kept {
-    /// Gives up what the step of a tier does not read, and everything if arrays are in files, since these
+impl SolvedTierCache {
+    /// Gives up tiers that the step of a tier does not read, and everything if arrays are in files, since these
     /// end with the memory they were made in.
     pub(crate) fn retain_for(&mut self, tier: Tier, memory: &Memory) {
         // A step under way may have been kept where its solution was expected.
@@ -55,11 +55,11 @@ mod tests {
         let tiers = [(3, 3), (3, 2), (2, 3), (2, 2), (3, 1), (1, 2)].map(|(n, m)| Tier::new(n, m));
         let retained = |memory: &Memory| {
             let none =
-                || KeptTier { solution: 1, values: Array::filled(0.0, 0), known: Places::new() };
-            let mut kept = Kept::default();
-            kept.f64.extend(tiers.map(|tier| (tier, none())));
-            kept.retain_for(Tier::new(3, 2), memory);
-            let mut left: Vec<Tier> = kept.f64.into_keys().collect();
+                || CachedTier { solution: 1, values: Array::filled(0.0, 0), known: Places::new() };
+            let mut cache = SolvedTierCache::default();
+            cache.f64.extend(tiers.map(|tier| (tier, none())));
+            cache.retain_for(Tier::new(3, 2), memory);
+            let mut left: Vec<Tier> = cache.f64.into_keys().collect();
             left.sort();
             left
         };

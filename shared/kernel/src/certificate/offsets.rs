@@ -1,4 +1,4 @@
-//! Distances: the offsets of the bounds of intervals from stored values.
+//! Offsets: the distances of the bounds of intervals from stored values.
 
 use std::ops::Range;
 
@@ -10,11 +10,11 @@ use ziggurat_planning::{
 };
 
 use crate::{
-    coarse::sections::Sections,
+    coarse::regions::Regions,
     halo::{
         arrays::{fill, for_own_parts},
         codec::{Content, STRIP},
-        share::{Strip, slices},
+        partition::{HaloStrip, slices},
         team::{Barrier, ExchangeError, Team},
     },
     memory::{
@@ -31,28 +31,28 @@ use crate::{
     sweep::scratch::Scratch,
 };
 
-/// The distances of both ends from the values of a step, in units, and whether they have [`GROWN`](GROWN).
-pub struct Distances {
-    /// By end and orientation.
+/// The offsets of both bounds from the values of a step, in units, and whether they have [`GROWN`].
+pub struct Offsets {
+    /// By bound and orientation.
     pub(super) all: [Vec<Array<u16>>; 2],
-    /// Room for those of a wave, by end.
+    /// Room for those of a wave, by bound.
     pub(super) live: [Array<u16>; 2],
     pub(super) may_have_grown: MayHaveGrown,
     /// The working memory of threads.
     pub(super) working: Pool<Scratch<f64>>,
 }
 
-/// By end and orientation, for every [`CHUNK`] of distances, 1 if any may have grown, else 0.
+/// By bound and orientation, for every [`CHUNK`] of offsets, 1 if any may have grown, else 0.
 pub type MayHaveGrown = [Vec<Array<u8>>; 2];
 
-/// So many distances are known to have grown or not to have grown together.
+/// So many offsets are known to have grown or not to have grown together.
 pub const CHUNK: usize = 64;
 
-/// The distances of a shard, by end and range.
-pub type ShardDistances<'a> = [[&'a mut [u16]; 2]; 2];
+/// The offsets of a shard, by bound and range.
+pub type ShardOffsets<'a> = [[&'a mut [u16]; 2]; 2];
 
-impl Distances {
-    /// Room for distances, which are all 0.
+impl Offsets {
+    /// Room for offsets, which are all 0.
     ///
     /// # Errors
     /// If there is none.
@@ -69,7 +69,7 @@ impl Distances {
             tier.both().map(room).collect::<Result<Vec<_>, _>>()
         };
         let live = || memory.filled(0, cut.live_len(own) as usize);
-        // Nothing is known of distances before they have been swept.
+        // Nothing is known of offsets before they have been swept.
         let chunks = || {
             let chunks = |tier| (encoding.tier_len(tier) as usize).div_ceil(CHUNK);
             tier.both().map(|tier| memory.filled(1, chunks(tier))).collect::<Result<Vec<_>, _>>()
@@ -79,7 +79,7 @@ impl Distances {
         Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown, working })
     }
 
-    /// Sets all to what they are before the first interval sweep of a proof of the step of a tier.
+    /// Sets all to their start before the first interval sweep of a proof of the step of a tier.
     pub fn reset(
         &mut self,
         proof: &Proof,
@@ -94,26 +94,33 @@ impl Distances {
                 .iter_mut()
                 .for_each(|arrays| fill(arrays, proof.start(), shards, team));
         }
-        let sections = Sections::new(encoding, tier);
-        let starts = starts(proof, &sections, self.all[0].len());
+        let regions = Regions::new(encoding, tier);
+        let initial_offsets = initial_offsets(proof, &regions, self.all[0].len());
         for arrays in &mut self.all {
-            for_own_parts(arrays, shards, team, |orientation, places, distances| {
-                let copy =
-                    |distances: &mut [u16], starts: &[u16]| distances.copy_from_slice(starts);
-                sections.for_each_row(orientation, places, distances, &starts[orientation], copy);
+            for_own_parts(arrays, shards, team, |orientation, places, offsets| {
+                let copy = |offsets: &mut [u16], initial_offsets: &[u16]| {
+                    offsets.copy_from_slice(initial_offsets)
+                };
+                regions.for_each_row(
+                    orientation,
+                    places,
+                    offsets,
+                    &initial_offsets[orientation],
+                    copy,
+                );
             });
         }
     }
 
-    /// Takes over what the others have of the halo.
+    /// Receives the halo from the other members.
     ///
     /// # Errors
     /// If they cannot be reached.
     pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
         let barrier = team.barrier(|_| true);
-        barrier.give(|Strip { orientation, values, .. }, packed| {
+        barrier.send(|HaloStrip { orientation, values, .. }, packed| {
             let new = self.all.each_ref().map(|end| &end[*orientation][values.clone()]);
-            packed.push_distances(new, [&[0; STRIP]; 2]);
+            packed.push_offsets(new, [&[0; STRIP]; 2]);
         })?;
         take(&mut self.all, &barrier)
     }
@@ -135,13 +142,14 @@ impl Distances {
     }
 }
 
-/// No distance starts as if the step went on for less than this part of the most turns: functions are off by so much here and
-/// there, and what starts too small grows for long.
+/// No offset starts as if the step went on for less than this part of the most turns: functions are off by so much
+/// here and there, and offsets that start too small grow for long.
 pub const LEAST_TURNS: f32 = 0.25;
 
-/// What distances start with, by orientation and arrangements of both players. Distances grow by what values are short of from turn to turn.
-pub fn starts(proof: &Proof, sections: &Sections<'_>, orientations: usize) -> Vec<Vec<u16>> {
-    let turns = |orientation| sections.table(orientation, proof.turns());
+/// The offsets at the start, by orientation and features of both players. They grow by the residual of values from
+/// turn to turn.
+pub fn initial_offsets(proof: &Proof, regions: &Regions<'_>, orientations: usize) -> Vec<Vec<u16>> {
+    let turns = |orientation| regions.table(orientation, proof.turns());
     let turns: Vec<Vec<f32>> = (0..orientations).map(turns).collect();
     let most = turns.iter().flatten().copied().fold(0.0, f32::max);
     let room = f32::from(proof.start() - proof.least());
@@ -152,41 +160,38 @@ pub fn starts(proof: &Proof, sections: &Sections<'_>, orientations: usize) -> Ve
     turns.iter().map(|of_orientation| of_orientation.iter().map(start).collect()).collect()
 }
 
-/// Finds out in which chunks of a range distances have grown. Of those at its ends, which others may change as well, that is
-/// never known.
-pub fn look_for_growth(distances: &Array<u16>, grown: &mut [u8], range: Range<usize>) {
+/// Finds out in which chunks of a range offsets have grown. Of those at its ends, which others may change as well,
+/// that is never known.
+pub fn look_for_growth(offsets: &Array<u16>, grown: &mut [u8], range: Range<usize>) {
     let whole = range.start.div_ceil(CHUNK)..range.end / CHUNK;
     if whole.is_empty() {
         return;
     }
-    let chunks = distances.values()[whole.start * CHUNK..whole.end * CHUNK].par_chunks(CHUNK);
+    let chunks = offsets.values()[whole.start * CHUNK..whole.end * CHUNK].par_chunks(CHUNK);
     grown[whole].par_iter_mut().zip(chunks).with_min_len(1 << 12).for_each(|(grown, chunk)| {
-        *grown = u8::from(chunk.iter().fold(0, |all, distance| all | distance) & GROWN != 0);
+        *grown = u8::from(chunk.iter().fold(0, |all, offset| all | offset) & GROWN != 0);
     });
 }
 
-/// Hears from the others what changed of the halo, and changes it.
+/// Receives the changes of the halo from the other members, and makes them.
 pub fn take<P: Fn(usize) -> bool + Sync>(
     all: &mut [Vec<Array<u16>>; 2],
     barrier: &Barrier<'_, P>,
 ) -> Result<(), ExchangeError> {
-    barrier.take(Content::Distances, 2, |strips, packed| {
+    barrier.receive(Content::Offsets, 2, |strips, packed| {
         let [lower, upper] = all.each_mut().map(|end| {
             let arrays = end.iter_mut().map(|array| &mut **array).collect();
             slices(arrays, strips)
         });
         let places = lower.into_par_iter().zip(upper);
         packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {
-            packed[0].change_distances(&packed[1], [lower, upper]);
+            packed[0].change_offsets(&packed[1], [lower, upper]);
         });
     })
 }
 
-/// The distances of each shard of a wave.
-pub fn own_distances<'a>(
-    live: &'a mut [Array<u16>; 2],
-    wave: &[&Shard],
-) -> Vec<ShardDistances<'a>> {
+/// The offsets of each shard of a wave.
+pub fn own_offsets<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<ShardOffsets<'a>> {
     let mut rest = live.each_mut().map(|live| &mut **live);
     let range = |range: &Range<u64>| (range.end - range.start) as usize;
     wave.iter()
@@ -205,24 +210,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn distances_take_as_much_as_is_said() {
+    fn offsets_take_as_much_as_is_said() {
         for (game, tier) in [("finkel", Tier::new(4, 4)), ("masters", Tier::new(3, 2))] {
             let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
             let limit = encoding.default_shard_positions(tier);
             let cut = Cut::new(&encoding, encoding.shards(tier, limit));
-            let Distances { all, live, may_have_grown, .. } =
-                Distances::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+            let Offsets { all, live, may_have_grown, .. } =
+                Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
             let numbers = all.iter().flatten().chain(&live).map(|array| array.values().len());
             let chunks = may_have_grown.iter().flatten().map(|array| array.values().len());
             let taken = (2 * numbers.sum::<usize>() + chunks.sum::<usize>()) as u64;
-            let said = Distances::bytes(&encoding, &cut.shards);
+            let said = Offsets::bytes(&encoding, &cut.shards);
             assert!(said >= taken && said < taken + taken / 16 + 1000, "{said}, not {taken}");
         }
     }
 
     #[test]
     fn what_others_may_change_as_well_is_never_known_not_to_have_grown() {
-        let array = |distance| Memory::anonymous().filled(distance, 5 * CHUNK).unwrap();
+        let array = |offset| Memory::anonymous().filled(offset, 5 * CHUNK).unwrap();
         for (range, known) in [
             (0..5 * CHUNK, 0..5),
             (1..5 * CHUNK - 1, 1..4),

@@ -1,9 +1,11 @@
-//! What the work on a step stands on.
+//! The inputs of the work on a step.
 
 use std::collections::HashMap;
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_planning::{controller::Course, settings::Precision, statistics::TierStatistics};
+use ziggurat_planning::{
+    controller::StepController, settings::Precision, statistics::TierStatistics,
+};
 
 use crate::{
     halo::team::Team,
@@ -28,15 +30,15 @@ pub struct Final<T> {
 }
 
 impl<T> Final<T> {
-    /// What is proven of the values: 1, which is true of all, if nothing is.
+    /// The proven bound of the values: 1, which is true of all, if there is none.
     pub fn bound(&self) -> f64 {
         self.statistics.certificate.map_or(1.0, |certificate| certificate.bound)
     }
 }
 
-/// What the work on a step stands on.
+/// The inputs of the work on a step.
 #[derive(Clone, Copy)]
-pub struct Ground<'a, T> {
+pub struct StepInputs<'a, T> {
     /// The ranking.
     pub encoding: &'a Encoding,
     /// Where arrays are.
@@ -53,17 +55,17 @@ pub struct Ground<'a, T> {
     pub team: Option<&'a Team<'a>>,
 }
 
-impl<'a, T: AsTierValues> Ground<'a, T> {
+impl<'a, T: AsTierValues> StepInputs<'a, T> {
     pub fn context(&self) -> Context<'_, T> {
         Context::new(self.encoding, self.tables, self.tier, |tier| &self.finals[&tier].values)
     }
 
-    pub fn rough_context<'f>(&'f self, finals: &'f HashMap<Tier, Array<f32>>) -> Context<'f, f32> {
+    pub fn warmup_context<'f>(&'f self, finals: &'f HashMap<Tier, Array<f32>>) -> Context<'f, f32> {
         Context::new(self.encoding, self.tables, self.tier, |tier| &finals[&tier])
     }
 
     /// The tiers that the step reads, in `f32`.
-    pub fn rough_finals(&self) -> Result<HashMap<Tier, Array<f32>>, MemoryError> {
+    pub fn warmup_finals(&self) -> Result<HashMap<Tier, Array<f32>>, MemoryError> {
         let convert = |tier| Ok((tier, self.finals[&tier].values.converted(self.memory)?));
         self.tier.reads().map(convert).collect()
     }
@@ -78,13 +80,13 @@ impl<'a, T: AsTierValues> Ground<'a, T> {
     }
 
     /// The same in `f32` where the step is to go on in `f64`.
-    pub fn rough_state(
+    pub fn warmup_state(
         &self,
         values: Vec<Array<f32>>,
         shards: &[Shard],
     ) -> Result<StepState<f32>, MemoryError> {
         let mut state = self.state(values, shards)?;
-        state.shortlists = state.shortlists.for_widening();
+        state.candidate_lists = state.candidate_lists.for_widening();
         Ok(state)
     }
 
@@ -102,14 +104,14 @@ pub struct ResumeFrom {
     pub precision: Precision,
     /// How many vectors of changes there are.
     pub vectors: usize,
-    /// Whether there are distances of a proof.
-    pub distances: bool,
+    /// Whether there are offsets of a proof.
+    pub offsets: bool,
 }
 
 impl ResumeFrom {
-    /// Where a course is.
-    pub fn of(course: &Course) -> Self {
-        let (precision, vectors) = (course.precision(), course.vectors());
-        Self { precision, vectors, distances: course.distances() }
+    /// Where a controller is.
+    pub fn of(controller: &StepController) -> Self {
+        let (precision, vectors) = (controller.precision(), controller.vectors());
+        Self { precision, vectors, offsets: controller.offsets() }
     }
 }

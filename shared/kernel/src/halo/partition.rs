@@ -1,4 +1,4 @@
-//! Who sweeps which shards, and the strips of the halo that follow from it.
+//! Partitions: who sweeps which shards, and the strips of the halo that follow from it.
 
 use std::ops::Range;
 
@@ -18,7 +18,7 @@ use crate::{
 
 /// A part of a shard that another member reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Strip {
+pub struct HaloStrip {
     /// The shard.
     pub shard: usize,
     /// Which of its ranges.
@@ -33,17 +33,18 @@ pub struct Strip {
 
 /// A member's part in a step.
 #[derive(Debug)]
-pub struct Share {
+pub struct Partition {
     /// Whether a shard is the member's.
     pub own: Vec<bool>,
-    /// By member, what it reads of this one's shards, and this one of its. In the order of values.
-    pub gives: Vec<Vec<Strip>>,
-    pub takes: Vec<Vec<Strip>>,
-    /// What is read of the tiers that scoring leads to, by orientation.
+    /// By member, the strips of this one's shards that it reads, and of its shards that this one reads. In the order
+    /// of values.
+    pub sends: Vec<Vec<HaloStrip>>,
+    pub receives: Vec<Vec<HaloStrip>>,
+    /// The places of the tiers that scoring leads to, by orientation, that are read.
     finals: [Places; 2],
 }
 
-impl Share {
+impl Partition {
     /// The part of member `me` in the step of a tier, whose shards are swept by `owners`, members below
     /// `members`.
     ///
@@ -67,26 +68,26 @@ impl Share {
                 a
             })
         };
-        let of_owner = |strips: &[Strip], owner: usize| -> Vec<Strip> {
+        let of_owner = |strips: &[HaloStrip], owner: usize| -> Vec<HaloStrip> {
             strips.iter().filter(|strip| owners[strip.shard] == owner).cloned().collect()
         };
         let mine = of_member(me);
         let halo = cut(&ranges, &mine.step);
-        let takes = (0..members).map(|other| match other == me {
+        let receives = (0..members).map(|other| match other == me {
             true => Vec::new(),
             false => of_owner(&halo, other),
         });
-        let gives = (0..members).map(|other| match other == me {
+        let sends = (0..members).map(|other| match other == me {
             true => Vec::new(),
             false => of_owner(&cut(&ranges, &of_member(other).step), me),
         });
         let own = owners.iter().map(|&owner| owner == me).collect();
-        Self { own, gives: gives.collect(), takes: takes.collect(), finals: mine.finals }
+        Self { own, sends: sends.collect(), receives: receives.collect(), finals: mine.finals }
     }
 
     /// The positions of other members' shards that this member reads.
     pub fn halo_positions(&self) -> u64 {
-        self.takes.iter().flatten().map(|strip| strip.values.len() as u64).sum()
+        self.receives.iter().flatten().map(|strip| strip.values.len() as u64).sum()
     }
 
     /// The places of the step's values that the member knows when the step is solved, by orientation: those of
@@ -98,7 +99,7 @@ impl Share {
                 known[part.orientation].push(part.values);
             }
         }
-        for strip in self.takes.iter().flatten() {
+        for strip in self.receives.iter().flatten() {
             known[strip.orientation].push(strip.values.clone());
         }
         known.iter_mut().for_each(|places| tidy(places, 0));
@@ -112,7 +113,7 @@ impl Share {
 }
 
 /// The parts of ranges that are read.
-pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<Strip> {
+pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<HaloStrip> {
     let mut strips = Vec::new();
     for ShardRange { shard, range, orientation, values } in ranges {
         let places = &read[*orientation];
@@ -125,7 +126,7 @@ pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<Strip> {
                 // No strip has parts of two pieces.
                 let end = to.min(values.start + (start / STRIP + 1) * STRIP);
                 let (shard, range, orientation) = (*shard, *range, *orientation);
-                strips.push(Strip { shard, range, start, orientation, values: at..end });
+                strips.push(HaloStrip { shard, range, start, orientation, values: at..end });
                 at = end;
             }
         }
@@ -134,9 +135,9 @@ pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<Strip> {
 }
 
 /// The places of strips, which are in order, in values by orientation.
-pub fn slices<'a, V>(values: Vec<&'a mut [V]>, strips: &[&Strip]) -> Vec<&'a mut [V]> {
+pub fn slices<'a, V>(values: Vec<&'a mut [V]>, strips: &[&HaloStrip]) -> Vec<&'a mut [V]> {
     let mut rest: Vec<(usize, &mut [V])> = values.into_iter().map(|all| (0, all)).collect();
-    let take = |strip: &&Strip| {
+    let take = |strip: &&HaloStrip| {
         let (at, values) = &mut rest[strip.orientation];
         let skipped = strip.values.start - *at;
         values.split_off_mut(..skipped).expect("strips are in order");

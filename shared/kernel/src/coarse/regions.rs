@@ -1,4 +1,4 @@
-//! Sections of the path, and functions of how many pieces each player has in each.
+//! Regions of the path, and basis functions of the number of pieces that each player has in each.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -8,43 +8,44 @@ use std::{
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Place, Tier};
 use ziggurat_game::{PathPosition, Position, Side};
-use ziggurat_planning::basis::{functions_of, starts};
+use ziggurat_planning::basis::{basis_len, region_starts};
 
 use crate::{
     moves::occupancy::bits,
     simd::{dispatch::Simd, value::Value},
 };
 
-/// The sections of a ruleset's path, and the *arrangements* of a player's pieces: how many there are in each section but
+/// The regions of a ruleset's path, and the *features* of a player's pieces: how many there are in each region but
 /// the first.
 #[derive(Debug)]
-pub struct Sections<'a> {
+pub struct Regions<'a> {
     encoding: &'a Encoding,
     /// Of the step, by orientation.
     tiers: Vec<Tier>,
-    /// For each path position, 0 for the hand, what a piece there adds to the code of an arrangement.
+    /// For each path position, 0 for the hand, the weight of a piece there in the code of a player's features.
     weights: Vec<u64>,
-    /// How many sections there are but the first.
-    sections: usize,
-    /// The arrangements, those with fewer pieces first: the sections that have pieces, the second one being 0, with how many.
-    arrangements: Vec<Vec<(usize, f64)>>,
-    /// How many arrangements there are of at most so many pieces.
+    /// How many regions there are but the first.
+    regions: usize,
+    /// The features, those with fewer pieces first: the regions that have pieces, the second one being 0, with how
+    /// many.
+    features: Vec<Vec<(usize, f64)>>,
+    /// How many features there are of at most so many pieces.
     counts: Vec<usize>,
     /// For each code of pieces on shared squares its place in `rows`.
     shared: HashMap<u64, usize>,
-    /// For each of them and each private configuration the arrangement of both.
+    /// For each of them and each private configuration the features of both.
     rows: Vec<Vec<u32>>,
 }
 
-impl<'a> Sections<'a> {
+impl<'a> Regions<'a> {
     /// Those of the step of a tier.
     pub fn new(encoding: &'a Encoding, tier: Tier) -> Self {
         let pieces = tier.just_moved.max(tier.to_move);
-        let starts = starts(encoding);
+        let region_starts = region_starts(encoding);
         let base = u64::from(pieces) + 1;
-        let weight = |at: PathPosition| match starts.partition_point(|&start| start <= at) {
+        let weight = |at: PathPosition| match region_starts.partition_point(|&start| start <= at) {
             0 => 0,
-            section => base.pow(section as u32 - 1),
+            region => base.pow(region as u32 - 1),
         };
         let weights: Vec<u64> = (0..=encoding.ruleset().path().len()).map(weight).collect();
         let private = encoding.private();
@@ -53,15 +54,15 @@ impl<'a> Sections<'a> {
             .collect();
         let shared_codes = sums(&shared_weights(encoding, &weights), pieces);
         let counts_of = |code: u64| -> Vec<u8> {
-            let count = |section: usize| (code / base.pow(section as u32) % base) as u8;
-            (0..starts.len()).map(count).collect()
+            let count = |region: usize| (code / base.pow(region as u32) % base) as u8;
+            (0..region_starts.len()).map(count).collect()
         };
         let distinct: BTreeSet<u64> = private_codes.iter().copied().collect();
         let of_both: BTreeSet<u64> = shared_codes
             .iter()
             .flat_map(|shared| distinct.iter().map(move |private| shared + private))
             .collect();
-        let mut arrangements: Vec<(u8, Vec<u8>, u64)> = of_both
+        let mut features: Vec<(u8, Vec<u8>, u64)> = of_both
             .into_iter()
             .map(|code| {
                 let counts = counts_of(code);
@@ -69,15 +70,15 @@ impl<'a> Sections<'a> {
             })
             .filter(|&(all, ..)| all <= pieces)
             .collect();
-        arrangements.sort_unstable();
+        features.sort_unstable();
         let numbers: HashMap<u64, u32> =
-            arrangements.iter().zip(0..).map(|(&(.., code), number)| (code, number)).collect();
+            features.iter().zip(0..).map(|(&(.., code), number)| (code, number)).collect();
         let row = |shared: &u64| {
             // Where there would be too many pieces, no position asks.
             let number = |private: &u64| numbers.get(&(shared + private)).copied().unwrap_or(0);
             private_codes.iter().map(number).collect()
         };
-        let up_to = |pieces| arrangements.partition_point(|&(all, ..)| all <= pieces);
+        let up_to = |pieces| features.partition_point(|&(all, ..)| all <= pieces);
         Self {
             encoding,
             tiers: tier.both().collect(),
@@ -85,31 +86,28 @@ impl<'a> Sections<'a> {
             shared: shared_codes.into_iter().zip(0..).collect(),
             weights,
             counts: (0..=pieces).map(up_to).collect(),
-            sections: starts.len(),
-            arrangements: arrangements
-                .into_iter()
-                .map(|(_, counts, _)| occupied(&counts))
-                .collect(),
+            regions: region_starts.len(),
+            features: features.into_iter().map(|(_, counts, _)| occupied(&counts)).collect(),
         }
     }
 
     /// The numbers of pieces that the functions of an orientation depend on: those of the player who just moved, then
     /// the other's.
     fn variables(&self) -> usize {
-        2 * self.sections
+        2 * self.regions
     }
 
     /// How many functions the step has: each is 0 in the other orientation.
     pub fn functions(&self) -> usize {
-        self.tiers.len() * functions_of(self.variables())
+        self.tiers.len() * basis_len(self.variables())
     }
 
-    /// For each private configuration of a player with pieces on these shared squares the arrangement of all of them.
+    /// For each private configuration of a player with pieces on these shared squares the features of all of them.
     fn row(&self, mask: u64) -> &[u32] {
         &self.rows[self.shared[&code(&self.weights, mask)]]
     }
 
-    /// The arrangements of a position, that of the player who just moved first.
+    /// The features of a position, that of the player who just moved first.
     pub fn of(&self, position: &Position) -> [u32; 2] {
         let private = self.encoding.private();
         [&position.opponent, &position.own].map(|side: &Side| {
@@ -118,23 +116,23 @@ impl<'a> Sections<'a> {
         })
     }
 
-    /// Visits the functions that are not 0 for two arrangements in an orientation, with what they are.
+    /// Visits the functions that are not 0 for two features in an orientation, with their values.
     #[inline(always)]
     pub fn for_each_function(
         &self,
         orientation: usize,
-        arrangements: [u32; 2],
+        features: [u32; 2],
         mut visit: impl FnMut(usize, f64),
     ) {
         let variables = self.variables();
-        let first = orientation * functions_of(variables);
-        let [own, opponent] = arrangements.map(|number| &self.arrangements[number as usize]);
+        let first = orientation * basis_len(variables);
+        let [own, opponent] = features.map(|number| &self.features[number as usize]);
         // The variables that are not 0, ascending.
         let variable = |k: usize| match own.get(k) {
             Some(&of_own) => of_own,
             None => {
-                let (section, count) = opponent[k - own.len()];
-                (self.sections + section, count)
+                let (region, count) = opponent[k - own.len()];
+                (self.regions + region, count)
             }
         };
         visit(first, 1.0);
@@ -147,8 +145,8 @@ impl<'a> Sections<'a> {
         }
     }
 
-    /// What a sum of functions is for all arrangements of both players in an orientation: a row for each of the player who just
-    /// moved, of all of the other's.
+    /// The values of a sum of functions for all features of both players in an orientation: a row for each of the
+    /// player who just moved, of all of the other's.
     pub fn table(&self, orientation: usize, multiples: &[f64]) -> Vec<f32> {
         let tier = self.tiers[orientation];
         let all = |pieces: u8| 0..self.counts[pieces as usize] as u32;
@@ -171,12 +169,13 @@ impl<'a> Sections<'a> {
         let of_row =
             |row: &Vec<u32>| row.len() * size_of::<u32>() + size_of::<(Vec<u32>, u64, usize)>();
         let rows: usize = self.rows.iter().map(of_row).sum();
-        let arrangement = |sections: &Vec<_>| 64 + size_of_val(&sections[..]);
-        let arrangements: usize = self.arrangements.iter().map(arrangement).sum();
-        (tables + 2 * rows + arrangements) as u64
+        let feature = |regions: &Vec<_>| 64 + size_of_val(&regions[..]);
+        let features: usize = self.features.iter().map(feature).sum();
+        (tables + 2 * rows + features) as u64
     }
 
-    /// Adds what a [table](Self::table) has to the values in some places of an orientation, which remain between a loss and a win.
+    /// Adds a [table](Self::table) to the values in some places of an orientation, which remain between a loss and a
+    /// win.
     pub fn add<T: Value>(
         &self,
         orientation: usize,
@@ -197,7 +196,8 @@ impl<'a> Sections<'a> {
         });
     }
 
-    /// Visits what belongs to some places of an orientation, row by row of a block, with what a table has for all arrangements of both players.
+    /// Visits some places of an orientation, row by row of a block, with the entries of a table by the features of
+    /// both players.
     pub fn for_each_row<T, S: Copy>(
         &self,
         orientation: usize,
@@ -209,18 +209,18 @@ impl<'a> Sections<'a> {
         let tier = self.tiers[orientation];
         let (shared, private) = (self.encoding.shared(), self.encoding.private());
         let width = self.counts[tier.to_move as usize];
-        // What the table has for a row of a block.
+        // The entries of the table for a row of a block.
         let mut steps = Vec::new();
         let (mut rest, mut at) = (values, places.start as u64);
         while !rest.is_empty() {
             let (w, within) = shared.locate(tier, at);
             let (own, opponent) = self.encoding.shared().masks(&w);
-            let arrangements = |pieces: u8, mask: u64| {
+            let features = |pieces: u8, mask: u64| {
                 let count = private.count(pieces - mask.count_ones() as u8);
                 &self.row(mask)[..count as usize]
             };
-            let rows = arrangements(tier.just_moved, own);
-            let columns = arrangements(tier.to_move, opponent);
+            let rows = features(tier.just_moved, own);
+            let columns = features(tier.to_move, opponent);
             let mut steps_of = None;
             let (first, mut column) =
                 (within as usize / columns.len(), within as usize % columns.len());
@@ -243,7 +243,7 @@ impl<'a> Sections<'a> {
     }
 }
 
-/// What a piece on a shared square can add to the code of an arrangement.
+/// The weights of pieces on shared squares in the code of a player's features.
 fn shared_weights(encoding: &Encoding, weights: &[u64]) -> Vec<u64> {
     let places = &encoding.geometry().own_place;
     let is_shared = |&at: &usize| matches!(places[at], Place::Shared { .. });
@@ -266,13 +266,13 @@ fn sums(numbers: &[u64], most: u8) -> Vec<u64> {
     all
 }
 
-/// Of the numbers of pieces in sections, those that are not 0.
+/// Of the numbers of pieces in regions, those that are not 0.
 fn occupied(counts: &[u8]) -> Vec<(usize, f64)> {
     let all = counts.iter().map(|&count| f64::from(count)).enumerate();
     all.filter(|&(_, count)| count > 0.0).collect()
 }
 
-/// The number of pieces in each section but the first, as the digits of a number.
+/// The number of pieces in each region but the first, as the digits of a number.
 fn code(weights: &[u64], mask: u64) -> u64 {
     bits(mask).map(|at| weights[at as usize]).sum()
 }

@@ -1,0 +1,365 @@
+//! The executor of a step: its values, and the orders of its [controller](StepController) carried out on them.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::{Shard, Tier};
+use ziggurat_planning::{
+    columns::Column,
+    controller::StepController,
+    correction,
+    correction::Corrected,
+    order::{Order, Outcome},
+    settings::Precision,
+    statistics::TierStatistics,
+};
+
+use crate::{
+    certificate::{
+        offsets::Offsets,
+        problem::{Certified, Unproven},
+    },
+    coarse::sample::{Sample, galerkin_system},
+    halo::arrays::{fill, fill_halo},
+    memory::array::Array,
+    shards::{columns::Part, ranges::parts_of, waves::Cut},
+    simd::value::Value,
+    solver::{
+        error::SolveError,
+        inputs::{ResumeFrom, StepInputs},
+        step_store::{Found, StepStore, StepStoreError},
+        values::AsTierValues,
+    },
+    superstep::state::StepState,
+    sweep::elimination::validity::CandidateLists,
+};
+
+/// Where the values of a step are.
+enum Stage<T: Value> {
+    /// They are swept in `f32` although the result is not; with the tiers that are read.
+    Warmup(StepState<f32>, HashMap<Tier, Array<f32>>),
+    /// They are swept.
+    Sweeping(StepState<T>),
+    /// They are proven, with the candidates of their sweeps.
+    Proving(Vec<Array<T>>, Offsets, CandidateLists),
+    /// They are on their way from one stage to another.
+    Moving,
+}
+
+/// Reads parts of a step.
+pub type Load<'a> = dyn Fn(Vec<Part<'_>>) -> Result<(), StepStoreError> + 'a;
+
+/// The work on a step, or on the shards of a team's member: it carries out the orders of a controller.
+pub struct Executor<'a, T: Value> {
+    inputs: StepInputs<'a, T>,
+    cut: Cut,
+    stage: Stage<T>,
+    /// Equations of sampled positions, once they are needed.
+    sample: Option<Sample<'a>>,
+    /// Whether the values are those that were written down last.
+    values_are_saved: bool,
+}
+
+impl<'a, T: AsTierValues> Executor<'a, T> {
+    /// Starts from one half everywhere.
+    ///
+    /// # Errors
+    /// If there is no room for the values.
+    pub fn start(
+        inputs: StepInputs<'a, T>,
+        shards: Vec<Shard>,
+        precision: Precision,
+    ) -> Result<Self, SolveError> {
+        let stage = if precision == T::PRECISION {
+            let mut values = inputs.room()?;
+            fill(&mut values, T::default(), &shards, inputs.team);
+            Stage::Sweeping(inputs.state(values, &shards)?)
+        } else {
+            let mut values = inputs.room()?;
+            fill(&mut values, 0.0_f32, &shards, inputs.team);
+            Stage::Warmup(inputs.warmup_state(values, &shards)?, inputs.warmup_finals()?)
+        };
+        let cut = Cut::new(inputs.encoding, shards);
+        Ok(Self { inputs, cut, stage, sample: None, values_are_saved: false })
+    }
+
+    /// Goes on from a checkpoint.
+    ///
+    /// # Errors
+    /// If there is no room for the values, they cannot be read, or other members cannot be reached.
+    pub fn resume(
+        inputs: StepInputs<'a, T>,
+        shards: Vec<Shard>,
+        place: ResumeFrom,
+        load: &Load<'_>,
+    ) -> Result<Self, SolveError> {
+        let StepInputs { memory, team, .. } = inputs;
+        let cut = Cut::new(inputs.encoding, shards);
+        let stage = if place.precision != T::PRECISION {
+            let state = inputs.warmup_state(inputs.room()?, &cut.shards)?;
+            Stage::Warmup(state, inputs.warmup_finals()?)
+        } else if place.offsets {
+            let offsets = Offsets::new(memory, inputs.encoding, inputs.tier, &cut, team)?;
+            Stage::Proving(inputs.room()?, offsets, CandidateLists::default())
+        } else {
+            Stage::Sweeping(inputs.state(inputs.room()?, &cut.shards)?)
+        };
+        let mut work = Self { inputs, cut, stage, sample: None, values_are_saved: true };
+        load(work.parts(place.vectors, place.offsets))?;
+        if let Some(team) = team {
+            match &mut work.stage {
+                Stage::Warmup(state, _) => state.fill_halo(place.vectors, team)?,
+                Stage::Sweeping(state) => state.fill_halo(place.vectors, team)?,
+                Stage::Proving(values, offsets, _) => {
+                    fill_halo(values, team)?;
+                    offsets.fill_halo(team)?;
+                }
+                Stage::Moving => unreachable!("stages are changed within an order"),
+            }
+        }
+        Ok(work)
+    }
+
+    /// Carries out an order.
+    ///
+    /// # Errors
+    /// If there is no room for it, or other members cannot be reached.
+    pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
+        let Self { inputs, cut, stage, sample, values_are_saved } = self;
+        let StepInputs { encoding, memory, tier, simd, team, .. } = *inputs;
+        let new_state = |values| inputs.state(values, &cut.shards);
+        *values_are_saved &= matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
+        Ok(match order {
+            &Order::Sweep { slot, finest } => {
+                if correction::Usage::of(encoding).when == Corrected::AtFirst {
+                    *sample = None; // it is not asked any more
+                }
+                if let Stage::Proving(values, _, candidate_lists) = stage {
+                    let (values, candidate_lists) =
+                        (std::mem::take(values), std::mem::take(candidate_lists));
+                    *stage = Stage::Moving; // gives back the memory of the proof
+                    *stage =
+                        Stage::Sweeping(new_state(values)?.with_candidate_lists(candidate_lists));
+                }
+                Outcome::Swept(match stage {
+                    Stage::Warmup(state, finals) => {
+                        state.superstep(&inputs.warmup_context(finals), (slot, finest), team)?
+                    }
+                    Stage::Sweeping(state) => {
+                        state.superstep(&inputs.context(), (slot, finest), team)?
+                    }
+                    Stage::Proving(..) | Stage::Moving => unreachable!("a proof was ended"),
+                })
+            }
+            Order::Measure => Outcome::Measured(match stage {
+                Stage::Warmup(state, _) => state.measure(team),
+                Stage::Sweeping(state) => state.measure(team),
+                Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
+            }),
+            Order::Extrapolate { multiples } => {
+                match stage {
+                    Stage::Warmup(state, _) => state.extrapolate(multiples, team),
+                    Stage::Sweeping(state) => state.extrapolate(multiples, team),
+                    Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
+                }
+                Outcome::Done
+            }
+            Order::Sample(_) if correction::functions(encoding, tier) == 0 => {
+                return Err(SolveError::Order);
+            }
+            &Order::Sample(query) => Outcome::Sampled(match stage {
+                Stage::Warmup(state, finals) => state.galerkin_system(
+                    encoding,
+                    &inputs.warmup_context(finals),
+                    sample,
+                    query,
+                    team,
+                ),
+                Stage::Sweeping(state) => {
+                    state.galerkin_system(encoding, &inputs.context(), sample, query, team)
+                }
+                Stage::Proving(values, ..) => {
+                    let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+                    let (context, shards) = (inputs.context(), &cut.shards);
+                    galerkin_system(
+                        encoding,
+                        &context,
+                        shards,
+                        &values,
+                        (sample, query),
+                        simd,
+                        team,
+                    )
+                }
+                Stage::Moving => return Err(SolveError::Order),
+            }),
+            Order::Correct { multiples } => {
+                let regions = &sample.as_ref().ok_or(SolveError::Order)?.regions;
+                if multiples.len() != regions.functions() {
+                    return Err(SolveError::Order);
+                }
+                match stage {
+                    Stage::Warmup(state, _) => state.correct(regions, multiples, team),
+                    Stage::Sweeping(state) => state.correct(regions, multiples, team),
+                    Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
+                }
+                Outcome::Done
+            }
+            Order::Widen => {
+                let Stage::Warmup(mut state, _) = std::mem::replace(stage, Stage::Moving) else {
+                    return Err(SolveError::Order);
+                };
+                let mut candidate_lists = std::mem::take(&mut state.candidate_lists);
+                candidate_lists.widened();
+                let rough = state.into_values().into_iter();
+                let values = rough.map(|values| values.converted(memory));
+                let values = values.collect::<Result<_, _>>()?;
+                *stage = Stage::Sweeping(new_state(values)?.with_candidate_lists(candidate_lists));
+                Outcome::Done
+            }
+            Order::Prove(proof) => {
+                let functions = || correction::functions(encoding, tier);
+                if !proof.turns().is_empty() && proof.turns().len() != functions() {
+                    return Err(SolveError::Order);
+                }
+                *stage = match std::mem::replace(stage, Stage::Moving) {
+                    // Offsets of a later sweep than the first that nobody has computed would be 0, and prove anything.
+                    Stage::Sweeping(_) if proof.sweeps() > 0 => return Err(SolveError::Order),
+                    Stage::Sweeping(mut state) => {
+                        let candidate_lists = std::mem::take(&mut state.candidate_lists);
+                        let values = state.into_values(); // gives back the memory of sweeps
+                        let offsets = Offsets::new(memory, encoding, tier, cut, team)?;
+                        Stage::Proving(values, offsets, candidate_lists)
+                    }
+                    other => other,
+                };
+                let Stage::Proving(values, offsets, candidate_lists) = stage else {
+                    return Err(SolveError::Order);
+                };
+                if proof.sweeps() == 0 {
+                    offsets.reset(proof, encoding, tier, &cut.shards, team);
+                }
+                let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+                let finals = |tier| {
+                    let read = &inputs.finals[&tier];
+                    Certified { values: read.values.values(), bound: read.bound() }
+                };
+                let step =
+                    Unproven::new(encoding, inputs.tables, tier, cut, &values, finals, proof);
+                Outcome::Proved(step.sweep(offsets, candidate_lists, simd, team)?)
+            }
+        })
+    }
+
+    /// Writes the step down.
+    ///
+    /// # Errors
+    /// If the step store cannot.
+    pub fn save(
+        &mut self,
+        controller: &StepController,
+        step_store: &dyn StepStore,
+    ) -> Result<(), SolveError> {
+        let (tier, kept) = (self.inputs.tier, self.kept());
+        let found = Found::Begun(Box::new(controller.clone()));
+        let mut parts = self.parts(controller.vectors(), controller.offsets());
+        parts.retain(|part| !kept.contains(&part.column));
+        step_store.save(tier, &found, parts, kept)?;
+        self.values_are_saved = true;
+        Ok(())
+    }
+
+    /// The columns that need not be saved again.
+    fn kept(&self) -> &'static [Column] {
+        if self.values_are_saved { &[Column::Values] } else { &[] }
+    }
+
+    /// All that is to be remembered of the own shards: values, so many vectors of changes, and offsets if
+    /// wanted.
+    pub fn parts(&mut self, vectors: usize, offsets: bool) -> Vec<Part<'_>> {
+        let Self { inputs, cut, stage, .. } = self;
+        let mut parts = match stage {
+            Stage::Warmup(state, _) => state.parts(vectors),
+            Stage::Sweeping(state) => state.parts(vectors),
+            Stage::Proving(values, all, _) => {
+                let mut parts = parts_of(Column::Values, values, &cut.shards);
+                if offsets {
+                    parts.extend(all.parts(&cut.shards));
+                }
+                parts
+            }
+            Stage::Moving => unreachable!("stages are changed within an order"),
+        };
+        if let Some(team) = inputs.team {
+            parts.retain(|part| team.owns(part.shard as usize));
+        }
+        parts
+    }
+
+    /// Writes the solution down, and returns the values of each orientation.
+    ///
+    /// # Errors
+    /// If the step store cannot.
+    pub fn finish(
+        self,
+        statistics: TierStatistics,
+        step_store: Option<&dyn StepStore>,
+    ) -> Result<Vec<Array<T>>, SolveError> {
+        let kept = self.kept();
+        let (tier, shards) = (self.inputs.tier, self.cut.shards.clone());
+        let mut values = self.into_values().expect("the step is solved");
+        if let Some(step_store) = step_store {
+            let mut parts = parts_of(Column::Values, &mut values, &shards);
+            parts.retain(|part| !kept.contains(&part.column));
+            step_store.save(tier, &Found::Solved(statistics), parts, kept)?;
+        }
+        Ok(values)
+    }
+
+    /// The values of each orientation, unless they are swept in `f32` although the result is not.
+    pub fn into_values(self) -> Option<Vec<Array<T>>> {
+        match self.stage {
+            Stage::Sweeping(state) => Some(state.into_values()),
+            Stage::Proving(values, ..) => Some(values),
+            Stage::Warmup(..) | Stage::Moving => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use ziggurat_encoding::Encoding;
+    use ziggurat_game::{Overrides, Ruleset};
+
+    use super::*;
+    use crate::{memory::budget::Memory, moves::tables::Tables, simd::dispatch::Simd};
+    use ziggurat_planning::{proof::Proof, settings::Settings, steps::shards};
+
+    #[test]
+    fn a_proof_does_not_go_on_from_offsets_that_nobody_has_computed() {
+        let one_piece = Overrides { pieces: Some(1), ..Overrides::default() };
+        let ruleset = Ruleset::builtin("finkel").unwrap().with(&one_piece).unwrap();
+        let encoding = Encoding::new(&ruleset).unwrap();
+        let (memory, tables) = (Memory::anonymous(), Tables::new(&encoding));
+        let (tier, finals) = (Tier::new(1, 1), HashMap::new());
+        let inputs = StepInputs {
+            encoding: &encoding,
+            memory: &memory,
+            tables: &tables,
+            tier,
+            finals: &finals,
+            simd: Simd::best(),
+            team: None,
+        };
+        let settings = Settings::new(Precision::F64);
+        let carried_out = |sweeps| {
+            let shards = shards(&encoding, &settings, tier);
+            let mut work = Executor::<f64>::start(inputs, shards, Precision::F64).unwrap();
+            let begun = Proof::new(1e-12, 0.0).unwrap();
+            let ends = [begun.least(), begun.start()];
+            let proof = Proof::from_parts(1e-12, begun.unit(), ends, sweeps, Vec::new()).unwrap();
+            work.carry_out(&Order::Prove(proof))
+        };
+        assert!(matches!(carried_out(0), Ok(Outcome::Proved(_))));
+        assert!(matches!(carried_out(1), Err(SolveError::Order)));
+    }
+}
