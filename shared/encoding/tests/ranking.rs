@@ -22,7 +22,7 @@ fn all_tracks_have_the_published_numbers_of_positions() {
     }
 }
 
-/// What was measured to be fastest of finkel, blitz and double-short (docs/EXPERIMENTS.md, "Faster sweeps"); masters has what blitz
+/// What was measured to be fastest of finkel, blitz and double-short (docs/experiments/sweeps.md); masters has what blitz
 /// has. No index depends on it.
 #[test]
 fn inner_squares_have_as_many_configurations_as_suit_the_kernel() {

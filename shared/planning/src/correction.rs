@@ -51,7 +51,7 @@ pub struct CorrectedFrom {
 }
 
 impl CorrectedFrom {
-    /// As measured (docs/EXPERIMENTS.md, "A coarse correction").
+    /// As measured (docs/experiments/correction.md).
     pub const DEFAULT: Self = Self { at_first: 1 << 20, always: 1 << 22 };
     /// No step is.
     pub const NOTHING: Self = Self { at_first: u64::MAX, always: u64::MAX };
@@ -67,7 +67,7 @@ impl CorrectedFrom {
     }
 }
 
-/// How the steps of a ruleset are corrected, as measured (docs/EXPERIMENTS.md, "A coarse correction").
+/// How the steps of a ruleset are corrected, as measured (docs/experiments/correction.md).
 pub struct Usage {
     /// When large steps are corrected.
     pub when: Corrected,

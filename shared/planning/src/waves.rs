@@ -15,7 +15,7 @@ pub type Wave = Vec<usize>;
 const MOST_WAVES: u64 = 8;
 
 /// The same where players come by a square twice: more waves save far more supersteps there, as measured
-/// (docs/EXPERIMENTS.md, "In which order").
+/// (docs/experiments/order.md).
 const MOST_WAVES_OF_LAPS: u64 = 16;
 
 /// The shards a wave of a superstep has on average, at the least.

@@ -81,7 +81,7 @@ impl View<'_> {
 }
 
 /// From so many pieces on shared squares on, once is enough for the values themselves, of blocks that are not their
-/// own swaps, as measured (docs/EXPERIMENTS.md, "Fewer supersteps, shorter proofs"). Intervals are passed over
+/// own swaps, as measured (docs/experiments/order.md). Intervals are passed over
 /// as often as any.
 const CROWDED: u8 = 6;
 
