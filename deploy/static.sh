@@ -2,7 +2,8 @@
 # What it takes to link the program statically, to be sourced: the tools, and `static_flags` for the compiler.
 #
 # Only the last link is different, so that nothing is compiled once more. RocksDB asks for a dynamic C++ library; in the
-# directory that is named here the linker finds none but the static one.
+# directory that is named here the linker finds none but the static one. The lines of the source, for traces of bugs, would be most
+# of the program.
 
 # shellcheck source=../.ci/setup.sh
 source "$(dirname "${BASH_SOURCE[0]}")/../.ci/setup.sh"
@@ -20,4 +21,4 @@ mkdir -p "$CARGO_TARGET_DIR/static"
 ln -sf "$static_library" "$CARGO_TARGET_DIR/static/libstdc++.a"
 # For those that source this.
 # shellcheck disable=SC2034
-static_flags=(-C target-feature=+crt-static -L native="$CARGO_TARGET_DIR/static")
+static_flags=(-C target-feature=+crt-static -L native="$CARGO_TARGET_DIR/static" -C strip=debuginfo)

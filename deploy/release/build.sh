@@ -90,7 +90,11 @@ step "Debian package"
 cargo deb --quiet --locked --no-build --no-strip --package ziggurat --output "$out/"
 
 step "Python wheel"
-(cd "$here" && maturin build --quiet --profile "$PROFILE" --compatibility manylinux2014 --out "$out" -- "${static_flags[@]}")
+# With the same flags as above nothing is compiled. C libraries would be, for which $SOURCE_DATE_EPOCH is a reason.
+mkdir "$work/bin"
+printf '#!/bin/sh\nunset SOURCE_DATE_EPOCH\nexec "%s" "$@"\n' "$(command -v cargo)" >"$work/bin/cargo"
+chmod +x "$work/bin/cargo"
+(cd "$here" && PATH="$work/bin:$PATH" maturin build --quiet --profile "$PROFILE" --compatibility manylinux2014 --out "$out" -- "${static_flags[@]}")
 
 step "container image"
 "$here/save.sh" "$context" "ziggurat:$version" "$SOURCE_DATE_EPOCH" "$out/ziggurat-$version-image.tar"
