@@ -21,7 +21,7 @@ use ziggurat_table::{
 
 use crate::{
     advice,
-    failure::{Exit, Explain, Failure},
+    failure::{Exit, Failure},
     format::Format,
     interrupt,
     needs::{Arrays, Needs, memory},
