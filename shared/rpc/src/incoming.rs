@@ -4,7 +4,7 @@
 use std::{
     future::Future,
     io,
-    net::{SocketAddr, TcpListener},
+    net::{IpAddr, SocketAddr, TcpListener},
     pin::Pin,
     sync::{Arc, Mutex, PoisonError},
     task::{Context, Poll},
@@ -19,14 +19,14 @@ use tokio::{
 };
 use tokio_rustls::TlsAcceptor;
 use tokio_stream::{Stream, wrappers::ReceiverStream};
-use tokio_util::sync::WaitForCancellationFutureOwned;
+use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 use tonic::transport::server::Connected;
 
 use crate::{
     Peer, RpcError, Security, Tls,
     goodbye::Goodbyes,
     hosts::{Admission, Hosts},
-    limits::{HANDSHAKE_TIMEOUT, PENALTY},
+    limits::{AUTHENTICATION_TIMEOUT, HANDSHAKE_TIMEOUT, PENALTY},
 };
 
 /// What every HTTP/2 client begins with (RFC 9113, section 3.4).
@@ -114,6 +114,15 @@ struct Door {
 }
 
 impl Door {
+    /// Says, now and then, that a connection of a host was closed.
+    fn turned_away(&self, host: IpAddr, why: &str) {
+        (self.misbehaved)();
+        let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(times) = hosts.turn_away(host, why, Instant::now()) {
+            tracing::warn!(%host, times, "closed a connection: {why}");
+        }
+    }
+
     async fn accept(
         self,
         listener: tokio::net::TcpListener,
@@ -141,25 +150,42 @@ impl Door {
         address: SocketAddr,
         ready: &mpsc::Sender<io::Result<Accepted>>,
     ) {
+        let closed = CancellationToken::new();
         let mut hosts = self.hosts.lock().unwrap_or_else(PoisonError::into_inner);
-        let admission = hosts.admit(address.ip(), Instant::now());
+        let (admission, turned_away) = hosts.admit(address.ip(), &closed, Instant::now());
         drop(hosts);
-        if admission == Admission::Refused {
-            tracing::debug!(peer = %address, "closed a connection: too many of that host, or of all");
-            return;
+        if let Some(host) = turned_away {
+            self.turned_away(host, "too many connections of strangers");
         }
-        let peer = Peer::new(address, self.hosts.clone(), self.misbehaved.clone());
+        let (number, is_late) = match admission {
+            Admission::Now(number) => (number, false),
+            Admission::Later(number) => (number, true),
+            Admission::Refused => {
+                return self
+                    .turned_away(address.ip(), "too many connections of a host that misbehaves");
+            }
+        };
+        let peer =
+            Peer::new(address, self.hosts.clone(), self.misbehaved.clone(), (number, closed));
         let presence = Presence(peer.clone());
+        tokio::spawn(expect_member(peer.clone()));
         // With the certificates of now: they may be renewed at any time.
         let tls = self.tls.as_ref().map(|tls| TlsAcceptor::from(tls.server()));
         let ready = ready.clone();
         tokio::spawn(async move {
-            if admission == Admission::Later {
+            if is_late {
                 sleep(PENALTY).await;
                 peer.hosts().has_waited(address.ip());
             }
-            match timeout(HANDSHAKE_TIMEOUT, shake_hands(stream, tls)).await {
+            let hands = timeout(HANDSHAKE_TIMEOUT, shake_hands(stream, tls));
+            // It may have to go for another.
+            let Some(shaken) = peer.closed().run_until_cancelled(hands).await else { return };
+            match shaken {
                 Ok(Ok(Some(stream))) => {
+                    // Its certificate was looked at.
+                    if matches!(stream, Transport::Tls(_)) && !peer.authenticate() {
+                        return tracing::debug!(peer = %address, "closed a connection: too many");
+                    }
                     // If nobody takes it up, the server is shutting down.
                     let _ = ready.send(Ok(Accepted::new(stream, presence))).await;
                 }
@@ -168,6 +194,15 @@ impl Door {
                 Err(_) => peer.misbehaved("did not shake hands in time"),
             }
         });
+    }
+}
+
+/// Disconnects a peer that is a stranger for too long.
+async fn expect_member(peer: Peer) {
+    let closed = peer.closed();
+    let too_long = sleep(AUTHENTICATION_TIMEOUT);
+    if closed.run_until_cancelled(too_long).await.is_some() && !peer.is_member() {
+        peer.misbehaved(format_args!("did not say in {AUTHENTICATION_TIMEOUT:?} who it is"));
     }
 }
 
@@ -195,7 +230,9 @@ struct Presence(Peer);
 
 impl Drop for Presence {
     fn drop(&mut self) {
-        self.0.hosts().leave(self.0.address().ip());
+        self.0.leave();
+        // Nobody waits any more for it to become a member.
+        self.0.closed().cancel();
     }
 }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The version of the protocol, and of what members do to their shards. Peers of another are refused.
-pub const PROTOCOL: u32 = 19;
+pub const PROTOCOL: u32 = 20;
 
 /// The largest message, either way.
 pub const MESSAGE_BYTES: usize = 4 << 20;
@@ -14,11 +14,23 @@ pub const CHUNK_BYTES: usize = 1 << 20;
 /// The most calls at the same time on a connection.
 pub const STREAMS_PER_CONNECTION: u32 = 256;
 
-/// The most connections to a server at the same time; further ones are closed at once.
+/// The most connections of members to a server at the same time: of those that have been [authenticated](AUTHENTICATION_TIMEOUT).
+/// Calls over further ones are refused.
 pub const CONNECTIONS: usize = 1024;
 
-/// The most connections from one host at the same time.
+/// The most connections of members from one host at the same time.
 pub const CONNECTIONS_PER_HOST: u32 = 256;
+
+/// The most connections at the same time that nobody has been authenticated over yet. For a further one the oldest one goes
+/// of the host that has most.
+pub const STRANGERS: usize = 256;
+
+/// The same from one host; for a further one its oldest one goes.
+pub const STRANGERS_PER_HOST: usize = 64;
+
+/// How long a connection may take until its peer is known for a member: by a certificate, or a call with the right token;
+/// where nobody is asked who they are, by any call.
+pub const AUTHENTICATION_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The largest HTTP/2 frame.
 pub const FRAME_BYTES: u32 = 64 << 10;

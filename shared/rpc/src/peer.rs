@@ -26,6 +26,9 @@ struct Shared {
     /// Whom to tell that it misbehaved.
     misbehaved: Arc<dyn Fn() + Send + Sync>,
     has_misbehaved: AtomicBool,
+    /// The number of its connection.
+    number: u64,
+    is_member: AtomicBool,
     closed: CancellationToken,
 }
 
@@ -34,9 +37,42 @@ impl Peer {
         address: SocketAddr,
         hosts: Arc<Mutex<Hosts>>,
         misbehaved: Arc<dyn Fn() + Send + Sync>,
+        (number, closed): (u64, CancellationToken),
     ) -> Self {
-        let (has_misbehaved, closed) = (AtomicBool::new(false), CancellationToken::new());
-        Self(Arc::new(Shared { address, hosts, misbehaved, has_misbehaved, closed }))
+        let (has_misbehaved, is_member) = Default::default();
+        Self(Arc::new(Shared {
+            address,
+            hosts,
+            misbehaved,
+            has_misbehaved,
+            number,
+            is_member,
+            closed,
+        }))
+    }
+
+    /// It is known for a member of the cluster. Whether there is room for one more.
+    pub(crate) fn authenticate(&self) -> bool {
+        if self.is_member() {
+            return true;
+        }
+        let mut hosts = self.hosts();
+        // Another call of the same connection may have been sooner.
+        if !self.is_member() && hosts.authenticate(self.0.address.ip(), self.0.number) {
+            self.0.is_member.store(true, Ordering::Relaxed);
+        }
+        self.is_member()
+    }
+
+    /// Whether it is.
+    pub(crate) fn is_member(&self) -> bool {
+        self.0.is_member.load(Ordering::Relaxed)
+    }
+
+    /// Its connection has ended.
+    pub(crate) fn leave(&self) {
+        let mut hosts = self.hosts();
+        hosts.leave(self.0.address.ip(), self.0.number, self.is_member());
     }
 
     /// Who sent a request; `None` if it did not come over a connection of [`Bound::incoming`](crate::Bound::incoming).

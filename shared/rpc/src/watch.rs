@@ -15,7 +15,10 @@ use tonic::{
 };
 use tower::Layer;
 
-use crate::{Peer, Security, limits::CALL_TIMEOUT};
+use crate::{
+    Peer, Security,
+    limits::{CALL_TIMEOUT, CONNECTIONS, CONNECTIONS_PER_HOST},
+};
 
 /// Calls with a stream of requests: they are answered when the stream ends, or go on for as long as
 /// both sides like.
@@ -51,9 +54,9 @@ pub struct Watched<S> {
 impl<S> Watched<S> {
     /// Whether a request may be answered.
     fn admit(&self, request: &http::Request<Body>, peer: Option<&Peer>) -> Result<(), Status> {
-        let Security::Token(token) = &self.security else { return Ok(()) };
+        let Security::Token(token) = &self.security else { return has_room(peer) };
         let (what, message) = match request.headers().get("authorization") {
-            Some(header) if token.is(header.as_bytes()) => return Ok(()),
+            Some(header) if token.is(header.as_bytes()) => return has_room(peer),
             Some(_) => ("has another token", "the token is not that of the server"),
             None => ("has no token", "the server asks for a token: give it with --token-file"),
         };
@@ -61,6 +64,16 @@ impl<S> Watched<S> {
             peer.misbehaved(what);
         }
         Err(Status::unauthenticated(message))
+    }
+}
+
+/// Whether there is room for the connection of a member.
+fn has_room(peer: Option<&Peer>) -> Result<(), Status> {
+    match peer.is_none_or(Peer::authenticate) {
+        true => Ok(()),
+        false => Err(Status::unavailable(format!(
+            "there are too many connections: {CONNECTIONS_PER_HOST} of a host, {CONNECTIONS} of all"
+        ))),
     }
 }
 

@@ -2,7 +2,10 @@
 
 mod common;
 
-use std::time::{Duration, Instant};
+use std::{
+    io::ErrorKind::ConnectionReset,
+    time::{Duration, Instant},
+};
 
 use common::{FETCH, SOON, TestServer, fetch};
 use prost::bytes::Bytes;
@@ -15,7 +18,9 @@ use tonic::{Code, client::Grpc, codegen::http::uri::PathAndQuery};
 use tonic_prost::ProstCodec;
 use ziggurat_rpc::{
     Connection, PROTOCOL, Security,
-    limits::{MESSAGE_BYTES, OFFENCES_FORGIVEN, PENALTY},
+    limits::{
+        AUTHENTICATION_TIMEOUT, CONNECTIONS_PER_HOST, MESSAGE_BYTES, OFFENCES_FORGIVEN, PENALTY,
+    },
     proto::{
         FetchReply, FetchRequest, HaloMessage, HaloOpen, HaloPayload, SubmitRequest,
         data_client::DataClient, halo_message,
@@ -72,6 +77,36 @@ async fn hosts_that_misbehave_often_are_slowed_down_but_not_locked_out() {
     let started = Instant::now();
     assert!(fetch(&mut server.good_client().await).await.is_ok());
     assert!(started.elapsed() >= PENALTY);
+}
+
+#[tokio::test]
+async fn strangers_keep_no_member_out() {
+    let server = TestServer::start(token("a-secret-of-enough-letters"));
+    let mut member = server.good_client().await;
+    let port = fetch(&mut member).await.unwrap();
+    let mut strangers = Vec::new();
+    for _ in 0..CONNECTIONS_PER_HOST + 44 {
+        let mut stream = TcpStream::connect(server.address).await.unwrap();
+        let _ = stream.write_all(PREFACE).await; // it may have had to go already
+        strangers.push(stream);
+    }
+    assert!(fetch(&mut server.good_client().await).await.is_ok());
+    assert_eq!(fetch(&mut member).await.unwrap(), port, "the member was disconnected");
+    let log = server.log();
+    assert!(log.contains("too many connections of strangers"), "{log}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_stranger_that_does_not_say_who_it_is_is_disconnected() {
+    let server = TestServer::start(token("a-secret-of-enough-letters"));
+    let mut stream = TcpStream::connect(server.address).await.unwrap();
+    stream.write_all(PREFACE).await.unwrap();
+    let started = tokio::time::Instant::now();
+    let ended = stream.read_to_end(&mut Vec::new()).await;
+    let took = started.elapsed();
+    assert!(ended.is_ok() || ended.is_err_and(|error| error.kind() == ConnectionReset));
+    assert!(took < AUTHENTICATION_TIMEOUT + SOON, "{took:?}");
+    server.logs("did not say in 10s who it is").await;
 }
 
 fn token(text: &str) -> Security {

@@ -1,6 +1,6 @@
 //! Metrics and health over HTTP: a port that can only be read.
 
-use std::{io, net::SocketAddr, sync::Arc};
+use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -9,11 +9,22 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
+use hyper_util::{
+    rt::{TokioExecutor, TokioIo, TokioTimer},
+    server::conn::auto::Builder,
+    service::TowerToHyperService,
+};
 use prometheus_client::{encoding, registry::Registry};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::{net::TcpListener, task::AbortHandle, time::sleep};
 
 use crate::{Health, accept::prefers_open_metrics, text};
+
+/// The most connections at the same time.
+const CONNECTIONS: usize = 64;
+
+/// How long a request may take to come.
+const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// What the text of `/metrics` is for requests that ask for it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -63,19 +74,36 @@ pub async fn bind(address: SocketAddr, insecure: bool) -> Result<TcpListener, Bi
 /// * `/healthz`: that the program is alive,
 /// * `/readyz`: whether it is ready for work; otherwise status 503 and the reason.
 ///
-/// # Errors
-///
-/// Whatever the system says when it does not let us go on.
-pub async fn serve(
-    listener: TcpListener,
-    registry: Registry,
-    health: Arc<Health>,
-) -> io::Result<()> {
+/// A connection whose request takes longer than ten seconds to come is closed; of more than 64 at a time the oldest one is.
+pub async fn serve(listener: TcpListener, registry: Registry, health: Arc<Health>) {
     let pages = Router::new()
         .route("/metrics", get(metrics).with_state(Arc::new(registry)))
         .route("/healthz", get(|| async { "alive\n" }))
         .route("/readyz", get(readiness).with_state(health));
-    axum::serve(listener, pages).await
+    let mut connections: VecDeque<AbortHandle> = VecDeque::new();
+    loop {
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                // A connection that is gone already, or no file handles left, which takes a moment.
+                tracing::debug!(%error, "could not accept a connection for metrics");
+                sleep(Duration::from_secs(1)).await;
+                continue;
+            }
+        };
+        connections.retain(|connection| !connection.is_finished());
+        if connections.len() >= CONNECTIONS {
+            connections.pop_front().iter().for_each(AbortHandle::abort);
+        }
+        let pages = TowerToHyperService::new(pages.clone());
+        let served = tokio::spawn(async move {
+            let mut server = Builder::new(TokioExecutor::new()).http1_only();
+            server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
+            // How it ends concerns nobody.
+            let _ = server.serve_connection(TokioIo::new(stream), pages).await;
+        });
+        connections.push_back(served.abort_handle());
+    }
 }
 
 async fn metrics(State(registry): State<Arc<Registry>>, headers: HeaderMap) -> Response {
