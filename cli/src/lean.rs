@@ -35,6 +35,8 @@ pub enum Command {
     Coordinator(Anything),
     /// Run a worker of a cluster (not in this lean program)
     Worker(Anything),
+    /// List the workers of a cluster (not in this lean program)
+    Workers(Anything),
     /// Give a job to a cluster (not in this lean program)
     Submit(Anything),
     /// List the jobs of a cluster (not in this lean program)
@@ -62,6 +64,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Status(_) => "`status`",
         Command::Coordinator(_) => "`coordinator`",
         Command::Worker(_) => "`worker`",
+        Command::Workers(_) => "`workers`",
         Command::Submit(_) => "`submit`",
         Command::Jobs(_) => "`jobs`",
         Command::Watch(_) => "`watch`",

@@ -249,6 +249,7 @@ fn register(name: &str, identity: u64) -> Register {
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
         checkpoint_store: String::new(),
+        replaces: String::new(),
     }
 }
 
@@ -393,7 +394,7 @@ async fn strangers_are_counted_and_workers_that_have_to_wait_are_not() {
     let dir = tempfile::tempdir().unwrap();
     let coordinator = Coordinator::start(dir.path()).await;
     let _worker = Worker::connect(&coordinator, "one", 1).await;
-    let twin = Worker::try_connect(&coordinator, register("one", 2)).await;
+    let twin = Worker::try_connect(&coordinator, register("one", 1)).await;
     assert_eq!(twin.err().unwrap().code(), Code::AlreadyExists);
     let counted = async |count: u32| {
         let line = format!("ziggurat_coordinator_failures_total{{kind=\"refused\"}} {count}\n");

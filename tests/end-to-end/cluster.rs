@@ -96,7 +96,7 @@ impl Cluster {
         format!("127.0.0.1:{}", self.port)
     }
 
-    fn start(&self, name: &str, arguments: &[&str]) -> Child {
+    pub fn start(&self, name: &str, arguments: &[&str]) -> Child {
         let log = self.path().join(format!("{name}.log"));
         let log = fs::OpenOptions::new().create(true).append(true).open(log).unwrap();
         let mut command = match self.ignores_hang_ups {
@@ -104,6 +104,11 @@ impl Cluster {
             true => ziggurat_ignoring_hang_ups(self.path(), arguments),
         };
         command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary starts")
+    }
+
+    /// An address that nobody listens at.
+    pub fn free_address() -> String {
+        format!("127.0.0.1:{}", free_port())
     }
 
     fn start_coordinator(&mut self) {
@@ -118,7 +123,10 @@ impl Cluster {
         let threads = (1 + worker % 2).to_string();
         let own = ["worker", "--coordinator", &address, "--dir", &name, "--name", &name];
         let more: Vec<&str> = self.arguments.iter().map(String::as_str).collect();
-        let all = [&own[..], &["--threads", &threads], &more].concat();
+        // Where its disk was lost, it says so.
+        let is_new = !self.path().join(&name).exists();
+        let replaces: &[&str] = if is_new { &["--replace", &name] } else { &[] };
+        let all = [&own[..], &["--threads", &threads], replaces, &more].concat();
         self.workers[worker] = Some(self.start(&name, &all));
     }
 
@@ -132,6 +140,11 @@ impl Cluster {
     pub fn take(&mut self, worker: Option<usize>) -> Child {
         let process = worker.map_or(&mut self.coordinator, |worker| &mut self.workers[worker]);
         process.take().expect("it is running")
+    }
+
+    /// Kills a worker, or the coordinator.
+    pub fn kill(&mut self, worker: Option<usize>) {
+        kill(worker.map_or(&mut self.coordinator, |worker| &mut self.workers[worker]));
     }
 
     /// Starts a worker, or the coordinator, on its directory.
@@ -168,7 +181,7 @@ impl Cluster {
         self.ask(&arguments).trim().to_owned()
     }
 
-    fn status(&self, job: &str) -> Option<Value> {
+    pub fn status(&self, job: &str) -> Option<Value> {
         let address = self.address();
         let output = run(self.path(), &["status", job, "--json", "--coordinator", &address]);
         output.status.success().then(|| serde_json::from_slice(&output.stdout).unwrap())
@@ -686,8 +699,11 @@ fn a_worker_that_is_refused_is_spoken_of_once() {
     let mut cluster = Cluster::new(1);
     cluster.wait_for("the first worker", || cluster.log("worker-0").contains("registered"));
     let address = cluster.address();
-    let twin = ["worker", "--coordinator", &address, "--dir", "twin", "--name", "worker-0"];
-    let twin = cluster.start("twin", &twin);
+    let log = cluster.log("worker-0");
+    let place = log.split("address=").nth(1).unwrap().split_whitespace().next().unwrap();
+    let place = place.trim_matches('"');
+    let twin = ["worker", "--coordinator", &address, "--dir", "twin", "--name", "twin"];
+    let twin = cluster.start("twin", &[&twin[..], &["--advertise", place]].concat());
     cluster.workers.push(Some(twin));
     cluster.wait_for("the second worker", || cluster.log("twin").contains("tries again"));
     // It does so at once, and soon every five seconds.
@@ -695,7 +711,7 @@ fn a_worker_that_is_refused_is_spoken_of_once() {
     let log = cluster.log("coordinator");
     let said: Vec<&str> = log.lines().filter(|line| line.contains("disconnected a")).collect();
     assert_eq!(said.len(), 1, "{log}");
-    assert!(said[0].contains("a worker called worker-0"), "{log}");
+    assert!(said[0].contains("worker worker-0 is connected and has the same address"), "{log}");
 }
 
 /// Does something to a cluster at random moments until its job has ended. The seed tells what.

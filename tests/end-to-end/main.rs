@@ -21,6 +21,10 @@ mod lean;
 #[cfg(feature = "full")]
 mod limits;
 #[cfg(feature = "full")]
+mod losses;
+#[cfg(feature = "full")]
+mod names;
+#[cfg(feature = "full")]
 mod published;
 #[cfg(feature = "full")]
 mod renewal;
@@ -33,7 +37,11 @@ mod signals;
 #[cfg(feature = "full")]
 mod slow;
 #[cfg(feature = "full")]
+mod starving;
+#[cfg(feature = "full")]
 mod stores;
+#[cfg(feature = "full")]
+mod strangers;
 #[cfg_attr(not(feature = "full"), allow(dead_code))]
 mod support;
 mod tables;

@@ -32,6 +32,9 @@ use crate::{
 /// The commands that take such a file.
 const SERVICES: [&str; 2] = ["coordinator", "worker"];
 
+/// What is done to a worker that is there already takes none.
+const OF_ANOTHER: [&str; 2] = ["drain", "forget"];
+
 /// Options that have a meaning only together: where one of them is given, the file has no say in the others.
 const SECURITY: [&str; 4] = ["token-file", "tls-ca", "tls-cert", "tls-key"];
 
@@ -61,6 +64,11 @@ pub fn read(command: Command, arguments: Vec<OsString>) -> Result<ArgMatches, Fa
     let mut command = without_empty_variables(command);
     let service = arguments.get(1).and_then(|name| name.to_str());
     let service = service.filter(|name| SERVICES.contains(name)).map(str::to_owned);
+    let is_of_another = arguments
+        .get(2)
+        .and_then(|name| name.to_str())
+        .is_some_and(|name| OF_ANOTHER.contains(&name));
+    let service = service.filter(|_| !is_of_another);
     let file = typed(&arguments, "config").or_else(|| variable("config")).map(PathBuf::from);
     let (Some(service), Some(file)) = (service, file) else {
         let matches = command.try_get_matches_from(arguments);

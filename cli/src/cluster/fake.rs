@@ -23,8 +23,8 @@ use ziggurat_rpc::{
     proto::{
         CancelRequest, ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage,
         JobRequest, JobSpec, JobStatus, ListReply, ListRequest, LocateReply, LocatedStep, Peer,
-        PlanReply, Precision, Run, Step, SubmitReply, SubmitRequest, data_server::Data,
-        jobs_server::Jobs,
+        PlanReply, Precision, Run, Step, SubmitReply, SubmitRequest, WorkerReply, WorkerRequest,
+        WorkersReply, WorkersRequest, data_server::Data, jobs_server::Jobs,
     },
     server,
 };
@@ -278,6 +278,24 @@ impl Jobs for Answering {
     async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {
         job(&request)?;
         Ok(Response::new(self.0.located.lock().unwrap().clone()))
+    }
+
+    async fn workers(&self, _: Request<WorkersRequest>) -> Result<Response<WorkersReply>, Status> {
+        Err(Status::unimplemented("workers"))
+    }
+
+    async fn drain_worker(
+        &self,
+        _: Request<WorkerRequest>,
+    ) -> Result<Response<WorkerReply>, Status> {
+        Err(Status::unimplemented("drain_worker"))
+    }
+
+    async fn forget_worker(
+        &self,
+        _: Request<WorkerRequest>,
+    ) -> Result<Response<WorkerReply>, Status> {
+        Err(Status::unimplemented("forget_worker"))
     }
 }
 

@@ -284,7 +284,8 @@ fn step_json(step: &StepStatus) -> Value {
     })
 }
 
-fn worker_json(worker: &WorkerStatus) -> Value {
+/// A worker for machines.
+pub fn worker_json(worker: &WorkerStatus) -> Value {
     json!({
         "worker": worker.worker,
         "name": worker.name,

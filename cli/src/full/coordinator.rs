@@ -51,7 +51,7 @@ pub struct Args {
     )]
     lease: Duration,
 
-    /// How long a job waits for a lost worker that alone has what is needed; then that is computed again
+    /// How long a job waits for what a lost worker alone has of a step under way; then that is computed again
     #[arg(
         long,
         value_name = "TIME",
@@ -60,6 +60,16 @@ pub struct Args {
         value_parser = parse_duration
     )]
     lost_after: Duration,
+
+    /// The same for what it alone has of a solved step; or never, which leaves it to `worker forget`
+    #[arg(
+        long,
+        value_name = "TIME|never",
+        env = "ZIGGURAT_SOLVED_LOST_AFTER",
+        default_value = "never",
+        value_parser = parse_patience
+    )]
+    solved_lost_after: Patience,
 
     /// Steps with fewer positions are not split: what workers exchange costs more than it gains then
     #[arg(long, value_name = "POSITIONS", env = "ZIGGURAT_SPLIT_ABOVE", default_value_t = 2 << 20)]
@@ -82,6 +92,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         insecure_metrics: args.listening.insecure_metrics,
         lease: args.lease,
         lost_after: args.lost_after,
+        solved_lost_after: args.solved_lost_after.0,
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
         memory_alone: |encoding, settings| plan(encoding, settings).peak_memory_bytes,
@@ -100,6 +111,17 @@ fn is_bad_input(error: &CoordinatorError) -> bool {
         )
 }
 
+/// How long something is waited for; `None` for ever.
+#[derive(Clone, Copy, PartialEq, Debug)]
+struct Patience(Option<Duration>);
+
+fn parse_patience(text: &str) -> Result<Patience, String> {
+    match text {
+        "never" => Ok(Patience(None)),
+        _ => parse_duration(text).map(|time| Patience(Some(time))),
+    }
+}
+
 /// A worker is heard of three times in a lease: shorter ones would be over before.
 fn parse_lease(text: &str) -> Result<Duration, String> {
     let lease = parse_duration(text)?;
@@ -113,6 +135,13 @@ fn parse_lease(text: &str) -> Result<Duration, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_solved_is_waited_for_for_some_time_or_for_ever() {
+        assert_eq!(parse_patience("never"), Ok(Patience(None)));
+        assert_eq!(parse_patience("2h"), Ok(Patience(Some(Duration::from_secs(7200)))));
+        assert!(parse_patience("always").is_err());
+    }
 
     #[test]
     fn a_lease_is_long_enough_to_be_heard_in() {

@@ -15,6 +15,7 @@ mod submit;
 pub mod terminal;
 mod watch;
 mod worker;
+mod workers;
 
 pub use crate::cluster::{config::read as read_arguments, flags::CoordinatorArgs};
 use crate::failure::{Exit, Failure};
@@ -26,6 +27,7 @@ pub enum Command {
     Status(status::Args),
     Coordinator(coordinator::Args),
     Worker(worker::Args),
+    Workers(workers::Args),
     Submit(submit::Args),
     Jobs(jobs::Args),
     Watch(watch::Args),
@@ -41,6 +43,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Status(args) => status::run(args),
         Command::Coordinator(args) => coordinator::run(args),
         Command::Worker(args) => worker::run(args),
+        Command::Workers(args) => workers::run(args),
         Command::Submit(args) => submit::run(args),
         Command::Jobs(args) => jobs::run(args),
         Command::Watch(args) => watch::run(args),

@@ -3,12 +3,13 @@
 use std::{net::SocketAddr, path::PathBuf};
 
 use ziggurat_kernel::{base_memory_bytes, thread_count};
-use ziggurat_rpc::RpcError;
+use ziggurat_rpc::{RpcError, proto::WorkerRequest};
 use ziggurat_telemetry::BindError;
 use ziggurat_worker::{ServeError, ServeOptions};
 
 use crate::{
     cluster::{
+        client::Coordinator,
         config::ConfigArgs,
         flags::{CoordinatorArgs, ListenArgs, parse_address, parse_name, parse_socket},
         server::serve,
@@ -16,7 +17,7 @@ use crate::{
     failure::{Exit, Failure},
     job::threads,
     needs::LEAST_MAPPED_BYTES,
-    output::bytes,
+    output::{bytes, one_line, print},
     resources,
 };
 
@@ -25,7 +26,11 @@ use crate::{
 /// It can be killed at any moment and started again on its directory. Asked to end (Ctrl-C, SIGTERM,
 /// SIGHUP), it hands over first.
 #[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true, subcommand_negates_reqs = true)]
 pub struct Args {
+    #[command(subcommand)]
+    of_another: Option<OfAnother>,
+
     #[command(flatten)]
     config: ConfigArgs,
 
@@ -33,8 +38,8 @@ pub struct Args {
     coordinator: CoordinatorArgs,
 
     /// The directory for its shards and its identity; made if there is none
-    #[arg(long, value_name = "DIR", env = "ZIGGURAT_DIR")]
-    dir: PathBuf,
+    #[arg(long, value_name = "DIR", env = "ZIGGURAT_DIR", required = true)]
+    dir: Option<PathBuf>,
 
     /// Where to listen for other workers; port 0 takes a free one
     #[arg(
@@ -53,6 +58,10 @@ pub struct Args {
     /// Its name, unique in the cluster [default: that of the host]
     #[arg(long, value_name = "NAME", env = "ZIGGURAT_NAME", value_parser = parse_name)]
     name: Option<String>,
+
+    /// Take the place of the worker NAME, whose directory is lost: all that it alone has saved is given up
+    #[arg(long, value_name = "NAME", env = "ZIGGURAT_REPLACE", value_parser = parse_name)]
+    replace: Option<String>,
 
     /// Threads to sweep with; 0 is one per core. The result does not depend on it
     #[arg(
@@ -77,15 +86,61 @@ pub struct Args {
     listening: ListenArgs,
 }
 
+/// What is done to a worker that is there already.
+#[derive(clap::Subcommand, Debug)]
+enum OfAnother {
+    /// Have a worker leave: it saves, hands over what jobs under way need, and ends
+    Drain(WorkerArgs),
+    /// Give up a worker that is gone for good: its name is free, and what it alone has saved is lost
+    Forget(WorkerArgs),
+}
+
+/// Which worker.
+#[derive(clap::Args, Debug)]
+struct WorkerArgs {
+    /// The worker's name
+    #[arg(value_name = "NAME", value_parser = parse_name)]
+    worker: String,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+/// Does something to a worker that is there already.
+fn change(change: &OfAnother) -> Result<Exit, Failure> {
+    let (OfAnother::Drain(args) | OfAnother::Forget(args)) = change;
+    let request = WorkerRequest { name: args.worker.clone() };
+    Coordinator::new(&args.coordinator)?.ask(|mut jobs| {
+        let request = request.clone();
+        async move {
+            match change {
+                OfAnother::Drain(_) => jobs.drain_worker(request).await,
+                OfAnother::Forget(_) => jobs.forget_worker(request).await,
+            }
+        }
+    })?;
+    let name = one_line(&args.worker);
+    print(&match change {
+        OfAnother::Drain(_) => format!("Worker {name} leaves once its work is saved\n"),
+        OfAnother::Forget(_) => format!("Worker {name} is given up\n"),
+    })?;
+    Ok(Exit::Success)
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    if let Some(of_another) = &args.of_another {
+        return change(of_another);
+    }
+    let dir = args.dir.clone().expect("the parser asks for it");
     check_memory(args.memory, args.threads)?;
     let options = ServeOptions {
         coordinator: args.coordinator.address()?,
-        dir: args.dir.clone(),
+        dir,
         listen: args.listen,
         advertise: args.advertise.clone(),
         name: args.name.clone().unwrap_or_else(host_name),
+        replaces: args.replace.clone(),
         threads: args.threads,
         memory_bytes: args.memory.or_else(resources::available_memory_bytes),
         checkpoints: args.checkpoints.clone(),

@@ -55,8 +55,8 @@ pub enum Doing {
     Saving {
         /// Its number.
         epoch: u32,
-        /// Whether all of it goes to the checkpoint store, too.
-        stored: bool,
+        /// The checkpoint store to which all of it goes, too.
+        stored: Option<u64>,
     },
 }
 
@@ -145,10 +145,10 @@ impl Machine {
         record.last_epoch += 1;
         let epoch = record.last_epoch;
         let attempt = &self.attempts[&step];
-        let has_store = |member: &Member| {
-            self.sessions[&member.session].registration.checkpoint_store.is_some()
-        };
-        let stored = attempt.members.iter().all(has_store);
+        let store = |member: &Member| self.sessions[&member.session].registration.checkpoint_store;
+        // No two that are connected have different ones.
+        let stores: Option<Vec<u64>> = attempt.members.iter().map(store).collect();
+        let stored = stores.and_then(|stores| stores.first().copied());
         let (vectors, offsets) = (attempt.course.vectors() as u32, attempt.course.offsets());
         let task = Task::Save { epoch, vectors, offsets };
         self.give(step, Doing::Saving { epoch, stored }, task);
@@ -171,7 +171,7 @@ impl Machine {
     }
 
     /// All members have written their shards: this is where others go on from.
-    fn commit(&mut self, step: StepId, epoch: u32, stored: bool) {
+    fn commit(&mut self, step: StepId, epoch: u32, stored: Option<u64>) {
         let now = self.now;
         let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
         (attempt.clean, attempt.saved) = (true, now);
@@ -286,7 +286,7 @@ impl Machine {
             let message =
                 format!("{who} not answered order {order} of step {} for {seconds} s", step.tier);
             for worker in silent.into_iter().filter(|_| culprits) {
-                self.resting.insert(worker, (self.now + super::REST, message.clone()));
+                self.rest(step, worker, super::REST, &message);
             }
             self.count_failure(step, message);
             self.end_attempt(step);

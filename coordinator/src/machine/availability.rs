@@ -1,15 +1,19 @@
 //! Whether the values of checkpoints can be had, and giving up those that cannot.
 
+use std::{collections::BTreeSet, time::Duration};
+
+use ziggurat_encoding::Tier;
+
 use super::{
     Checkpoint, Machine, Note, line_of,
-    names::{StepId, Time, WorkerId},
+    names::{JobId, StepId, Time, WorkerId},
     record::Phase,
 };
 
 impl Machine {
     /// Whether all of a checkpoint can be had.
     pub(super) fn is_there(&self, checkpoint: &Checkpoint) -> bool {
-        checkpoint.stored || self.away(checkpoint).next().is_none()
+        checkpoint.stored.is_some() || self.away(checkpoint).next().is_none()
     }
 
     /// The owners of a checkpoint that are away or have lost it.
@@ -35,69 +39,104 @@ impl Machine {
         self.give_up_unless_whole(step);
     }
 
-    /// The checkpoint store has lost a step's checkpoint.
+    /// It is proven that the checkpoint store has lost a step's checkpoint.
     pub(super) fn lose_stored(&mut self, step: StepId) {
         let checkpoint = self.step_mut(step).checkpoint.as_mut();
         if let Some(checkpoint) = checkpoint {
-            checkpoint.stored = false;
+            checkpoint.stored = None;
             self.give_up_unless_whole(step);
         }
     }
 
-    /// Gives up a checkpoint of which a part is nowhere: the step starts again.
-    fn give_up_unless_whole(&mut self, step: StepId) {
-        let Some(checkpoint) = self.checkpoint(step) else { return };
-        if checkpoint.stored || checkpoint.lost.is_empty() {
+    /// Gives up a checkpoint of which a part is nowhere: the step starts again. That of a solved job stays until somebody
+    /// wants the job to be solved again.
+    pub(super) fn give_up_unless_whole(&mut self, step: StepId) {
+        let Some(checkpoint) = self.checkpoint(step).filter(|checkpoint| !checkpoint.is_whole())
+        else {
             return;
-        }
+        };
         let epoch = checkpoint.epoch.number;
+        if self.records.jobs[&step.job].phase == Phase::Solved {
+            let text = format!(
+                "parts of checkpoint {epoch} of step {} are lost; resume job {} to solve it again",
+                step.tier, step.job
+            );
+            return self.note(Note { epoch, ..line_of(step, text) });
+        }
         self.step_mut(step).checkpoint = None;
         let text = format!(
             "parts of checkpoint {epoch} of step {} are lost: it is solved again",
             step.tier
         );
         self.note(Note { epoch, ..line_of(step, text) });
-        if self.records.jobs[&step.job].phase == Phase::Solved {
-            self.reopen(step.job);
-        }
     }
 
-    /// Gives up what workers have that have been away for too long, while somebody waits for it; what the checkpoint
-    /// store has, too, if for as long nobody was there who reads it.
+    /// A step of a solved job of which values are lost, and the worker that had them.
+    pub fn missing(&self, job: JobId) -> Option<(WorkerId, Tier)> {
+        let mut steps = self.records.jobs.get(&job)?.steps.iter();
+        steps.find_map(|size| {
+            let solution = self.solution(StepId { job, tier: size.tier })?;
+            let lost = solution.lost.first().filter(|_| !solution.is_whole())?;
+            Some((*lost, size.tier))
+        })
+    }
+
+    /// Gives up what workers have that jobs have waited for too long. What a checkpoint store has is never given up by time.
     pub(super) fn give_up_what_is_lost(&mut self) {
-        if self.sessions.values().any(|connected| connected.registration.checkpoint_store.is_some())
-        {
-            self.store_reader_seen = self.now;
+        let unmet = self.unmet();
+        self.needs.retain(|need, _| unmet.contains(need));
+        for need in unmet {
+            self.needs.entry(need).or_insert(self.now);
         }
-        let mut lost = Vec::new();
-        for (&step, record) in &self.records.steps {
-            let Some(checkpoint) = &record.checkpoint else { continue };
-            if !self.is_active(step.job) {
-                continue;
-            }
-            let stored = checkpoint.stored;
-            let long_gone = |&worker: &WorkerId| {
-                let since = self.awaited_since(worker);
-                let since = since.map(|since| match stored {
-                    true => since.max(self.store_reader_seen),
-                    false => since,
-                });
-                since.is_some_and(|since| self.now - since > self.limits.lost_after)
-            };
-            let away = self.away(checkpoint).filter(long_gone);
-            lost.extend(away.map(|worker| (step, worker, stored)));
-        }
-        for (step, worker, stored) in lost {
+        let late = |&(&(step, _), &since): &(&(StepId, WorkerId), &Time)| {
+            self.patience(step).is_some_and(|patience| self.now - since > patience)
+        };
+        let late: Vec<_> = self.needs.iter().filter(late).map(|(&need, _)| need).collect();
+        for (step, worker) in late {
             self.lose(step, worker);
-            if stored {
-                self.lose_stored(step);
-            }
         }
     }
 
-    /// Since when a worker that is away has been waited for; `None` if nobody waits.
-    pub(super) fn awaited_since(&self, worker: WorkerId) -> Option<Time> {
-        Some(self.heard(worker).max(self.somebody_since?))
+    /// The checkpoints that active jobs cannot go on without, and workers that are away and have a part of them, which is
+    /// nowhere else.
+    fn unmet(&self) -> BTreeSet<(StepId, WorkerId)> {
+        let mut unmet = BTreeSet::new();
+        let known = self.records.workers.len();
+        if self.sessions.is_empty() || self.online.len() == known {
+            return unmet; // nobody waits, or nobody is away
+        }
+        for job in self.queue() {
+            let mut add = |tier, checkpoint: &Checkpoint| {
+                let away = self.away(checkpoint).filter(|_| checkpoint.stored.is_none());
+                unmet.extend(away.map(|worker| (StepId { job, tier }, worker)));
+            };
+            let to_do = self.steps_to_do(job);
+            for &step in &to_do {
+                self.needed(step).for_each(|(tier, checkpoint)| add(tier, checkpoint));
+            }
+            if to_do.is_empty() && self.attempted(job).is_empty() {
+                // It is solved, but for values that are away.
+                for size in &self.records.jobs[&job].steps {
+                    let solution = self.solution(StepId { job, tier: size.tier });
+                    solution.into_iter().for_each(|solution| add(size.tier, solution));
+                }
+            }
+        }
+        unmet
+    }
+
+    /// How long a job waits for what a worker has of a step; `None` for ever.
+    fn patience(&self, step: StepId) -> Option<Duration> {
+        match self.solution(step) {
+            Some(_) => self.limits.solved_lost_after,
+            None => Some(self.limits.lost_after),
+        }
+    }
+
+    /// In how long what a worker has of a step is given up; `None` if never.
+    pub(super) fn given_up_in(&self, step: StepId, worker: WorkerId) -> Option<Duration> {
+        let since = self.needs.get(&(step, worker)).copied().unwrap_or(self.now);
+        self.patience(step).map(|patience| (since + patience).saturating_sub(self.now))
     }
 
     /// When something was last heard of a worker that is away, or since when it could have been.

@@ -24,6 +24,8 @@ const WORTH_IT: f64 = 0.75;
 pub(super) enum Blocked {
     /// Nobody is there.
     Nobody,
+    /// This worker, and all others that are there, could not take part in this step a moment ago.
+    Resting(WorkerId, StepId),
     /// A worker is away that has what is needed of this step.
     Away(WorkerId, Tier),
     /// Only the checkpoint store has what is needed of this step, and nobody reads from it.
@@ -44,7 +46,7 @@ impl Machine {
     }
 
     /// The checkpoints that an attempt at a step needs.
-    fn needed(&self, step: StepId) -> impl Iterator<Item = (Tier, &Checkpoint)> {
+    pub(super) fn needed(&self, step: StepId) -> impl Iterator<Item = (Tier, &Checkpoint)> {
         let own = self.checkpoint(step).map(|checkpoint| (step.tier, checkpoint));
         let read = reads(step.tier)
             .filter_map(move |tier| Some((tier, self.solution(StepId { tier, ..step })?)));
@@ -58,14 +60,13 @@ impl Machine {
         workers: &[WorkerId],
     ) -> Result<Vec<WorkerId>, Blocked> {
         let mut able = workers.to_vec();
-        let mut blocked = Blocked::Nobody;
-        let reads_store = |worker: &WorkerId| {
-            self.connection(*worker)
-                .is_some_and(|there| there.registration.checkpoint_store.is_some())
-        };
+        able.retain(|&worker| !self.rests(step, worker));
+        let rested = workers.iter().copied().find(|&worker| self.rests(step, worker));
+        let mut blocked = rested.map_or(Blocked::Nobody, |worker| Blocked::Resting(worker, step));
         for (tier, checkpoint) in self.needed(step) {
+            let reads_store = |worker: &WorkerId| self.reads_store_of(*worker, checkpoint);
             if let Some(away) = self.away(checkpoint).next() {
-                if !checkpoint.stored {
+                if checkpoint.stored.is_none() {
                     return Err(Blocked::Away(away, tier));
                 }
                 if able.iter().any(|worker| !reads_store(worker)) {
@@ -74,9 +75,8 @@ impl Machine {
                 }
             }
             for &owner in &checkpoint.owners {
-                let reaches = |worker: &WorkerId| {
-                    checkpoint.stored && reads_store(worker) || !self.are_apart(*worker, owner)
-                };
+                let reaches =
+                    |worker: &WorkerId| reads_store(worker) || !self.are_apart(*worker, owner);
                 if checkpoint.shards_of(owner) > 0 && !able.iter().all(reaches) {
                     blocked = Blocked::Apart(owner, tier);
                     able.retain(reaches);
@@ -157,10 +157,9 @@ impl Machine {
         then < now * WORTH_IT
     }
 
-    /// Whether a worker may be given work when it has none.
+    /// Whether a worker may be given work when it has none, of a step that it does not [rest](Self::rests) from.
     pub(super) fn is_usable(&self, worker: WorkerId) -> bool {
-        let rests = self.resting.get(&worker).is_some_and(|&(until, _)| until > self.now);
-        !rests && self.connection(worker).is_some_and(|here| here.draining.is_none())
+        self.connection(worker).is_some_and(|here| here.draining.is_none())
     }
 
     /// Begins an attempt with workers that are able. Returns those that take part.
@@ -239,13 +238,25 @@ impl Machine {
         members
     }
 
+    /// Whether a worker reads the checkpoint store that has a checkpoint.
+    pub(super) fn reads_store_of(&self, worker: WorkerId, checkpoint: &Checkpoint) -> bool {
+        let read = self.connection(worker).and_then(|here| here.registration.checkpoint_store);
+        read.is_some() && read == checkpoint.stored
+    }
+
+    /// Whether a worker that is connected reads a checkpoint store.
+    fn is_read(&self, store: u64) -> bool {
+        let mut here = self.sessions.values();
+        here.any(|here| here.registration.checkpoint_store == Some(store))
+    }
+
     /// Where a checkpoint is to be had: of those who are away, where they were last.
     pub fn place(&self, checkpoint: &Checkpoint) -> CheckpointAt {
         CheckpointAt {
             epoch: checkpoint.epoch,
             peers: checkpoint.owners.iter().map(|&owner| self.peer(owner)).collect(),
             runs: checkpoint.runs.clone(),
-            stored: checkpoint.stored,
+            stored: checkpoint.stored.is_some_and(|store| self.is_read(store)),
         }
     }
 

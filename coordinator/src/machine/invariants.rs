@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Doing, Machine, Phase, names::StepId};
+use super::{Doing, Machine, Phase, names::WorkerId};
 
 impl Machine {
     /// Checks what must always be true, for tests.
@@ -60,7 +60,8 @@ impl Machine {
             expect(size.is_some_and(|size| size.shards == owned), || {
                 format!("{name}: a checkpoint without all shards")
             })?;
-            expect(checkpoint.stored || checkpoint.lost.is_empty(), || {
+            let is_kept = job.phase == Phase::Solved;
+            expect(is_kept || checkpoint.is_whole(), || {
                 format!("{name}: parts of the checkpoint are nowhere")
             })?;
         }
@@ -78,15 +79,23 @@ impl Machine {
                 expect(why != "waiting for other steps", || format!("job {id} is stuck"))?;
             }
         }
-        let step = |step: &StepId| self.attempts.contains_key(step);
-        let free = self.online.keys().any(|&w| self.is_usable(w) && self.step_of(w).is_none());
-        let first = self.plans.keys().flat_map(|&job| self.steps_to_do(job)).next();
-        if let Some(first) = first.filter(|_| free && self.attempts.is_empty()) {
-            let usable: Vec<_> =
-                self.online.keys().copied().filter(|&w| self.is_usable(w)).collect();
-            expect(step(&first) || self.able(first, &usable).is_err(), || {
-                format!("workers are free, and step {first:?} is not begun")
-            })?;
+        self.check_idle()
+    }
+
+    /// No job waits while there are workers for it, whatever they failed at elsewhere; but small steps may wait for a large
+    /// one before them, which waits for all.
+    fn check_idle(&self) -> Result<(), String> {
+        let stays = |worker: &&WorkerId| {
+            self.connection(**worker).is_some_and(|here| here.draining.is_none())
+        };
+        let here: Vec<WorkerId> = self.online.keys().filter(stays).copied().collect();
+        let mut idle = here.clone();
+        idle.retain(|&worker| self.step_of(worker).is_none());
+        for step in self.queue().into_iter().flat_map(|job| self.steps_to_do(job)) {
+            let Ok(able) = self.able(step, &idle) else { continue };
+            let waits = self.is_large(&self.plans[&step.job].steps[&step.tier])
+                && self.able(step, &here).as_ref() != Ok(&able);
+            return expect(waits, || format!("workers are free, and step {step:?} is not begun"));
         }
         Ok(())
     }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{
     Counters, JobRecord, Key, Machine, Note, Phase, line,
-    message::{Command, Message, Refusal, Submission},
+    message::{Changed, Command, Message, Refusal, Submission},
     names::{JobId, StepId},
     plan::JobPlan,
 };
@@ -18,7 +18,8 @@ impl Machine {
         if let Some((&id, job)) = known {
             let is_same =
                 (&job.name, &job.spec, job.checkpoint_every) == (&name, &spec, checkpoint_every);
-            let answer = if is_same { Ok(id) } else { Err(Refusal::OtherSubmission(id)) };
+            let answer =
+                if is_same { Ok(Changed::Job(id)) } else { Err(Refusal::OtherSubmission(id)) };
             return self.answer(answer);
         }
         let id = JobId(self.records.jobs.last_key_value().map_or(1, |(last, _)| last.0 + 1));
@@ -28,6 +29,7 @@ impl Machine {
             spec,
             checkpoint_every,
             phase: Phase::Active,
+            again: false,
             message: String::new(),
             submitted: self.now,
             ended: None,
@@ -37,7 +39,7 @@ impl Machine {
         self.records.jobs.insert(id, job);
         self.output.changed.insert(Key::Job(id));
         self.plans.insert(id, plan);
-        self.answer(Ok(id));
+        self.answer(Ok(Changed::Job(id)));
         self.tell(id, "submitted");
     }
 
@@ -55,10 +57,10 @@ impl Machine {
             Ok(phase) => return self.refuse(ended(id, phase)),
             Err(refusal) => return self.refuse(refusal),
         }
-        self.answer(Ok(id));
+        self.answer(Ok(Changed::Job(id)));
     }
 
-    /// Goes on with a job that is paused, or that failed.
+    /// Goes on with a job that is paused, that failed, or that was solved and has lost values since.
     pub(super) fn resume(&mut self, id: JobId) {
         match self.phase(id) {
             Ok(Phase::Active) => {}
@@ -66,10 +68,19 @@ impl Machine {
                 self.reopen(id);
                 self.tell(id, "resumed");
             }
+            Ok(Phase::Solved) if self.missing(id).is_some() => {
+                self.job_mut(id).again = true;
+                self.reopen(id);
+                self.tell(id, "is solved again where its values are lost");
+                let steps = self.records.steps.keys().filter(|step| step.job == id);
+                for step in steps.copied().collect::<Vec<_>>() {
+                    self.give_up_unless_whole(step);
+                }
+            }
             Ok(phase) => return self.refuse(ended(id, phase)),
             Err(refusal) => return self.refuse(refusal),
         }
-        self.answer(Ok(id));
+        self.answer(Ok(Changed::Job(id)));
     }
 
     /// Drops a job, and all that was saved of it; one that is solved only by force.
@@ -93,7 +104,7 @@ impl Machine {
             }
             Err(refusal) => return self.refuse(refusal),
         }
-        self.answer(Ok(id));
+        self.answer(Ok(Changed::Job(id)));
     }
 
     /// The plan that was asked for is there, or there can be none.
@@ -175,7 +186,7 @@ impl Machine {
         self.records.jobs.get(&id).map(|job| job.phase).ok_or(Refusal::NoSuchJob(id))
     }
 
-    fn answer(&mut self, answer: Result<JobId, Refusal>) {
+    pub(super) fn answer(&mut self, answer: Result<Changed, Refusal>) {
         self.output.commands.push(Command::Answer(answer));
     }
 

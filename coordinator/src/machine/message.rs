@@ -37,6 +37,10 @@ pub enum Event {
     Report(SessionId, Report),
     /// It wants to leave.
     Drain(SessionId),
+    /// An operator has the worker of this name leave. Answered.
+    DrainWorker(String),
+    /// An operator gives up all that the worker of this name has. Answered.
+    ForgetWorker(String),
     /// Its connection ended.
     Disconnect(SessionId),
     /// Time has passed.
@@ -75,6 +79,8 @@ pub struct Registration {
     pub disk_bytes: u64,
     /// What the checkpoint store is known by that it writes to and reads from.
     pub checkpoint_store: Option<u64>,
+    /// The worker that it takes the place of: what that one has is given up. Empty for none.
+    pub replaces: String,
 }
 
 /// What a worker uses.
@@ -150,11 +156,20 @@ pub enum FailureKind {
     Cancelled,
 }
 
+/// The subject of a request that was granted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Changed {
+    /// A job.
+    Job(JobId),
+    /// A worker.
+    Worker(WorkerId),
+}
+
 /// Something to be done, in order, after all changed records are on disk.
 #[derive(Clone, Debug)]
 pub enum Command {
     /// Answers a request.
-    Answer(Result<JobId, Refusal>),
+    Answer(Result<Changed, Refusal>),
     /// Asks for the plan of a job: [`Event::Planned`].
     Plan(JobId),
     /// Sends a worker a message.
@@ -174,8 +189,19 @@ pub enum Refusal {
     WrongPhase(String),
     /// That job, which is another, was submitted with the same key.
     OtherSubmission(JobId),
-    /// A worker of that name or identity is connected.
+    /// A worker of this identity is connected; this is its name.
     Connected(String),
+    /// The name is that of another worker.
+    NameTaken {
+        /// The name.
+        name: String,
+        /// Whether that worker is connected; otherwise it has values that nobody else has.
+        is_connected: bool,
+    },
+    /// No worker has this name.
+    NoSuchWorker(String),
+    /// The worker of this name is connected, and so is not given up.
+    StillConnected(String),
     /// This worker is connected, and others reach it at the same address.
     SameAddress(String),
     /// That worker has another checkpoint store.
@@ -309,6 +335,6 @@ pub struct CheckpointAt {
     pub peers: Vec<Peer>,
     /// Which shards they have.
     pub runs: Vec<Run>,
-    /// Whether the checkpoint store has all of it.
+    /// Whether the checkpoint store of the workers that are connected has all of it.
     pub stored: bool,
 }

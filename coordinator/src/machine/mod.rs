@@ -37,8 +37,8 @@ use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duratio
 pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
 pub use message::{
-    Answer, Assignment, CheckpointAt, Command, Event, Failure, FailureKind, Message, Note, Peer,
-    Refusal, Registration, Report, Resources, Submission, Task,
+    Answer, Assignment, Changed, CheckpointAt, Command, Event, Failure, FailureKind, Message, Note,
+    Peer, Refusal, Registration, Report, Resources, Submission, Task,
 };
 pub use names::{Epoch, JobId, SessionId, StepId, Time, WorkerId};
 pub use plan::JobPlan;
@@ -53,8 +53,10 @@ pub use workers::Connected;
 pub struct Limits {
     /// A worker of which nothing was heard for so long is lost.
     pub lease: Duration,
-    /// What a worker has that is away for so long, while another waits, is given up.
+    /// What a worker that is away has of a step under way is given up when a job has waited for it for so long.
     pub lost_after: Duration,
+    /// The same for what it has of a solved step; `None` for never.
+    pub solved_lost_after: Option<Duration>,
     /// Steps with fewer positions are one worker's.
     pub whole_step_positions: u64,
 }
@@ -62,15 +64,15 @@ pub struct Limits {
 impl Limits {
     /// With the default size of whole steps: below 2 Mi positions, exchange costs more than it gains.
     pub fn new(lease: Duration, lost_after: Duration) -> Self {
-        Self { lease, lost_after, whole_step_positions: 2 << 20 }
+        Self { lease, lost_after, solved_lost_after: None, whole_step_positions: 2 << 20 }
     }
 }
 
 /// Two workers that could not reach each other are kept apart for so long.
 const APART: Duration = Duration::from_secs(60);
-/// A worker that could not take part is left alone for so long.
+/// A worker that could not take part in a step is not asked again for so long. Other steps are none the worse for it.
 const REST: Duration = Duration::from_secs(60);
-/// A worker is left alone for so long after any other failure.
+/// The same after any other failure.
 const SHORT_REST: Duration = Duration::from_secs(5);
 /// A member that has not reported for so long is spoken of.
 const SLOW_AFTER: Duration = Duration::from_secs(60);
@@ -103,18 +105,16 @@ pub struct Machine {
     attempts: BTreeMap<StepId, Attempt>,
     /// When workers that are away were last heard of.
     last_heard: BTreeMap<WorkerId, Time>,
-    /// Since when there has been a worker all the time.
-    somebody_since: Option<Time>,
-    /// When a worker that reads the checkpoint store was last connected.
-    store_reader_seen: Time,
+    /// Checkpoints that active jobs wait for, workers that are away and have a part of them, and since when.
+    needs: BTreeMap<(StepId, WorkerId), Time>,
     /// Workers that could not reach each other, the smaller identity first, and until when they are
     /// kept apart.
     apart: BTreeMap<(WorkerId, WorkerId), Time>,
     /// Connected workers that could not reach each other when they last tried, the smaller identity first, and when that
     /// was.
     unreached: BTreeMap<(WorkerId, WorkerId), Time>,
-    /// Workers that are left alone, until when, and why.
-    resting: BTreeMap<WorkerId, (Time, String)>,
+    /// Workers that take no part in a step, until when, and why.
+    resting: BTreeMap<(StepId, WorkerId), (Time, String)>,
     /// Failures of steps since they last got further.
     trouble: BTreeMap<StepId, Trouble>,
     /// Since when jobs have been worked on, as far as it is not in their counters.
@@ -148,8 +148,7 @@ impl Machine {
             online: BTreeMap::new(),
             attempts: BTreeMap::new(),
             last_heard: BTreeMap::new(),
-            somebody_since: None,
-            store_reader_seen: now,
+            needs: BTreeMap::new(),
             apart: BTreeMap::new(),
             unreached: BTreeMap::new(),
             resting: BTreeMap::new(),
@@ -179,6 +178,8 @@ impl Machine {
             Event::Heartbeat(session, resources) => self.heartbeat(session, resources),
             Event::Report(session, report) => self.report(session, report),
             Event::Drain(session) => self.drain(session),
+            Event::DrainWorker(name) => self.drain_worker(&name),
+            Event::ForgetWorker(name) => self.forget_worker(&name),
             Event::Disconnect(session) => self.disconnect(session),
             Event::Tick => self.tick(),
         }

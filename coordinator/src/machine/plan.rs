@@ -36,17 +36,30 @@ pub struct StepPlan {
 
 impl JobPlan {
     /// Cuts a ruleset into steps, shards and waves.
+    #[cfg(test)]
     pub fn new(encoding: Encoding, settings: Settings) -> Self {
+        Self::unless(encoding, settings, || false).expect("nobody cancels it")
+    }
+
+    /// Cuts a ruleset into steps, shards and waves, unless it is cancelled meanwhile: that is looked at for every step.
+    pub fn unless(
+        encoding: Encoding,
+        settings: Settings,
+        is_cancelled: impl Fn() -> bool,
+    ) -> Option<Self> {
         let mut cut = BTreeMap::new();
         let mut order = Vec::new();
         for tier in steps(&encoding) {
+            if is_cancelled() {
+                return None;
+            }
             let parts = StepPlan::new(&encoding, &shards(&encoding, &settings, tier));
             let shards = parts.shards.len() as u32;
             order.push(StepSize { tier, positions: parts.positions(), shards });
             cut.insert(tier, parts);
         }
         order.sort_by_key(|step: &StepSize| (step.tier.level(), Reverse(step.positions)));
-        Self { encoding, settings, goal: Goal::new, order, steps: cut }
+        Some(Self { encoding, settings, goal: Goal::new, order, steps: cut })
     }
 
     /// The course of a step that has not begun, if the steps it reads are proven to `read`.

@@ -91,6 +91,8 @@ pub struct JobRecord {
     pub checkpoint_every: Duration,
     /// What is to become of it.
     pub phase: Phase,
+    /// Whether it was solved before and is solved again: it never goes before jobs that were not.
+    pub again: bool,
     /// Why it failed.
     pub message: String,
     /// When it was submitted.
@@ -167,8 +169,8 @@ pub struct Checkpoint {
     pub owners: Vec<WorkerId>,
     /// Which shards they wrote.
     pub runs: Vec<Run>,
-    /// Whether the checkpoint store has all of it.
-    pub stored: bool,
+    /// The checkpoint store that has all of it, if one has, by what it is known by.
+    pub stored: Option<u64>,
     /// Owners that have lost it.
     pub lost: BTreeSet<WorkerId>,
 }
@@ -188,6 +190,11 @@ impl Checkpoint {
         self.course.statistics().certificate.map_or(1.0, |certificate| certificate.bound)
     }
 
+    /// Whether no part of it is lost, as far as is known.
+    pub fn is_whole(&self) -> bool {
+        self.stored.is_some() || self.lost.is_empty()
+    }
+
     /// How many shards a worker wrote.
     pub fn shards_of(&self, worker: WorkerId) -> u32 {
         let own = |run: &&Run| self.owners[run.owner as usize] == worker;
@@ -204,4 +211,6 @@ pub struct WorkerRecord {
     pub address: String,
     /// Positions it sweeps in a second; `None` if it never did.
     pub positions_per_second: Option<f64>,
+    /// Whether others may have its name: it was given up, or nothing was its alone when another of its name came.
+    pub nameless: bool,
 }

@@ -100,7 +100,7 @@ impl Machine {
     fn inconsistent(&mut self, step: StepId, message: &str) {
         let members = self.attempts.get(&step).into_iter().flat_map(|attempt| &attempt.members);
         for member in members.map(|member| member.worker).collect::<Vec<_>>() {
-            self.resting.insert(member, (self.now + SHORT_REST, message.to_owned()));
+            self.rest(step, member, SHORT_REST, message);
         }
         self.count_failure(step, message.to_owned());
         self.end_attempt(step);
@@ -135,7 +135,7 @@ impl Machine {
                 let is_past = checkpoint.is_some_and(|checkpoint| checkpoint.epoch.number > epoch);
                 let known = checkpoint.is_some_and(|checkpoint| {
                     checkpoint.epoch.number == epoch
-                        && owner.map_or(checkpoint.stored, |owner| {
+                        && owner.map_or(self.reads_store_of(worker, checkpoint), |owner| {
                             checkpoint.shards_of(owner) > 0 && !checkpoint.lost.contains(&owner)
                         })
                 });
@@ -156,7 +156,7 @@ impl Machine {
             _ => None,
         };
         if let Some(rest) = rest {
-            self.resting.insert(worker, (self.now + rest, message.clone()));
+            self.rest(step, worker, rest, &message);
         }
         self.note(Note { attempt: number, worker: Some(worker), ..line_of(step, text) });
         if counts {

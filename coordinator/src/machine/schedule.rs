@@ -1,6 +1,7 @@
 //! Which steps are worked on next, and by whom.
 //!
-//! The first job that can use workers gets them, and within it the first steps. A small step takes
+//! The first job that can use workers gets them, and within it the first steps. Jobs that were solved before and lost values
+//! since come after all others. A small step takes
 //! one worker, so several go on side by side. A large one takes all; from when it is its turn until they
 //! are free nothing else is begun, so small ones cannot keep it waiting for ever.
 
@@ -25,7 +26,7 @@ impl Machine {
             self.online.keys().copied().filter(|&worker| self.is_usable(worker)).collect();
         let idle = |worker: &WorkerId| self.step_of(*worker).is_none();
         let mut idle: Vec<WorkerId> = usable.iter().copied().filter(idle).collect();
-        for job in self.plans.keys().copied().collect::<Vec<_>>() {
+        for job in self.queue() {
             if idle.is_empty() {
                 return;
             }
@@ -39,6 +40,13 @@ impl Machine {
                 idle.retain(|worker| !members.contains(worker));
             }
         }
+    }
+
+    /// The jobs with plans, in the order in which workers are given to them: those that were solved before come last.
+    pub(super) fn queue(&self) -> Vec<JobId> {
+        let mut queue: Vec<JobId> = self.plans.keys().copied().collect();
+        queue.sort_by_key(|job| (self.records.jobs[job].again, *job));
+        queue
     }
 
     /// The steps of a job that could be begun if there were workers, in order.

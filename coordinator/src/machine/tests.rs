@@ -4,9 +4,15 @@ use std::time::Duration;
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_planning::{Outcome, Precision, Settings};
+use ziggurat_planning::{Goal, Order, Outcome, Precision, Settings};
 
-use super::*;
+use super::{
+    simulation::{
+        values::{Value, ranges_of},
+        worker::shards_of,
+    },
+    *,
+};
 
 const FIRST: StepId = StepId { job: JobId(1), tier: Tier { just_moved: 1, to_move: 1 } };
 
@@ -14,6 +20,8 @@ const FIRST: StepId = StepId { job: JobId(1), tier: Tier { just_moved: 1, to_mov
 struct World {
     machine: Machine,
     now: Time,
+    plan: Arc<JobPlan>,
+    values: BTreeMap<(StepId, u32), Value>,
 }
 
 impl World {
@@ -27,12 +35,17 @@ impl World {
         let pieces = Overrides { pieces: Some(2), ..Overrides::default() };
         let encoding = Encoding::new(&Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap());
         let settings = Settings { shard_positions: Some(20), ..Settings::new(Precision::F64) };
-        let plan = Arc::new(JobPlan::new(encoding.unwrap(), settings));
+        let mut plan = JobPlan::new(encoding.unwrap(), settings);
+        plan.goal = |encoding, settings, tier, read| Goal {
+            functions: 0,
+            ..Goal::new(encoding, settings, tier, read)
+        };
+        let plan = Arc::new(plan);
         let day = Duration::from_secs(86_400);
-        let limits = Limits { lease: day, lost_after: day, whole_step_positions };
+        let limits = Limits { whole_step_positions, ..Limits::new(day, day) };
         let now = Duration::from_secs(1_000_000);
         let (machine, _) = Machine::new(Records::default(), 1, limits, now);
-        let mut world = Self { machine, now };
+        let mut world = Self { machine, now, plan: plan.clone(), values: BTreeMap::new() };
         let spec = Spec {
             ruleset: String::new(),
             precision: Precision::F64,
@@ -79,6 +92,63 @@ impl World {
         self.tell(Event::Report(SessionId(worker.0), report));
     }
 
+    /// Workers do what they are told until nothing is left to do.
+    fn work(&mut self) {
+        while !self.machine.attempts.is_empty() {
+            self.work_once();
+        }
+    }
+
+    /// The members of the first attempt do what they are told.
+    fn work_once(&mut self) {
+        let (&step, attempt) = self.machine.attempts.first_key_value().unwrap();
+        let attempt = attempt.clone();
+        let plan = self.machine.plans[&step.job].clone();
+        let plan = &plan.steps[&step.tier];
+        for (place, member) in (0..).zip(&attempt.members) {
+            let values = &mut self.values;
+            let carried = |order: &Order| {
+                let outcomes = shards_of(&attempt.runs, place).into_iter().map(|shard| {
+                    let ranges = ranges_of(shard, plan.shards.len() as u32, plan.ranges);
+                    let first = || Value::first(step.tier, shard);
+                    let value = values.entry((step, shard)).or_insert_with(first);
+                    value.carry(order, 0, step.tier, &ranges)
+                });
+                let outcome = outcomes.reduce(|one, other| one.and(other).unwrap());
+                Answer::Outcome(outcome.unwrap())
+            };
+            let answer = match attempt.doing {
+                Doing::Preparing => Answer::Ready { halo_positions: 0 },
+                Doing::Saving { .. } => Answer::Outcome(Outcome::Done),
+                Doing::Carrying => attempt.course.order().as_ref().map(carried).unwrap(),
+            };
+            let Attempt { number: attempt, order, .. } = attempt;
+            let (seconds, positions, sent_bytes) = (0.0, 0, 0);
+            let report = Report { step, attempt, order, seconds, positions, sent_bytes, answer };
+            self.tell(Event::Report(member.session, report));
+        }
+    }
+
+    /// Submits the job once more.
+    fn submit_another(&mut self) -> JobId {
+        let JobRecord { name, key, spec, checkpoint_every, .. } =
+            self.machine.records.jobs[&JobId(1)].clone();
+        let plan = self.plan.clone();
+        self.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
+        *self.machine.records.jobs.last_key_value().unwrap().0
+    }
+
+    /// The answer to a request.
+    fn ask(&mut self, event: Event) -> Result<Changed, Refusal> {
+        let commands = self.tell(event);
+        let answers = commands.into_iter().filter_map(|command| match command {
+            Command::Answer(answer) => Some(answer),
+            _ => None,
+        });
+        let [answer] = answers.collect::<Vec<_>>().try_into().unwrap();
+        answer
+    }
+
     /// The members of the attempt have written a checkpoint as it is at the beginning.
     fn commit(&mut self, number: u32) {
         let Attempt { course, members, runs, .. } = self.machine.attempts[&FIRST].clone();
@@ -87,7 +157,7 @@ impl World {
             course,
             owners: members.iter().map(|member| member.worker).collect(),
             runs,
-            stored: false,
+            stored: None,
             lost: BTreeSet::new(),
         };
         let record = self.machine.step_mut(FIRST);
@@ -112,6 +182,7 @@ fn registration(worker: u64) -> Registration {
         memory_bytes: 1 << 30,
         disk_bytes: 1 << 30,
         checkpoint_store: None,
+        replaces: String::new(),
     }
 }
 
@@ -194,6 +265,25 @@ fn what_workers_meet_one_after_the_other_is_one_failure() {
 }
 
 #[test]
+fn a_worker_that_cannot_take_part_in_a_step_takes_part_in_others() {
+    let mut world = World::new(1, u64::MAX);
+    let other = world.submit_another();
+    let kind = Some(FailureKind::Unable);
+    let message = "it takes more memory than there is".to_owned();
+    world.report(WorkerId(1), Answer::Failed(Failure { message, kind }));
+    let at: Vec<JobId> = world.machine.attempts.keys().map(|step| step.job).collect();
+    assert_eq!(at, [other]);
+    assert_eq!(world.machine.why_waiting(other), "");
+    let why = world.machine.why_waiting(JobId(1));
+    assert!(why.contains("worker w1 cannot take part in step 1-1: it takes more memory"), "{why}");
+    world.work();
+    assert_eq!(world.machine.records.jobs[&other].phase, Phase::Solved);
+    assert_eq!((world.phase(), world.members()), (Phase::Active, vec![]));
+    world.wait(REST.as_secs());
+    assert_eq!(world.members(), [WorkerId(1)]);
+}
+
+#[test]
 fn what_was_dropped_for_a_later_checkpoint_is_no_failure() {
     let mut world = World::new(1, u64::MAX);
     let [worker] = world.members()[..] else { panic!("{:?}", world.members()) };
@@ -231,13 +321,101 @@ fn whoever_is_called_or_known_like_another_that_is_here_is_not_let_in() {
         let [(7, told)] = &told[..] else { panic!("{refusal}: {told:?}") };
         match refusal {
             "address" => assert_eq!(*told, Refusal::SameAddress("w1".to_owned())),
-            _ => assert!(matches!(told, Refusal::Connected(_)), "{refusal}: {told:?}"),
+            "disk" => assert_eq!(*told, Refusal::Connected("b".to_owned())),
+            _ => {
+                let name = "w1".to_owned();
+                assert_eq!(*told, Refusal::NameTaken { name, is_connected: true });
+            }
         }
     }
-    // Once it is gone, its name is free.
+    // Once it is gone, its name is free: nothing is lost by that.
     world.tell(Event::Disconnect(SessionId(1)));
     let again = Registration { worker: WorkerId(2), ..registration(1) };
     assert_eq!(closed(world.tell(Event::Register(SessionId(7), again))), []);
+}
+
+#[test]
+fn a_name_under_which_values_are_saved_is_given_away_by_an_operator_only() {
+    let twin = |replaces: &str| {
+        let replaces = replaces.to_owned();
+        Registration { worker: WorkerId(2), replaces, ..registration(1) }
+    };
+    let is_saved = |world: &World| {
+        let checkpoint = world.machine.records.steps[&FIRST].checkpoint.as_ref();
+        checkpoint.is_some_and(|checkpoint| checkpoint.lost.is_empty())
+    };
+    let saved = || {
+        let mut world = World::new(1, u64::MAX);
+        world.commit(1);
+        world
+    };
+    let name = || "w1".to_owned();
+    let mut world = saved();
+    let told = closed(world.tell(Event::Register(SessionId(7), twin("w1"))));
+    assert_eq!(told, [(7, Refusal::NameTaken { name: name(), is_connected: true })]);
+    world.tell(Event::Disconnect(SessionId(1)));
+    for replaces in ["", "w9"] {
+        let told = closed(world.tell(Event::Register(SessionId(8), twin(replaces))));
+        assert_eq!(told, [(8, Refusal::NameTaken { name: name(), is_connected: false })]);
+    }
+    assert!(is_saved(&world));
+    // The worker comes back to what it had.
+    assert_eq!(closed(world.tell(Event::Register(SessionId(9), registration(1)))), []);
+    assert!(is_saved(&world));
+    assert_eq!(world.ask(Event::ForgetWorker(name())), Err(Refusal::StillConnected(name())));
+    let stranger = || "stranger".to_owned();
+    assert_eq!(world.ask(Event::ForgetWorker(stranger())), Err(Refusal::NoSuchWorker(stranger())));
+
+    world.tell(Event::Disconnect(SessionId(9)));
+    assert_eq!(closed(world.tell(Event::Register(SessionId(10), twin("w1")))), []);
+    assert!(!is_saved(&world));
+    // Or an operator says so, by name or identity.
+    for called in [name(), WorkerId(1).to_string()] {
+        let mut world = saved();
+        world.tell(Event::Disconnect(SessionId(1)));
+        assert_eq!(world.ask(Event::ForgetWorker(called)), Ok(Changed::Worker(WorkerId(1))));
+        assert!(!is_saved(&world));
+        assert_eq!(closed(world.tell(Event::Register(SessionId(7), twin("")))), []);
+    }
+}
+
+#[test]
+fn what_a_solved_job_has_lost_is_solved_again_on_request_and_after_active_jobs() {
+    let mut world = World::new(1, u64::MAX);
+    world.work();
+    assert_eq!(world.phase(), Phase::Solved);
+    world.tell(Event::Disconnect(SessionId(1)));
+    world.ask(Event::ForgetWorker("w1".to_owned())).unwrap();
+    world.tell(Event::Register(SessionId(2), registration(2)));
+    assert_eq!(world.phase(), Phase::Solved);
+    assert!(world.machine.attempts.is_empty());
+    let why = world.machine.why_waiting(JobId(1));
+    assert!(why.contains("worker w1") && why.contains("resume 1"), "{why}");
+    assert_eq!(world.ask(Event::Resume(JobId(1))), Ok(Changed::Job(JobId(1))));
+    world.tell(Event::Planned(JobId(1), Ok(world.plan.clone())));
+    assert_eq!(world.phase(), Phase::Active);
+    // The worker is at it; then it goes, and another job comes.
+    assert!(!world.members().is_empty());
+    world.tell(Event::Disconnect(SessionId(2)));
+    let new = world.submit_another();
+    world.tell(Event::Register(SessionId(9), registration(2)));
+    let at: Vec<JobId> = world.machine.attempts.keys().map(|step| step.job).collect();
+    assert_eq!(at, [new]);
+    world.work();
+    assert_eq!(world.phase(), Phase::Solved);
+    assert_eq!(world.machine.why_waiting(JobId(1)), "");
+    assert_eq!(world.machine.records.jobs[&new].phase, Phase::Solved);
+}
+
+#[test]
+fn an_operator_has_a_worker_leave() {
+    let mut world = World::new(1, u64::MAX);
+    let name = || "w1".to_owned();
+    let gone = Err(Refusal::NoSuchWorker("w2".to_owned()));
+    assert_eq!(world.ask(Event::DrainWorker("w2".to_owned())), gone);
+    assert_eq!(world.ask(Event::DrainWorker(name())), Ok(Changed::Worker(WorkerId(1))));
+    assert!(world.members().is_empty());
+    assert!(world.machine.connection(WorkerId(1)).unwrap().released);
 }
 
 #[test]
@@ -258,6 +436,7 @@ fn what_a_worker_has_is_given_up_once_it_was_lost_for_long_and_no_sooner() {
     let other = SessionId(3 - gone.0);
     world.commit(1);
     world.tell(Event::Disconnect(SessionId(gone.0)));
+    world.tell(Event::Tick);
     let lost_after = world.machine.limits().lost_after;
     let mut is_there_after = |gone: Duration| {
         world.now += gone;
@@ -272,9 +451,102 @@ fn what_a_worker_has_is_given_up_once_it_was_lost_for_long_and_no_sooner() {
 }
 
 #[test]
+fn a_job_that_is_resumed_waits_from_then_on_for_those_that_went_meanwhile() {
+    let mut world = World::new(2, u64::MAX);
+    let [gone] = world.members()[..] else { panic!("{:?}", world.members()) };
+    world.commit(1);
+    world.tell(Event::Pause(JobId(1)));
+    world.tell(Event::Disconnect(SessionId(gone.0)));
+    let lost_after = world.machine.limits().lost_after;
+    let is_there_after = |world: &mut World, time: Duration| {
+        world.now += time;
+        let resources = Resources::default();
+        world.tell(Event::Heartbeat(SessionId(3 - gone.0), resources));
+        world.tell(Event::Tick);
+        let checkpoint = &world.machine.records.steps[&FIRST].checkpoint;
+        checkpoint.as_ref().is_some_and(|checkpoint| checkpoint.epoch.number == 1)
+    };
+    for _ in 0..10 {
+        assert!(is_there_after(&mut world, lost_after / 2));
+    }
+    world.tell(Event::Resume(JobId(1)));
+    assert!(is_there_after(&mut world, Duration::ZERO));
+    let why = world.machine.why_waiting(JobId(1));
+    assert!(why.contains("in 86400 s that is given up"), "{why}");
+    assert!(is_there_after(&mut world, lost_after / 2));
+    assert!(is_there_after(&mut world, lost_after / 2));
+    assert!(!is_there_after(&mut world, Duration::from_secs(1)));
+}
+
+#[test]
+fn what_a_worker_has_of_a_solved_step_is_not_given_up_by_time_unless_somebody_wants_that() {
+    for solved_lost_after in [None, Some(Duration::from_secs(100))] {
+        let mut world = World::new(1, u64::MAX);
+        world.machine.limits.solved_lost_after = solved_lost_after;
+        // The first step is solved, and its worker goes.
+        while world.machine.solution(FIRST).is_none() {
+            world.work_once();
+        }
+        world.tell(Event::Disconnect(SessionId(1)));
+        world.tell(Event::Register(SessionId(2), registration(2)));
+        world.tell(Event::Tick);
+        let why = world.machine.why_waiting(JobId(1));
+        let part =
+            if solved_lost_after.is_some() { "in 100 s" } else { "`ziggurat worker forget w1`" };
+        assert!(why.contains(part), "{why}");
+        for _ in 0..1000 {
+            world.now += Duration::from_secs(86_000);
+            world.tell(Event::Heartbeat(SessionId(2), Resources::default()));
+            world.tell(Event::Tick);
+        }
+        let is_there = world.machine.solution(FIRST).is_some();
+        assert_eq!(is_there, solved_lost_after.is_none());
+    }
+}
+
+#[test]
+fn what_a_checkpoint_store_has_is_given_up_by_proof_only_and_asked_for_in_that_store() {
+    let mut world = World::with_stores(&[Some(7)], u64::MAX);
+    while world.machine.solution(FIRST).is_none() {
+        world.work_once();
+    }
+    world.tell(Event::Disconnect(SessionId(1)));
+    for (worker, checkpoint_store) in [(2, None), (3, Some(8))] {
+        let registration = Registration { checkpoint_store, ..registration(worker) };
+        world.tell(Event::Register(SessionId(worker), registration));
+        for _ in 0..100 {
+            world.now += Duration::from_secs(86_000);
+            world.tell(Event::Heartbeat(SessionId(worker), Resources::default()));
+            world.tell(Event::Tick);
+        }
+        let solution = world.machine.solution(FIRST).unwrap();
+        assert_eq!(solution.stored, Some(7));
+        assert!(!world.machine.place(solution).stored);
+        assert!(world.machine.attempts.is_empty());
+        let why = world.machine.why_waiting(JobId(1));
+        assert!(why.contains("only the checkpoint store has all of step 1-1"), "{why}");
+        world.tell(Event::Disconnect(SessionId(worker)));
+    }
+    // One that reads it goes on, and may find that it is not there.
+    let reader = Registration { checkpoint_store: Some(7), ..registration(4) };
+    world.tell(Event::Register(SessionId(4), reader));
+    let (&step, attempt) = world.machine.attempts.first_key_value().unwrap();
+    assert_ne!(step, FIRST);
+    let epoch = world.machine.solution(FIRST).unwrap().epoch.number;
+    let kind = Some(FailureKind::Damage { tier: FIRST.tier, epoch, worker: None });
+    let answer = Answer::Failed(Failure { message: "not found".to_owned(), kind });
+    let Attempt { number: attempt, order, .. } = *attempt;
+    let (seconds, positions, sent_bytes) = (0.0, 0, 0);
+    let report = Report { step, attempt, order, seconds, positions, sent_bytes, answer };
+    world.tell(Event::Report(SessionId(4), report));
+    // The worker that wrote it may still have it.
+    let solution = world.machine.solution(FIRST).unwrap();
+    assert_eq!((solution.stored, solution.is_whole()), (None, true));
+}
+
+#[test]
 fn a_checkpoint_is_stored_if_all_who_wrote_it_have_the_store() {
-    for (stores, is_stored) in [([Some(7); 2], true), ([Some(7), None], false), ([None; 2], false)]
-    {
+    for (stores, stored) in [([Some(7); 2], Some(7)), ([Some(7), None], None), ([None; 2], None)] {
         let mut world = World::with_stores(&stores, 1);
         let members = world.members();
         assert_eq!(members.len(), 2);
@@ -289,7 +561,7 @@ fn a_checkpoint_is_stored_if_all_who_wrote_it_have_the_store() {
             world.report(worker, Answer::Outcome(Outcome::Done));
         }
         let checkpoint = world.machine.records.steps[&FIRST].checkpoint.as_ref().unwrap();
-        assert_eq!(checkpoint.stored, is_stored, "{stores:?}");
+        assert_eq!(checkpoint.stored, stored, "{stores:?}");
     }
 }
 
@@ -356,11 +628,11 @@ fn a_key_that_is_known_is_that_of_the_same_job_only_even_after_a_restart() {
         });
         answer.unwrap()
     };
-    assert_eq!(answer(&mut world, &|_| {}), Ok(JobId(2)));
+    assert_eq!(answer(&mut world, &|_| {}), Ok(Changed::Job(JobId(2))));
     // What the records say is all that is left after a restart.
     let records = world.machine.records.clone();
     (world.machine, _) = Machine::new(records, 2, world.machine.limits, world.now);
-    assert_eq!(answer(&mut world, &|_| {}), Ok(JobId(2)));
+    assert_eq!(answer(&mut world, &|_| {}), Ok(Changed::Job(JobId(2))));
     let changes: [&dyn Fn(&mut Submission); 3] =
         [&|other| other.name.push('x'), &|other| other.spec.tolerance /= 2.0, &|other| {
             other.checkpoint_every /= 2
@@ -370,7 +642,7 @@ fn a_key_that_is_known_is_that_of_the_same_job_only_even_after_a_restart() {
     }
     // A job that was cancelled is not begun anew.
     world.tell(Event::Cancel { job: JobId(2), force: false });
-    assert_eq!(answer(&mut world, &|_| {}), Ok(JobId(2)));
+    assert_eq!(answer(&mut world, &|_| {}), Ok(Changed::Job(JobId(2))));
     assert_eq!(world.machine.records.jobs.len(), 2);
 }
 

@@ -1,5 +1,7 @@
 //! Why a job does not go on, for people.
 
+use ziggurat_encoding::Tier;
+
 use super::{
     Machine, Phase, SLOW_AFTER,
     begin::Blocked,
@@ -15,11 +17,30 @@ impl Machine {
             Phase::Paused if attempted.is_empty() => String::new(),
             Phase::Paused => "saving before the pause".to_owned(),
             Phase::Failed => job.message.clone(),
-            Phase::Solved | Phase::Cancelled => String::new(),
+            Phase::Solved => self.why_incomplete(id),
+            Phase::Cancelled => String::new(),
             Phase::Active if !self.plans.contains_key(&id) => "working out the plan".to_owned(),
             Phase::Active if attempted.is_empty() => self.why_idle(id),
             Phase::Active => self.why_slow(&attempted),
         }
+    }
+
+    /// What a solved job has lost.
+    fn why_incomplete(&self, id: JobId) -> String {
+        let Some((worker, tier)) = self.missing(id) else { return String::new() };
+        format!(
+            "values are lost: worker {}, {}, is given up; `ziggurat resume {id}` solves that again",
+            self.name_of(worker),
+            self.shards_of(id, worker, tier)
+        )
+    }
+
+    /// Which shards of a step a worker has, for people.
+    fn shards_of(&self, job: JobId, worker: WorkerId, tier: Tier) -> String {
+        let checkpoint = self.checkpoint(StepId { job, tier });
+        let shards = checkpoint.map_or(0, |checkpoint| checkpoint.shards_of(worker));
+        let plural = if shards == 1 { "shard" } else { "shards" };
+        format!("which has {shards} {plural} of step {tier}")
     }
 
     /// Who keeps the attempts at some steps waiting, if it has been a while.
@@ -52,14 +73,7 @@ impl Machine {
         let usable: Vec<WorkerId> =
             self.online.keys().copied().filter(|&worker| self.is_usable(worker)).collect();
         if usable.is_empty() {
-            return match self.resting.first_key_value() {
-                Some((&worker, (until, why))) => format!(
-                    "trying again in {} s: worker {} cannot take part: {why}",
-                    until.saturating_sub(self.now).as_secs(),
-                    self.name_of(worker)
-                ),
-                None => "waiting for workers: all that are connected are leaving".to_owned(),
-            };
+            return "waiting for workers: all that are connected are leaving".to_owned();
         }
         let blocked = self.steps_to_do(id).into_iter().map(|step| self.able(step, &usable));
         let mut why = blocked.map(|able| match able {
@@ -74,29 +88,40 @@ impl Machine {
         let steps = self.records.jobs[&id].steps.iter();
         let mut away = steps.filter_map(|step| {
             let solution = self.solution(StepId { job: id, tier: step.tier })?;
-            let away = self.away(solution).next().filter(|_| !solution.stored)?;
+            let away = self.away(solution).next().filter(|_| solution.stored.is_none())?;
             Some(self.describe(id, &Blocked::Away(away, step.tier)))
         });
         away.next().unwrap_or_else(|| "waiting for other steps".to_owned())
     }
 
     fn describe(&self, job: JobId, blocked: &Blocked) -> String {
-        let has = |worker: WorkerId, tier| {
-            let checkpoint = self.checkpoint(StepId { job, tier });
-            let shards = checkpoint.map_or(0, |checkpoint| checkpoint.shards_of(worker));
-            let plural = if shards == 1 { "shard" } else { "shards" };
-            format!("which has {shards} {plural} of step {tier}")
-        };
+        let has = |worker: WorkerId, tier| self.shards_of(job, worker, tier);
         match *blocked {
             Blocked::Nobody => "waiting for workers".to_owned(),
+            Blocked::Resting(worker, step) => {
+                let rest = self.resting.get(&(step, worker));
+                let (until, why) = rest.map_or((self.now, ""), |(until, why)| (*until, why));
+                format!(
+                    "trying again in {} s: worker {} cannot take part in step {}: {why}",
+                    until.saturating_sub(self.now).as_secs(),
+                    self.name_of(worker),
+                    step.tier
+                )
+            }
             Blocked::Away(worker, tier) => {
                 let silent = (self.now - self.heard(worker)).as_secs();
-                let since = self.awaited_since(worker).unwrap_or(self.now);
-                let left = (since + self.limits.lost_after).saturating_sub(self.now).as_secs();
+                let name = self.name_of(worker);
+                let until = match self.given_up_in(StepId { job, tier }, worker) {
+                    Some(left) => format!(
+                        "in {} s that is given up, and computed again by those that are here",
+                        left.as_secs()
+                    ),
+                    None => format!(
+                        "that is not given up by time; if it is gone for good: `ziggurat worker forget {name}`"
+                    ),
+                };
                 format!(
-                    "waiting for worker {} (last heard {silent} s ago), {}; in {left} s it is \
-                     given up, and what it alone has is computed again",
-                    self.name_of(worker),
+                    "waiting for worker {name} (last heard {silent} s ago), {}; {until}",
                     has(worker, tier)
                 )
             }

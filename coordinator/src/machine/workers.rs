@@ -1,10 +1,10 @@
 //! Workers come, live, leave and are lost.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     APART, HANDING_OVER, Key, Machine, Note, WorkerRecord, line,
-    message::{Command, Message, Refusal, Registration, Resources},
+    message::{Changed, Command, Message, Refusal, Registration, Resources},
     names::{JobId, SessionId, StepId, Time, WorkerId},
     record::Phase,
 };
@@ -51,34 +51,23 @@ impl Connected {
 impl Machine {
     /// A worker has connected.
     pub(super) fn register(&mut self, session: SessionId, registration: Registration) {
-        let Registration { worker, ref name, .. } = registration;
-        let twin = |other: &Connected| {
-            other.registration.worker == worker || other.registration.name == *name
-        };
-        if self.sessions.values().any(twin) {
-            let refusal = Refusal::Connected(name.clone());
+        if let Some(refusal) = self.why_not(&registration) {
             return self.output.commands.push(Command::Close(session, refusal));
         }
-        let at_same_address =
-            |other: &&Connected| other.registration.address == registration.address;
-        if let Some(other) = self.sessions.values().find(at_same_address) {
-            let refusal = Refusal::SameAddress(other.registration.name.clone());
-            return self.output.commands.push(Command::Close(session, refusal));
+        let Registration { worker, ref name, ref replaces, .. } = registration;
+        let other = |called: &str| self.called(called).filter(|&other| other != worker);
+        let (replaced, namesake) = (other(replaces), other(name));
+        if let Some(other) = replaced {
+            self.forget(other, &format!("worker {name} takes its place"));
         }
-        // What one has saved in the store, all are to find there.
-        let has_another = |other: &&Connected| {
-            let stores = [other.registration.checkpoint_store, registration.checkpoint_store];
-            matches!(stores, [Some(its), Some(this)] if its != this)
-        };
-        if let Some(other) = self.sessions.values().find(has_another) {
-            let refusal = Refusal::OtherStore(other.registration.name.clone());
-            return self.output.commands.push(Command::Close(session, refusal));
+        if let Some(other) = namesake {
+            self.free_name(other);
         }
-        self.forget_others_called(name, worker);
         let known = self.records.workers.get(&worker);
         let positions_per_second = known.and_then(|known| known.positions_per_second);
-        let address = registration.address.clone();
-        let record = WorkerRecord { name: name.clone(), address, positions_per_second };
+        let (name, address) = (name.clone(), registration.address.clone());
+        let record =
+            WorkerRecord { name: name.clone(), address, positions_per_second, nameless: false };
         if known != Some(&record) {
             self.records.workers.insert(worker, record);
             self.output.changed.insert(Key::Worker(worker));
@@ -95,8 +84,7 @@ impl Machine {
         self.sessions.insert(session, connected);
         self.online.insert(worker, session);
         self.last_heard.remove(&worker);
-        self.resting.remove(&worker);
-        self.somebody_since.get_or_insert(self.now);
+        self.resting.retain(|&(_, resting), _| resting != worker);
         self.welcome(session);
     }
 
@@ -113,17 +101,91 @@ impl Machine {
         self.send(session, Message::Welcome { incarnation, commits, cancelled });
     }
 
-    /// Whoever comes under the name of another has that one's place, and not its disk.
-    fn forget_others_called(&mut self, name: &str, worker: WorkerId) {
-        let others = self.records.workers.iter();
-        let others = others.filter(|(id, other)| **id != worker && other.name == name);
-        for id in others.map(|(&id, _)| id).collect::<Vec<_>>() {
-            let text = format!("worker {name} has come back without the disk of {id}");
-            self.note(Note { worker: Some(worker), ..line(text) });
-            for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
-                self.lose(step, id);
+    /// Why a worker that registers is not let in, if it is not.
+    fn why_not(&self, registration: &Registration) -> Option<Refusal> {
+        let Registration { worker, ref name, ref replaces, .. } = *registration;
+        if self.online.contains_key(&worker) {
+            return Some(Refusal::Connected(name.clone()));
+        }
+        let other = |called: &str| self.called(called).filter(|&other| other != worker);
+        if let Some(other) = other(name) {
+            let is_connected = self.online.contains_key(&other);
+            if is_connected || self.alone_has_values(other) && replaces != name {
+                return Some(Refusal::NameTaken { name: name.clone(), is_connected });
             }
         }
+        if other(replaces).is_some_and(|other| self.online.contains_key(&other)) {
+            return Some(Refusal::StillConnected(replaces.clone()));
+        }
+        let mut others = self.sessions.values().map(|connected| &connected.registration);
+        if let Some(other) = others.clone().find(|other| other.address == registration.address) {
+            return Some(Refusal::SameAddress(other.name.clone()));
+        }
+        // What one has saved in the store, all are to find there.
+        let has_another = |other: &&Registration| {
+            let stores = [other.checkpoint_store, registration.checkpoint_store];
+            matches!(stores, [Some(its), Some(this)] if its != this)
+        };
+        others.find(has_another).map(|other| Refusal::OtherStore(other.name.clone()))
+    }
+
+    /// The worker that has a name.
+    pub(super) fn called(&self, name: &str) -> Option<WorkerId> {
+        let mut workers = self.records.workers.iter();
+        let has_it = |(_, other): &(_, &WorkerRecord)| !other.nameless && other.name == name;
+        workers.find(has_it).map(|(&id, _)| id)
+    }
+
+    /// Whether a worker has saved values that are neither in the checkpoint store nor with another.
+    fn alone_has_values(&self, worker: WorkerId) -> bool {
+        let mut checkpoints =
+            self.records.steps.values().filter_map(|step| step.checkpoint.as_ref());
+        checkpoints.any(|checkpoint| {
+            checkpoint.stored.is_none()
+                && !checkpoint.lost.contains(&worker)
+                && checkpoint.shards_of(worker) > 0
+        })
+    }
+
+    /// Gives up all that a worker has, and its name.
+    fn forget(&mut self, worker: WorkerId, why: &str) {
+        let text = format!("worker {} is given up: {why}", self.name_of(worker));
+        self.note(Note { worker: Some(worker), ..line(text) });
+        for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
+            self.lose(step, worker);
+        }
+        self.free_name(worker);
+    }
+
+    /// Lets others have the name of a worker. What it has stays its own, under its identity.
+    fn free_name(&mut self, worker: WorkerId) {
+        let record = self.records.workers.get_mut(&worker).expect("it is known");
+        record.nameless = true;
+        self.output.changed.insert(Key::Worker(worker));
+    }
+
+    /// An operator gives up all that a worker has, which must be away. It is named by its name or its identity.
+    pub(super) fn forget_worker(&mut self, name: &str) {
+        let identity = || self.records.workers.keys().copied().find(|id| id.to_string() == name);
+        let Some(worker) = self.called(name).or_else(identity) else {
+            return self.answer(Err(Refusal::NoSuchWorker(name.to_owned())));
+        };
+        if self.online.contains_key(&worker) {
+            return self.answer(Err(Refusal::StillConnected(name.to_owned())));
+        }
+        self.forget(worker, "an operator said so");
+        self.answer(Ok(Changed::Worker(worker)));
+    }
+
+    /// An operator has a worker leave.
+    pub(super) fn drain_worker(&mut self, name: &str) {
+        let worker = self.called(name);
+        let session = worker.and_then(|worker| self.online.get(&worker).copied());
+        let (Some(worker), Some(session)) = (worker, session) else {
+            return self.answer(Err(Refusal::NoSuchWorker(name.to_owned())));
+        };
+        self.ask_to_leave(session);
+        self.answer(Ok(Changed::Worker(worker)));
     }
 
     /// A worker lives.
@@ -140,6 +202,13 @@ impl Machine {
         let now = self.now;
         let Some(connected) = self.sessions.get_mut(&session) else { return };
         connected.last_heard = now;
+        self.ask_to_leave(session);
+    }
+
+    /// Has a worker leave once what it is at is saved.
+    fn ask_to_leave(&mut self, session: SessionId) {
+        let now = self.now;
+        let Some(connected) = self.sessions.get_mut(&session) else { return };
         if connected.draining.is_some() {
             return;
         }
@@ -158,9 +227,6 @@ impl Machine {
         let Registration { worker, name, .. } = connected.registration;
         self.online.remove(&worker);
         self.last_heard.insert(worker, connected.last_heard);
-        if self.sessions.is_empty() {
-            self.somebody_since = None;
-        }
         self.remember_speed(worker, connected.positions_per_second);
         self.note(Note { worker: Some(worker), ..line(format!("worker {name} is gone")) });
         if let Some(step) = self.step_of(worker) {
@@ -200,7 +266,7 @@ impl Machine {
                 (connected.registration.worker, connected.registration.name.clone());
             let has = |&step: &StepId| {
                 self.checkpoint(step).is_some_and(|checkpoint| {
-                    !checkpoint.stored && checkpoint.shards_of(worker) > 0
+                    checkpoint.stored.is_none() && checkpoint.shards_of(worker) > 0
                 })
             };
             let steps = self.records.steps.keys().copied().filter(has);
@@ -215,17 +281,28 @@ impl Machine {
 
     /// Whether others need what a draining worker has, and there is somebody to take it.
     fn has_to_hand_over(&self, connected: &Connected) -> bool {
-        let stay = |other: &Connected| {
-            other.draining.is_none() && !self.resting.contains_key(&other.registration.worker)
+        let stays = |step: StepId, other: &Connected| {
+            other.draining.is_none() && !self.rests(step, other.registration.worker)
         };
         self.hands_over(connected)
-            && self.sessions.values().any(stay)
             && self.records.steps.keys().any(|&step| {
                 let has = |checkpoint: &super::Checkpoint| {
                     checkpoint.shards_of(connected.registration.worker) > 0
                 };
-                self.must_move(step) && self.checkpoint(step).is_some_and(has)
+                self.must_move(step)
+                    && self.checkpoint(step).is_some_and(has)
+                    && self.sessions.values().any(|other| stays(step, other))
             })
+    }
+
+    /// A worker takes no part in a step for a while.
+    pub(super) fn rest(&mut self, step: StepId, worker: WorkerId, time: Duration, why: &str) {
+        self.resting.insert((step, worker), (self.now + time, why.to_owned()));
+    }
+
+    /// Whether it takes none now.
+    pub(super) fn rests(&self, step: StepId, worker: WorkerId) -> bool {
+        self.resting.get(&(step, worker)).is_some_and(|&(until, _)| until > self.now)
     }
 
     /// Whether a worker wants to leave, and there is time to take over what it has.
@@ -238,7 +315,7 @@ impl Machine {
     pub(super) fn must_move(&self, step: StepId) -> bool {
         let Some(checkpoint) = self.checkpoint(step) else { return false };
         self.is_active(step.job)
-            && !checkpoint.stored
+            && checkpoint.stored.is_none()
             && checkpoint.owners.iter().any(|&owner| {
                 let here = self.connection(owner);
                 checkpoint.shards_of(owner) > 0 && here.is_some_and(|here| self.hands_over(here))

@@ -16,8 +16,8 @@ use super::{
     CoordinatorError, MemoryAlone, convert, metrics::Meter, planning::Planner, records::Saved,
 };
 use crate::machine::{
-    Command, Event, JobId, Limits, Machine, Message, Note, Output, Records, Refusal, SessionId,
-    Time,
+    Changed, Command, Event, JobId, Limits, Machine, Message, Note, Output, Records, Refusal,
+    SessionId, Time,
 };
 
 /// Events that wait for their turn; whoever has more waits with them.
@@ -43,7 +43,7 @@ enum Request {
     /// A worker has connected.
     Connect(SessionId, Line, Event),
     /// Somebody wants something and waits for the answer.
-    Ask(Event, oneshot::Sender<Result<JobId, Refusal>>),
+    Ask(Event, oneshot::Sender<Result<Changed, Refusal>>),
     /// Somebody wants to look at the machine.
     Look(Look),
     /// The coordinator ends.
@@ -102,7 +102,7 @@ impl Handle {
     }
 
     /// Asks for something.
-    pub async fn ask(&self, event: Event) -> Result<JobId, Status> {
+    pub async fn ask(&self, event: Event) -> Result<Changed, Status> {
         let (answer, answered) = oneshot::channel();
         let _ = self.requests.send(Request::Ask(event, answer)).await;
         let answer = answered.await.map_err(|_| ending())?;
@@ -195,7 +195,10 @@ impl Actor {
     }
 
     /// Has the machine handle an event, and what follows from it. Returns the answer, if there is one.
-    fn handle(&mut self, event: Event) -> Result<Option<Result<JobId, Refusal>>, CoordinatorError> {
+    fn handle(
+        &mut self,
+        event: Event,
+    ) -> Result<Option<Result<Changed, Refusal>>, CoordinatorError> {
         let mut events = VecDeque::from([event]);
         let mut answer = None;
         while let Some(event) = events.pop_front() {
@@ -217,7 +220,7 @@ impl Actor {
         &mut self,
         output: Output,
         events: &mut VecDeque<Event>,
-    ) -> Option<Result<JobId, Refusal>> {
+    ) -> Option<Result<Changed, Refusal>> {
         let mut answer = None;
         for command in output.commands {
             match command {
@@ -276,7 +279,8 @@ impl Actor {
         let (spec, planner, handle) =
             (record.spec.clone(), self.planner.clone(), self.handle.clone());
         tokio::task::spawn_blocking(move || {
-            let planned = planner.plan_now(&spec).map(|planned| planned.plan);
+            let planned =
+                planner.plan_now(&spec, &CancellationToken::new()).map(|planned| planned.plan);
             if let Some(handle) = handle.upgrade() {
                 // Nobody listens only when the coordinator has ended.
                 let _ = handle.blocking_send(Request::Event(Event::Planned(job, planned)));

@@ -154,6 +154,7 @@ pub fn registration(
         memory_bytes: register.memory_bytes,
         disk_bytes: register.disk_bytes,
         checkpoint_store,
+        replaces: register.replaces,
     }
 }
 
@@ -199,8 +200,22 @@ pub fn status(refusal: &Refusal) -> Status {
              saved); give this one a key of its own"
         )),
         Refusal::Connected(name) => Status::already_exists(format!(
-            "a worker called {name}, or with its disk, is connected; give this one a name and a \
-             directory of its own, or wait until the other's lease is over"
+            "worker {name} is connected with the same disk; give this one a directory of its own, or wait until \
+             the other's lease is over"
+        )),
+        Refusal::NameTaken { name, is_connected: true } => Status::permission_denied(format!(
+            "another worker called {name} is connected; give this one a name of its own: --name NAME"
+        )),
+        Refusal::NameTaken { name, is_connected: false } => Status::permission_denied(format!(
+            "another worker is called {name}, is away, and alone has values that it saved; start that one on its \
+             directory, or give this one a name of its own: --name NAME. If that directory is lost: --replace {name}"
+        )),
+        Refusal::NoSuchWorker(name) => Status::invalid_argument(format!(
+            "there is no worker {name}; `ziggurat workers` lists those there are"
+        )),
+        Refusal::StillConnected(name) => Status::failed_precondition(format!(
+            "worker {name} is connected, and its values are given up only when it is gone; stop it first \
+             (`ziggurat worker drain {name}`)"
         )),
         Refusal::SameAddress(name) => Status::already_exists(format!(
             "worker {name} is connected and has the same address; give this one an address of its own \

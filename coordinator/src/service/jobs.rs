@@ -8,15 +8,17 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use ziggurat_planning::{Precision, VECTORS};
 use ziggurat_rpc::{
-    convert::Submission as Wanted,
+    Peer,
+    convert::{Submission as Wanted, identity_text},
     proto::{
         CancelRequest, ClusterStatus, JobRequest, JobStatus, ListReply, ListRequest, LocateReply,
-        PlanReply, SubmitReply, SubmitRequest, WorkerStatus, jobs_server::Jobs,
+        PlanReply, SubmitReply, SubmitRequest, WorkerReply, WorkerRequest, WorkerStatus,
+        WorkersReply, WorkersRequest, jobs_server::Jobs,
     },
 };
 
 use super::{actor::Handle, convert, planning::Planned, status};
-use crate::machine::{Event, JobId, Phase, Submission, ended};
+use crate::machine::{Changed, Event, JobId, Phase, Submission, ended};
 
 /// Watches at the same time.
 const WATCHES: usize = 256;
@@ -40,15 +42,34 @@ impl JobsService {
     }
 
     /// What a job is, and its plan.
-    async fn planned(&self, request: SubmitRequest) -> Result<(Wanted, Planned), Status> {
-        let wanted = Wanted::try_from(request)?;
-        let planned = self.actor.planner.plan(convert::spec_of(&wanted.job)).await?;
+    async fn planned(&self, request: Request<SubmitRequest>) -> Result<(Wanted, Planned), Status> {
+        let client = Peer::of(&request).map(|peer| peer.address().ip().to_canonical());
+        let wanted = Wanted::try_from(request.into_inner())?;
+        let planned = self.actor.planner.plan(convert::spec_of(&wanted.job), client).await?;
         Ok((wanted, planned))
+    }
+
+    /// Has something done about a job.
+    async fn ask(&self, event: Event) -> Result<JobId, Status> {
+        match self.actor.ask(event).await? {
+            Changed::Job(job) => Ok(job),
+            Changed::Worker(_) => Err(Status::internal("the answer is about a worker")),
+        }
+    }
+
+    /// Has something done about a worker.
+    async fn change_worker(&self, event: Event) -> Result<Response<WorkerReply>, Status> {
+        match self.actor.ask(event).await? {
+            Changed::Worker(worker) => {
+                Ok(Response::new(WorkerReply { worker: identity_text(worker.0) }))
+            }
+            Changed::Job(_) => Err(Status::internal("the answer is about a job")),
+        }
     }
 
     /// Changes a job, and says how it is then.
     async fn change(&self, event: Event) -> Result<Response<JobStatus>, Status> {
-        let job = self.actor.ask(event).await?;
+        let job = self.ask(event).await?;
         let status = self.actor.look(move |machine, _| status::job(machine, job)).await?;
         status.map(Response::new).ok_or_else(|| no_such(job))
     }
@@ -70,7 +91,7 @@ fn job_of(request: Request<JobRequest>) -> JobId {
 #[tonic::async_trait]
 impl Jobs for JobsService {
     async fn plan(&self, request: Request<SubmitRequest>) -> Result<Response<PlanReply>, Status> {
-        let (wanted, planned) = self.planned(request.into_inner()).await?;
+        let (wanted, planned) = self.planned(request).await?;
         let workers = self.actor.look(status::workers).await?;
         let here = workers.into_iter().filter(|worker| worker.connected).collect();
         Ok(Response::new(plan_reply(wanted.job.precision, &planned, here)))
@@ -80,7 +101,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<SubmitRequest>,
     ) -> Result<Response<SubmitReply>, Status> {
-        let (wanted, planned) = self.planned(request.into_inner()).await?;
+        let (wanted, planned) = self.planned(request).await?;
         let submission = Submission {
             spec: convert::spec_of(&wanted.job),
             name: wanted.name,
@@ -88,7 +109,7 @@ impl Jobs for JobsService {
             checkpoint_every: wanted.checkpoint,
             plan: planned.plan,
         };
-        let job = self.actor.ask(Event::Submit(submission)).await?;
+        let job = self.ask(Event::Submit(submission)).await?;
         Ok(Response::new(SubmitReply { job: job.0 }))
     }
 
@@ -142,10 +163,32 @@ impl Jobs for JobsService {
         let located = located.await?.ok_or_else(|| no_such(job))?;
         located.map(Response::new).map_err(|phase| match phase {
             Phase::Cancelled => convert::status(&ended(job, phase)),
+            Phase::Solved => Status::failed_precondition(format!(
+                "values of job {job} are lost, of a worker that is given up; `ziggurat resume {job}` solves that again"
+            )),
             _ => Status::failed_precondition(format!(
                 "job {job} is not solved; `ziggurat status {job}` says how far it is"
             )),
         })
+    }
+
+    async fn workers(&self, _: Request<WorkersRequest>) -> Result<Response<WorkersReply>, Status> {
+        let workers = self.actor.look(status::workers).await?;
+        Ok(Response::new(WorkersReply { workers }))
+    }
+
+    async fn drain_worker(
+        &self,
+        request: Request<WorkerRequest>,
+    ) -> Result<Response<WorkerReply>, Status> {
+        self.change_worker(Event::DrainWorker(request.into_inner().name)).await
+    }
+
+    async fn forget_worker(
+        &self,
+        request: Request<WorkerRequest>,
+    ) -> Result<Response<WorkerReply>, Status> {
+        self.change_worker(Event::ForgetWorker(request.into_inner().name)).await
     }
 }
 

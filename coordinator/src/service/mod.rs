@@ -38,8 +38,10 @@ pub struct Options {
     pub insecure: bool,
     /// A worker of which nothing was heard for so long is lost.
     pub lease: Duration,
-    /// What a lost worker alone had is computed again after so long.
+    /// What a lost worker alone had of a step under way is computed again when a job has waited for it for so long.
     pub lost_after: Duration,
+    /// The same for what it had of a solved step; `None` for never.
+    pub solved_lost_after: Option<Duration>,
     /// Steps with fewer positions are one worker's.
     pub whole_step_positions: u64,
     /// Where metrics are served, if anywhere.
@@ -54,7 +56,7 @@ impl Options {
     /// With leases of ten seconds, ten minutes of patience, no security and no metrics.
     pub fn new(listen: SocketAddr, dir: PathBuf, memory_alone: MemoryAlone) -> Self {
         let (lease, lost_after) = (Duration::from_secs(10), Duration::from_secs(600));
-        let Limits { whole_step_positions, .. } = Limits::new(lease, lost_after);
+        let Limits { solved_lost_after, whole_step_positions, .. } = Limits::new(lease, lost_after);
         Self {
             listen,
             dir,
@@ -62,6 +64,7 @@ impl Options {
             insecure: false,
             lease,
             lost_after,
+            solved_lost_after,
             whole_step_positions,
             metrics: None,
             insecure_metrics: false,
@@ -133,8 +136,9 @@ pub async fn run(
     }
     let dir = options.dir.clone();
     let (saved, records) = off_the_runtime(move || Saved::open(&dir)).await??;
-    let Options { lease, lost_after, whole_step_positions, memory_alone, .. } = options;
-    let limits = Limits { lease, lost_after, whole_step_positions };
+    let Options { lease, lost_after, solved_lost_after, .. } = options;
+    let Options { whole_step_positions, memory_alone, .. } = options;
+    let limits = Limits { lease, lost_after, solved_lost_after, whole_step_positions };
     let cluster = saved.cluster();
     let refused = metrics.failures.of(FailureKind::Refused);
     let (expiry, renewal) =

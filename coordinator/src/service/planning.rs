@@ -1,8 +1,15 @@
-//! Cutting rulesets into steps and shards: seconds of work for large ones, so it is done off the async runtime,
-//! one at a time, and the last result is kept, since people look at a plan before they submit it.
+//! Cutting rulesets into steps and shards: seconds of work for large ones, so it is done off the async runtime. A client
+//! has one plan made at a time, and none once it has hung up. The last result is kept, since people look at a plan before they
+//! submit it.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::{
+    collections::HashMap,
+    net::IpAddr,
+    sync::{Arc, Mutex, PoisonError},
+};
 
+use tokio::sync::{Mutex as AsyncMutex, Semaphore};
+use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
@@ -15,6 +22,12 @@ use crate::machine::{JobPlan, Spec};
 /// Steps have at most so many shards: dealing them out takes longer than they do good, and what is reported of
 /// them has to fit a message.
 const MOST_SHARDS: usize = 4096;
+
+/// A job has at most so many undecided positions: 8 TiB of values.
+const MOST_POSITIONS: u64 = 1 << 40;
+
+/// Plans that are made at the same time.
+const AT_ONCE: usize = 4;
 
 /// A job's plan, and what one process would need for it.
 #[derive(Clone, Debug)]
@@ -29,54 +42,104 @@ pub struct Planned {
 pub struct Planner {
     last: Arc<Mutex<Option<(Spec, Planned)>>>,
     memory_alone: MemoryAlone,
+    /// Turns of all.
+    turns: Arc<Semaphore>,
+    /// Turns of clients that have plans made, or wait for that.
+    clients: Arc<Mutex<HashMap<IpAddr, Arc<AsyncMutex<()>>>>>,
 }
 
 impl Planner {
     /// One that says of jobs what one process would take for them.
     pub fn new(memory_alone: MemoryAlone) -> Self {
-        Self { last: Arc::default(), memory_alone }
+        let turns = Arc::new(Semaphore::new(AT_ONCE));
+        Self { last: Arc::default(), memory_alone, turns, clients: Arc::default() }
     }
 
-    /// The plan of a job.
+    /// The plan of a job, for a client if that is known. Where the caller goes, the work ends.
     ///
     /// # Errors
     /// INVALID_ARGUMENT if the ruleset is none, or has too many positions or shards.
-    pub async fn plan(&self, spec: Spec) -> Result<Planned, Status> {
+    pub async fn plan(&self, spec: Spec, client: Option<IpAddr>) -> Result<Planned, Status> {
+        let turn = client.map(|client| self.turn_of(client));
+        let of_client = match turn {
+            Some(turn) => Some(turn.lock_owned().await),
+            None => None,
+        };
+        let of_all = self.turns.clone().acquire_owned().await;
+        let cancelled = CancellationToken::new();
+        let _cancel = cancelled.clone().drop_guard();
         let planner = self.clone();
-        let made = tokio::task::spawn_blocking(move || planner.plan_now(&spec)).await;
-        made.map_err(|error| Status::internal(error.to_string()))?
+        let made = tokio::task::spawn_blocking(move || {
+            // It is another's turn when the work has ended, whether the caller waits for that or not.
+            let _turn = (of_client, of_all);
+            planner.plan_now(&spec, &cancelled)
+        });
+        made.await
+            .map_err(|error| Status::internal(error.to_string()))?
             .map_err(|why| Status::invalid_argument(cut(&why)))
     }
 
+    fn turn_of(&self, client: IpAddr) -> Arc<AsyncMutex<()>> {
+        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        clients.retain(|_, turn| Arc::strong_count(turn) > 1);
+        clients.entry(client).or_default().clone()
+    }
+
     /// The same, in this thread; the error is for people.
-    pub fn plan_now(&self, spec: &Spec) -> Result<Planned, String> {
-        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((_, planned)) = last.as_ref().filter(|(known, _)| known == spec) {
+    pub fn plan_now(&self, spec: &Spec, cancelled: &CancellationToken) -> Result<Planned, String> {
+        let last = || self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, planned)) = last().as_ref().filter(|(known, _)| known == spec) {
             return Ok(planned.clone());
         }
         let ruleset =
             Ruleset::from_toml(&spec.ruleset, "ruleset").map_err(|error| error.to_string())?;
         let encoding = Encoding::new(&ruleset).map_err(|error| error.to_string())?;
-        check_shards(&encoding, &spec.settings())?;
-        let planned = Planned {
-            positions: encoding.undecided(),
-            memory_bytes: (self.memory_alone)(&encoding, &spec.settings()),
-            plan: Arc::new(JobPlan::new(encoding, spec.settings())),
-        };
-        *last = Some((spec.clone(), planned.clone()));
+        let positions = check_positions(&encoding)?;
+        let settings = spec.settings();
+        check_shards(&encoding, &settings, cancelled)?;
+        let memory_bytes = (self.memory_alone)(&encoding, &settings);
+        let plan = JobPlan::unless(encoding, settings, || cancelled.is_cancelled());
+        let plan = Arc::new(plan.ok_or_else(hung_up)?);
+        let planned = Planned { plan, positions, memory_bytes };
+        *last() = Some((spec.clone(), planned.clone()));
         Ok(planned)
     }
 }
 
+/// What nobody is there to read.
+fn hung_up() -> String {
+    "the call was cancelled".to_owned()
+}
+
+/// Refuses rulesets with more positions than a cluster solves; the undecided positions of others.
+fn check_positions(encoding: &Encoding) -> Result<u64, String> {
+    let tiers = encoding.tiers().into_iter();
+    let positions = tiers.fold(0, |sum: u64, tier| sum.saturating_add(encoding.tier_len(tier)));
+    if positions <= MOST_POSITIONS {
+        return Ok(positions);
+    }
+    Err(format!(
+        "the ruleset has {positions} undecided positions, and a cluster solves at most {MOST_POSITIONS}; use fewer pieces \
+         or a shorter path"
+    ))
+}
+
 /// Refuses shards of which a step has too many, and says which will do. The limit comes down to them by halves, so that
 /// a step is never cut into far too many.
-fn check_shards(encoding: &Encoding, settings: &Settings) -> Result<(), String> {
+fn check_shards(
+    encoding: &Encoding,
+    settings: &Settings,
+    cancelled: &CancellationToken,
+) -> Result<(), String> {
     let mut will_do = None;
     for tier in encoding.tiers() {
         let default = || encoding.default_shard_positions(tier);
         let wanted = settings.shard_positions.unwrap_or_else(default);
         let mut limit = encoding.step_len(tier);
         while limit > wanted {
+            if cancelled.is_cancelled() {
+                return Err(hung_up());
+            }
             let smaller = wanted.max(limit / 2);
             if encoding.shards(tier, smaller).len() > MOST_SHARDS {
                 will_do = will_do.max(Some(limit));
@@ -110,7 +173,7 @@ mod tests {
         let encoding = Encoding::new(&masters).unwrap();
         let checked = |shard_positions| {
             let settings = Settings { shard_positions, ..Settings::new(Precision::F64) };
-            check_shards(&encoding, &settings)
+            check_shards(&encoding, &settings, &CancellationToken::new())
         };
         checked(None).unwrap();
         let refused = checked(Some(1)).unwrap_err();
@@ -118,5 +181,59 @@ mod tests {
         let named: u64 = rest.split(' ').next().unwrap().parse().unwrap();
         checked(Some(named)).unwrap();
         assert!(named < 10_000, "{refused}");
+    }
+
+    fn spec(ruleset: &Ruleset) -> Spec {
+        Spec {
+            ruleset: ruleset.to_toml(),
+            precision: Precision::F64,
+            tolerance: 1e-12,
+            certified: true,
+            shard_positions: None,
+        }
+    }
+
+    #[test]
+    fn more_positions_than_can_be_solved_are_refused_at_once() {
+        let pieces = Overrides { pieces: Some(15), ..Overrides::default() };
+        for name in ["masters", "aseb"] {
+            let ruleset = Ruleset::builtin(name).unwrap().with(&pieces).unwrap();
+            let started = std::time::Instant::now();
+            let planner = Planner::new(|_, _| panic!("nothing is planned"));
+            let refused = planner.plan_now(&spec(&ruleset), &CancellationToken::new());
+            let refused = refused.map(drop).unwrap_err();
+            assert!(
+                refused.contains("undecided positions") || refused.contains("64 bits"),
+                "{refused}"
+            );
+            assert!(started.elapsed().as_secs() < 5, "{name}: {:?}", started.elapsed());
+        }
+    }
+
+    #[test]
+    fn work_for_a_caller_that_has_hung_up_ends() {
+        let planner = Planner::new(|_, _| 1);
+        let finkel = spec(&Ruleset::builtin("finkel").unwrap());
+        let cancelled = CancellationToken::new();
+        cancelled.cancel();
+        assert_eq!(planner.plan_now(&finkel, &cancelled).map(drop), Err(hung_up()));
+        assert!(planner.plan_now(&finkel, &CancellationToken::new()).is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_client_waits_for_its_own_plan_and_no_other_client_does() {
+        let planner = Planner::new(|_, _| 1);
+        let finkel = spec(&Ruleset::builtin("finkel").unwrap());
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|ip| Some(ip.parse().unwrap()));
+        let at_work = planner.turn_of(one.unwrap()).lock_owned().await;
+        assert!(planner.plan(finkel.clone(), other).await.is_ok());
+        let second = planner.plan(finkel, one);
+        tokio::pin!(second);
+        let soon = std::time::Duration::from_millis(100);
+        assert!(tokio::time::timeout(soon, &mut second).await.is_err());
+        drop(at_work);
+        assert!(second.await.is_ok());
+        drop(planner.turn_of(other.unwrap()));
+        assert_eq!(planner.clients.lock().unwrap().len(), 1);
     }
 }

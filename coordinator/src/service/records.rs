@@ -20,7 +20,7 @@ use crate::machine::{JobId, Key, Records, StepId, WorkerId};
 
 /// The version of what is written down, and of what is done to it: a job that another version began would end in
 /// other bytes.
-const FORMAT: u32 = 20;
+const FORMAT: u32 = 21;
 
 /// Whose stores they are: those of coordinators.
 const OWNER: u64 = 0x5a49_4747_434f_4f52;

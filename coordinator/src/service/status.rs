@@ -154,7 +154,9 @@ pub fn workers(machine: &Machine, now: Time) -> Vec<WorkerStatus> {
     let away = machine.records().workers.iter().filter(|&(&id, _)| {
         machine.connection(id).is_none()
             && machine.records().steps.values().any(|step| {
-                let has = |checkpoint: &crate::machine::Checkpoint| checkpoint.shards_of(id) > 0;
+                let has = |checkpoint: &crate::machine::Checkpoint| {
+                    checkpoint.shards_of(id) > 0 && !checkpoint.lost.contains(&id)
+                };
                 step.checkpoint.as_ref().is_some_and(has)
             })
     });
@@ -197,13 +199,13 @@ fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> Work
 /// Where the values of a job are, if it is solved.
 ///
 /// # Errors
-/// The phase of one that is not.
+/// The phase of one that is not, or whose values are lost.
 ///
 /// # Panics
 /// If there is no such job.
 pub fn located(machine: &Machine, id: JobId) -> Result<LocateReply, Phase> {
     let job = &machine.records().jobs[&id];
-    if job.phase != Phase::Solved {
+    if job.phase != Phase::Solved || machine.missing(id).is_some() {
         return Err(job.phase);
     }
     let registrations = machine.connected().map(|connected| &connected.registration);
@@ -267,6 +269,7 @@ mod tests {
             spec,
             checkpoint_every: Duration::ZERO,
             phase: Phase::Cancelled,
+            again: false,
             message: String::new(),
             submitted: Time::from_secs(1),
             ended: None,

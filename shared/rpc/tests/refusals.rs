@@ -224,6 +224,7 @@ fn workers_say_who_they_are_and_where() {
         (proto::Register { protocol: PROTOCOL + 1, ..register.clone() }, Code::FailedPrecondition),
         (proto::Register { encoder: 0, ..register.clone() }, Code::FailedPrecondition),
         (proto::Register { name: "x".repeat(256), ..register.clone() }, Code::InvalidArgument),
+        (proto::Register { replaces: "\n".to_owned(), ..register.clone() }, Code::InvalidArgument),
         (proto::Register { worker: "me".to_owned(), ..register.clone() }, Code::InvalidArgument),
         (proto::Register { address: "10.0.0.1".to_owned(), ..register }, Code::InvalidArgument),
     ] {

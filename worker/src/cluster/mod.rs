@@ -372,6 +372,7 @@ pub(crate) mod tests {
             listen: "127.0.0.1:0".parse().unwrap(),
             advertise: None,
             name: "idle".to_owned(),
+            replaces: None,
             threads: 1,
             memory_bytes: None,
             checkpoints: None,

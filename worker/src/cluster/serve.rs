@@ -34,6 +34,8 @@ pub struct ServeOptions {
     pub advertise: Option<String>,
     /// The worker's name, unique in the cluster.
     pub name: String,
+    /// The worker that it takes the place of, whose disk is lost.
+    pub replaces: Option<String>,
     /// Threads to sweep with; 0 for one per core.
     pub threads: usize,
     /// Memory the process may take, in bytes; `None` for no limit.

@@ -146,6 +146,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
         memory_bytes: options.memory_bytes.unwrap_or(0),
         disk_bytes: worker.shelf.free_bytes().unwrap_or(0),
         checkpoint_store: worker.store_identity().map(identity_text).unwrap_or_default(),
+        replaces: options.replaces.clone().unwrap_or_default(),
     };
     let gone = |_| Status::unavailable("the stream to the coordinator has ended");
     send.send(say(Message::Register(register))).await.map_err(gone)?;

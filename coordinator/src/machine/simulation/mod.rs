@@ -9,8 +9,8 @@
 //! `ZIGGURAT_SEEDS=1000..2000` runs other seeds, `ZIGGURAT_SEEDS=17` one.
 
 mod chance;
-mod values;
-mod worker;
+pub(super) mod values;
+pub(super) mod worker;
 mod world;
 
 use std::{collections::BTreeMap, ops::Range, sync::Arc, time::Duration};
@@ -42,7 +42,7 @@ fn game() -> (Arc<JobPlan>, Solutions) {
 fn limits() -> Limits {
     let whole_step_positions = 30_000;
     let seconds = Duration::from_secs;
-    Limits { lease: seconds(10), lost_after: seconds(60), whole_step_positions }
+    Limits { whole_step_positions, ..Limits::new(seconds(10), seconds(60)) }
 }
 
 /// What may go wrong, one after another.
@@ -58,7 +58,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     let until = world.now + for_a_while(world);
     let job = JobId(1 + world.chance.below(jobs));
     let failure = |kind| Failure { message: "trouble".to_owned(), kind };
-    match world.chance.below(18) {
+    match world.chance.below(20) {
         0..=2 => {
             let away = for_a_while(world);
             world.crash(place, away);
@@ -66,8 +66,10 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         3 => {
             let away = for_a_while(world);
             world.crash(place, away);
+            world.gone.insert(one);
             world.workers[place].id = WorkerId(world.new_identity());
             world.workers[place].disk.clear();
+            world.workers[place].replaces = world.chance.once_in(2);
         }
         4 | 5 if one != two => {
             world.apart.insert((one.min(two), one.max(two)), until);
@@ -77,6 +79,10 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         }
         7 => world.restart(),
         8 => world.workers[place].slow = 1 + world.chance.below(50),
+        9 if world.chance.once_in(2) => {
+            let name = world.workers[place].name.clone();
+            world.tell(Event::DrainWorker(name));
+        }
         9 => {
             world.workers[place].draining = true;
             if let Some(session) = world.workers[place].session {
@@ -110,6 +116,8 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
             }
         }
         17 => world.copy_or_go_back(),
+        18 => world.start_refused(place),
+        19 if count < 7 => world.join_twin(place),
         _ if count < 7 => world.join(false),
         _ => {}
     }
@@ -120,8 +128,14 @@ fn heal(world: &mut World, jobs: u64) {
     world.faults = false;
     for place in (1..world.workers.len()).rev() {
         if world.chance.once_in(3) {
-            world.workers.remove(place);
+            let gone = world.workers.remove(place);
+            world.gone.insert(gone.id);
         }
+    }
+    // What only the checkpoint store has is never given up: somebody has to read it.
+    if !world.workers[0].store && world.anything_is_stored() {
+        world.crash(0, Duration::ZERO);
+        world.workers[0].store = true;
     }
     world.apart.clear();
     world.cut_off.clear();
@@ -165,6 +179,8 @@ fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
     let end = world.now + Duration::from_secs(3600);
     loop {
         world.go_on();
+        world.forget_gone();
+        world.rename_refused();
         let machine = world.machine.as_ref().expect("nobody kills it any more");
         let failed =
             |(&id, job): (&JobId, &super::JobRecord)| (job.phase == Phase::Failed).then_some(id);

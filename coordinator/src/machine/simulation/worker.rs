@@ -21,6 +21,10 @@ pub struct Worker {
     pub up: bool,
     /// When it comes up again.
     pub returns: Option<Time>,
+    /// Whether it was refused for good.
+    pub refused: bool,
+    /// Whether it says that it takes the place of the worker that had its name.
+    pub replaces: bool,
     pub session: Option<SessionId>,
     /// That of the coordinator.
     pub incarnation: u64,
@@ -67,6 +71,8 @@ impl Worker {
             name,
             up: true,
             returns: None,
+            refused: false,
+            replaces: false,
             session: None,
             incarnation: 0,
             disk: Disk::new(),

@@ -12,8 +12,9 @@ use ziggurat_planning::{Outcome, Precision};
 use super::{
     super::{
         Answer, Assignment, Checkpoint, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
-        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Registration,
-        Report, Resources, SessionId, Spec, StepId, Submission, Task, Time, WorkerId, begin::reads,
+        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
+        Registration, Report, Resources, SessionId, Spec, StepId, Submission, Task, Time, WorkerId,
+        begin::reads,
     },
     chance::Chance,
     values::Value,
@@ -28,8 +29,8 @@ enum Due {
     ToWorker(SessionId, Message),
     /// A worker is done with an order.
     Answer(SessionId, Report),
-    /// A worker's end of a connection is closed.
-    Closed(SessionId),
+    /// A worker's end of a connection is closed; for good, or it may try again.
+    Closed(SessionId, bool),
     /// The machine gets a plan.
     Planned(JobId),
     /// Everything that happens by the clock.
@@ -71,6 +72,10 @@ pub struct World {
     pub events: u64,
     /// Checkpoints of which something was damaged: nobody may have noticed.
     pub damaged: BTreeSet<(StepId, Epoch)>,
+    /// Workers whose disks are gone, or that will never come back.
+    pub gone: BTreeSet<WorkerId>,
+    /// Workers of which an operator has said that what they have is given up.
+    given_up: BTreeSet<WorkerId>,
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -110,6 +115,8 @@ impl World {
             faults: true,
             events: 0,
             damaged: BTreeSet::new(),
+            gone: BTreeSet::new(),
+            given_up: BTreeSet::new(),
         };
         world.later(MILLISECOND, Due::Tick);
         world
@@ -120,6 +127,75 @@ impl World {
         let id = self.new_identity();
         let name = format!("w{}", self.workers.len());
         self.workers.push(Worker::new(id, name, store, self.now));
+    }
+
+    /// Adds a worker with the name of another.
+    pub fn join_twin(&mut self, place: usize) {
+        let id = self.new_identity();
+        let Worker { ref name, store, .. } = self.workers[place];
+        let twin = Worker::new(id, name.clone(), store, self.now);
+        self.workers.push(twin);
+    }
+
+    /// An operator deals with a worker that was refused for good.
+    pub fn start_refused(&mut self, place: usize) {
+        if !self.workers[place].refused {
+            return;
+        }
+        let name = self.workers[place].name.clone();
+        match self.chance.below(3) {
+            0 => self.workers[place].replaces = true,
+            1 => self.forget(&name),
+            _ => self.rename(place),
+        }
+        let worker = &mut self.workers[place];
+        (worker.refused, worker.up) = (false, true);
+    }
+
+    /// A worker has a name that no other ever had.
+    pub fn rename(&mut self, place: usize) {
+        let id = self.new_identity();
+        self.workers[place].name = format!("n{id}");
+    }
+
+    /// An operator has those that were refused for good start under names of their own.
+    pub fn rename_refused(&mut self) {
+        for place in 0..self.workers.len() {
+            if self.workers[place].refused {
+                self.rename(place);
+                let worker = &mut self.workers[place];
+                (worker.refused, worker.up) = (false, true);
+            }
+        }
+    }
+
+    /// An operator gives up the worker of a name or an identity.
+    pub fn forget(&mut self, name: &str) {
+        let Some(machine) = &self.machine else { return };
+        let mut workers = machine.records().workers.keys();
+        let id =
+            machine.called(name).or_else(|| workers.find(|id| id.to_string() == name).copied());
+        let id = id.filter(|&id| machine.connection(id).is_none());
+        self.given_up.extend(id);
+        self.tell(Event::ForgetWorker(name.to_owned()));
+    }
+
+    /// Whether the coordinator takes some checkpoint for stored.
+    pub fn anything_is_stored(&self) -> bool {
+        let mut checkpoints =
+            self.written.steps.values().filter_map(|record| record.checkpoint.as_ref());
+        checkpoints.any(|checkpoint| checkpoint.stored.is_some())
+    }
+
+    /// An operator gives up the workers that are gone, once the machine knows.
+    pub fn forget_gone(&mut self) {
+        for id in self.gone.clone() {
+            let Some(machine) = &self.machine else { return };
+            if machine.connection(id).is_none() {
+                self.forget(&id.to_string());
+                self.gone.remove(&id);
+            }
+        }
     }
 
     pub fn new_identity(&mut self) -> u64 {
@@ -152,7 +228,12 @@ impl World {
         self.events += 1;
         let is_request = matches!(
             event,
-            Event::Submit(_) | Event::Pause(_) | Event::Resume(_) | Event::Cancel { .. }
+            Event::Submit(_)
+                | Event::Pause(_)
+                | Event::Resume(_)
+                | Event::Cancel { .. }
+                | Event::DrainWorker(_)
+                | Event::ForgetWorker(_)
         );
         let output = machine.handle(event, self.now);
         let answers = output.commands.iter().filter(|c| matches!(c, Command::Answer(_)));
@@ -174,6 +255,9 @@ impl World {
     fn write(&mut self, output: &Output) {
         let records = self.machine.as_ref().expect("it runs").records();
         for &key in &output.changed {
+            if let Key::Step(step) = key {
+                self.check_kept(step);
+            }
             match key {
                 Key::Job(job) => copy(&records.jobs, &mut self.written.jobs, job),
                 Key::Step(step) => copy(&records.steps, &mut self.written.steps, step),
@@ -183,6 +267,50 @@ impl World {
         if self.events.is_multiple_of(16) {
             assert!(self.written == *records, "something changed that was not written");
         }
+    }
+
+    /// What is saved and intact is never given up without proof or an operator.
+    fn check_kept(&self, step: StepId) {
+        let records = self.machine.as_ref().expect("it runs").records();
+        let before = self.written.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
+        let Some(before) = before else { return };
+        let after = records.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
+        let is_later = after.is_some_and(|after| after.epoch != before.epoch);
+        if is_later || records.jobs[&step.job].phase == Phase::Cancelled {
+            return;
+        }
+        let key = (step, before.epoch);
+        let has_all = |disk: &Disk, shards: &[u32]| {
+            disk.get(&key).is_some_and(|saved| shards.iter().all(|s| saved.contains_key(s)))
+        };
+        let all: Vec<u32> = (0..before.runs.iter().map(|run| run.count).sum()).collect();
+        if before.stored.is_some() && after.is_none_or(|after| after.stored.is_none()) {
+            assert!(!has_all(&self.store, &all), "{key:?} is in the store, and given up");
+        }
+        let owners: Vec<(u32, WorkerId)> = (0..).zip(before.owners.iter().copied()).collect();
+        let may_lose = |&(place, id): &(u32, WorkerId)| {
+            let shards = shards_of(&before.runs, place);
+            let here = self.workers.iter().find(|worker| worker.id == id);
+            let is_damaged = here.is_some_and(|here| !has_all(&here.disk, &shards));
+            !shards.is_empty()
+                && (before.lost.contains(&id)
+                    || self.given_up.contains(&id)
+                    || is_damaged
+                    || before.course.order().is_some() && self.may_be_given_up(id))
+        };
+        match after {
+            Some(after) => {
+                let new = owners.iter().filter(|(_, id)| after.lost.contains(id));
+                new.for_each(|owner| assert!(may_lose(owner), "{owner:?} has {key:?}"));
+            }
+            None => assert!(owners.iter().any(may_lose), "{key:?} is there, and given up"),
+        }
+    }
+
+    /// Whether time may have given up what a worker has of a step under way.
+    fn may_be_given_up(&self, id: WorkerId) -> bool {
+        let machine = self.machine.as_ref().expect("it runs");
+        machine.connection(id).is_none() && self.now - machine.heard(id) > self.limits.lost_after
     }
 
     /// Kills the coordinator; it starts again after a while.
@@ -241,7 +369,9 @@ impl World {
             }
             Command::Close(session, refusal) => {
                 assert!(!format!("{refusal:?}").contains("Misbehaved"), "{refusal:?}");
-                self.deliver(session, Due::Closed(session));
+                let for_good =
+                    matches!(refusal, Refusal::NameTaken { .. } | Refusal::StillConnected(_));
+                self.deliver(session, Due::Closed(session, for_good));
             }
             Command::Answer(_) | Command::Note(_) => {}
         }
@@ -303,7 +433,7 @@ impl World {
         let delay = 1 + u64::from(self.chance.once_in(50)) * self.chance.below(300);
         let last = self.due.range(..).rev().find_map(|(&(time, _), due)| {
             let same = match (due, &due) {
-                (Due::ToWorker(at, _) | Due::Closed(at), _) => *at == session,
+                (Due::ToWorker(at, _) | Due::Closed(at, _), _) => *at == session,
                 _ => false,
             };
             same.then_some(time)
@@ -334,9 +464,13 @@ impl World {
                 }
             }
             Due::Answer(session, report) => self.answer(session, report),
-            Due::Closed(session) => {
-                if let Some(worker) = self.at(session) {
-                    self.workers[worker].disconnected();
+            Due::Closed(session, for_good) => {
+                if let Some(place) = self.at(session) {
+                    let worker = &mut self.workers[place];
+                    worker.disconnected();
+                    if for_good {
+                        (worker.refused, worker.up, worker.returns) = (true, false, None);
+                    }
                 }
             }
             Due::ToWorker(session, message) => self.receive(session, message),
@@ -381,7 +515,7 @@ impl World {
     }
 
     fn connect(&mut self, place: usize) {
-        let Worker { id, ref name, store, draining, .. } = self.workers[place];
+        let Worker { id, ref name, store, draining, replaces, .. } = self.workers[place];
         let registration = Registration {
             worker: id,
             name: name.clone(),
@@ -390,6 +524,7 @@ impl World {
             memory_bytes: 1 << 30,
             disk_bytes: 1 << 30,
             checkpoint_store: store.then_some(1),
+            replaces: if replaces { name.clone() } else { String::new() },
         };
         if self.machine.is_none() || self.cut_off.contains_key(&id) {
             return;
@@ -398,6 +533,10 @@ impl World {
         let session = SessionId(self.sessions);
         let worker = &mut self.workers[place];
         (worker.session, worker.heard) = (Some(session), self.now);
+        let machine = self.machine.as_ref().expect("it runs");
+        let replaced = machine.called(&registration.replaces).filter(|&other| other != id);
+        let replaced = replaced.filter(|&other| machine.connection(other).is_none());
+        self.given_up.extend(replaced);
         self.tell(Event::Register(session, registration));
         if draining {
             self.tell(Event::Drain(session));
@@ -617,7 +756,7 @@ impl World {
     pub fn is_over_for_all(&self) -> bool {
         let Some(machine) = &self.machine else { return false };
         let is_known =
-            |worker: &Worker| machine.connection(worker.id).is_some() && worker.session.is_some();
+            |worker: &Worker| worker.session.is_some_and(|session| machine.is_connected(session));
         let count = machine.connected().count();
         if !self.workers.iter().all(is_known) || count != self.workers.len() {
             return false;

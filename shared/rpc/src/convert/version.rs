@@ -52,6 +52,9 @@ pub fn check_registration(register: &Register) -> Result<(u64, Option<u64>), Sta
     check_protocol(register.protocol)?;
     check_encoder(register.encoder)?;
     name(register.name.clone())?;
+    if !register.replaces.is_empty() {
+        name(register.replaces.clone())?;
+    }
     address_in(register.address.clone())?;
     let store = match register.checkpoint_store.as_str() {
         "" => None,
