@@ -45,11 +45,12 @@ struct Ended {
     said: String,
 }
 
-/// Whether the process is listening to signals.
+/// Whether the process is listening to all these signals, which it begins to one after another.
 fn listens(process: &Child) -> bool {
     let status = fs::read_to_string(format!("/proc/{}/status", process.id())).unwrap_or_default();
     let caught = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    caught.is_some_and(|mask| u64::from_str_radix(mask.trim(), 16).unwrap() >> 1 & 1 == 1)
+    let caught = caught.map_or(0, |mask| u64::from_str_radix(mask.trim(), 16).unwrap());
+    SIGNALS.iter().all(|signal| caught >> (signal.as_raw() - 1) & 1 == 1)
 }
 
 /// Sends a process a pair of signals, at a random moment within `begin`, and waits for its end.
