@@ -4,10 +4,7 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_planning::{
-    columns::Column,
-    proof::{GROWN, Proof},
-};
+use ziggurat_planning::{columns::Column, proof::Proof};
 
 use crate::{
     coarse::regions::Regions,
@@ -31,22 +28,15 @@ use crate::{
     sweep::scratch::Scratch,
 };
 
-/// The offsets of both bounds from the values of a step, in units, and whether they have [`GROWN`].
+/// The offsets of both bounds from the values of a step, in units, and whether they have [grown](ziggurat_planning::proof::GROWN).
 pub struct Offsets {
     /// By bound and orientation.
     pub(super) all: [Vec<Array<u16>>; 2],
     /// Room for those of a wave, by bound.
     pub(super) live: [Array<u16>; 2],
-    pub(super) may_have_grown: MayHaveGrown,
     /// The working memory of threads.
     pub(super) working: Pool<Scratch<f64>>,
 }
-
-/// By bound and orientation, for every [`CHUNK`] of offsets, 1 if any may have grown, else 0.
-pub type MayHaveGrown = [Vec<Array<u8>>; 2];
-
-/// So many offsets are known to have grown or not to have grown together.
-pub const CHUNK: usize = 64;
 
 /// The offsets of a shard, by bound and range.
 pub type ShardOffsets<'a> = [[&'a mut [u16]; 2]; 2];
@@ -69,14 +59,8 @@ impl Offsets {
             tier.both().map(room).collect::<Result<Vec<_>, _>>()
         };
         let live = || memory.filled(0, cut.live_len(own) as usize);
-        // Nothing is known of offsets before they have been swept.
-        let chunks = || {
-            let chunks = |tier| (encoding.tier_len(tier) as usize).div_ceil(CHUNK);
-            tier.both().map(|tier| memory.filled(1, chunks(tier))).collect::<Result<Vec<_>, _>>()
-        };
-        let may_have_grown = [chunks()?, chunks()?];
-        let working = Pool::default();
-        Ok(Self { all: [all()?, all()?], live: [live()?, live()?], may_have_grown, working })
+        let (all, live) = ([all()?, all()?], [live()?, live()?]);
+        Ok(Self { all, live, working: Pool::default() })
     }
 
     /// Sets all to their start before the first interval sweep of a proof of the step of a tier.
@@ -122,15 +106,14 @@ impl Offsets {
             let new = self.all.each_ref().map(|end| &end[*orientation][values.clone()]);
             packed.push_offsets(new, [&[0; STRIP]; 2]);
         })?;
-        take(&mut self.all, &barrier)
+        receive(&mut self.all, &barrier)
     }
 
     /// The most bytes they take, without the working memory of threads.
     pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
         let positions: u64 = shards.iter().map(Shard::len).sum();
         let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
-        let chunks = (positions + live) / CHUNK as u64 + 3 * PADDING as u64;
-        4 * (positions + live + 3 * PADDING as u64) + 2 * chunks
+        4 * (positions + live + 3 * PADDING as u64)
     }
 
     /// All of them, shard by shard.
@@ -160,21 +143,8 @@ pub fn initial_offsets(proof: &Proof, regions: &Regions<'_>, orientations: usize
     turns.iter().map(|of_orientation| of_orientation.iter().map(start).collect()).collect()
 }
 
-/// Finds out in which chunks of a range offsets have grown. Of those at its ends, which others may change as well,
-/// that is never known.
-pub fn look_for_growth(offsets: &Array<u16>, grown: &mut [u8], range: Range<usize>) {
-    let whole = range.start.div_ceil(CHUNK)..range.end / CHUNK;
-    if whole.is_empty() {
-        return;
-    }
-    let chunks = offsets.values()[whole.start * CHUNK..whole.end * CHUNK].par_chunks(CHUNK);
-    grown[whole].par_iter_mut().zip(chunks).with_min_len(1 << 12).for_each(|(grown, chunk)| {
-        *grown = u8::from(chunk.iter().fold(0, |all, offset| all | offset) & GROWN != 0);
-    });
-}
-
 /// Receives the changes of the halo from the other members, and makes them.
-pub fn take<P: Fn(usize) -> bool + Sync>(
+pub fn receive<P: Fn(usize) -> bool + Sync>(
     all: &mut [Vec<Array<u16>>; 2],
     barrier: &Barrier<'_, P>,
 ) -> Result<(), ExchangeError> {
@@ -215,34 +185,12 @@ mod tests {
             let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
             let limit = encoding.default_shard_positions(tier);
             let cut = Cut::new(&encoding, encoding.shards(tier, limit));
-            let Offsets { all, live, may_have_grown, .. } =
+            let Offsets { all, live, .. } =
                 Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
             let numbers = all.iter().flatten().chain(&live).map(|array| array.values().len());
-            let chunks = may_have_grown.iter().flatten().map(|array| array.values().len());
-            let taken = (2 * numbers.sum::<usize>() + chunks.sum::<usize>()) as u64;
+            let taken = 2 * numbers.sum::<usize>() as u64;
             let said = Offsets::bytes(&encoding, &cut.shards);
             assert!(said >= taken && said < taken + taken / 16 + 1000, "{said}, not {taken}");
-        }
-    }
-
-    #[test]
-    fn what_others_may_change_as_well_is_never_known_not_to_have_grown() {
-        let array = |offset| Memory::anonymous().filled(offset, 5 * CHUNK).unwrap();
-        for (range, known) in [
-            (0..5 * CHUNK, 0..5),
-            (1..5 * CHUNK - 1, 1..4),
-            (CHUNK..2 * CHUNK, 1..2),
-            (CHUNK + 1..3 * CHUNK - 1, 0..0),
-            (4 * CHUNK + 1..5 * CHUNK - 1, 0..0),
-        ] {
-            for grew in [0, GROWN] {
-                let mut grown = [2; 5];
-                look_for_growth(&array(7 | grew), &mut grown, range.clone());
-                for (chunk, grown) in grown.into_iter().enumerate() {
-                    let expected = if known.contains(&chunk) { u8::from(grew != 0) } else { 2 };
-                    assert_eq!(grown, expected, "{range:?} {chunk}");
-                }
-            }
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use std::{
     collections::HashMap,
-    ops::Range,
     sync::{PoisonError, RwLock},
 };
 
@@ -13,8 +12,8 @@ use ziggurat_planning::proof::{FAR, Growth};
 use crate::{
     certificate::{
         bounds::Bound,
-        offsets::{CHUNK, MayHaveGrown, Offsets, ShardOffsets, look_for_growth, own_offsets, take},
-        pair::{Own, ShardBounds, SweepSlab},
+        offsets::{Offsets, ShardOffsets, own_offsets, receive},
+        pair::ShardBounds,
         problem::Unproven,
     },
     halo::{
@@ -30,7 +29,9 @@ use crate::{
     sweep::{
         elimination::validity::{CandidateList, CandidateLists, Cursor, SweepMode},
         order::for_each_pair_of_slabs,
+        pair::SweepPair,
         scratch::Scratch,
+        sources::OwnRanges,
     },
 };
 
@@ -54,14 +55,14 @@ impl<T: Value> Unproven<'_, T> {
         let encoding = self.context.encoding;
         let last = self.values.len() - 1;
         let Cut { shards, waves } = self.cut;
-        let Offsets { all, live, may_have_grown, working } = offsets;
+        let Offsets { all, live, working } = offsets;
         let working = &*working;
         let mut growth = Growth::default();
         for wave in waves {
             let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
             let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
             let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
-            let others = (&*all, &*may_have_grown);
+            let others = &*all;
             let lists = own_of_wave.iter().map(|&i| (candidate_lists.of(i), lists));
             let parts = own.iter().copied().zip(lists).zip(own_offsets(live, &own));
             let tasks = self.tasks(parts.map(|((shard, lists), live)| (shard, lists, live)));
@@ -91,19 +92,15 @@ impl<T: Value> Unproven<'_, T> {
                 })?;
             }
             for (shard, swept) in own.iter().zip(swept) {
-                for ((offsets, grown), swept) in all.iter_mut().zip(&mut *may_have_grown).zip(swept)
-                {
-                    for ((orientation, range), swept) in
-                        ranges(shard, last).into_iter().flatten().zip(swept)
-                    {
-                        let offsets = &mut offsets[orientation];
-                        budget::copy_together(&mut offsets[range.clone()], swept);
-                        look_for_growth(offsets, &mut grown[orientation], range);
+                for (offsets, swept) in all.iter_mut().zip(swept) {
+                    let own = ranges(shard, last).into_iter().flatten();
+                    for ((orientation, range), swept) in own.zip(swept) {
+                        budget::copy_together(&mut offsets[orientation][range], swept);
                     }
                 }
             }
             if let Some(barrier) = &barrier {
-                take(all, barrier)?;
+                receive(all, barrier)?;
             }
         }
         Ok(growth)
@@ -136,43 +133,37 @@ impl<T: Value> Unproven<'_, T> {
     /// Computes bounds of the intervals of a shard.
     fn sweep_task(
         &self,
-        Task { shard, chains, lists: (candidate_list, lists), mut live }: Task<'_>,
-        (others, may_have_grown): (&[Vec<Array<u16>>; 2], &MayHaveGrown),
+        Task { shard, chains, lists: (list, mode), mut live }: Task<'_>,
+        others: &[Vec<Array<u16>>; 2],
         scratch: &mut Scratch<f64>,
         simd: Simd,
     ) -> Growth {
-        let candidate_list =
-            candidate_list.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
-        let mut lists = Cursor::begin(candidate_list.as_deref(), lists, shard);
-        let last = self.values.len() - 1;
+        let list = list.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
+        let mut lists = Cursor::begin(list.as_deref(), mode, shard);
+        let (context, last) = (&self.context, self.values.len() - 1);
         for (live, others) in live.iter_mut().zip(others) {
-            for (live, (orientation, range)) in
-                live.iter_mut().zip(ranges(shard, last).into_iter().flatten())
-            {
+            let own = ranges(shard, last).into_iter().flatten();
+            for (live, (orientation, range)) in live.iter_mut().zip(own) {
                 if !live.is_empty() {
                     budget::copy(live, &others[orientation][range]);
                 }
             }
         }
-        let mut growth = Growth::default();
-        let grown = may_have_grown.each_ref().map(|of_end| {
-            let own = ranges(shard, last).into_iter();
-            let of_range = |(orientation, range): (usize, Range<usize>)| {
-                of_end[orientation][range.start / CHUNK..range.end.div_ceil(CHUNK)].to_vec()
-            };
-            let mut own = own.map(|range| range.map_or_else(Vec::new, of_range));
-            [own.next(), own.next()].map(Option::unwrap_or_default)
-        });
-        let first = chains[0];
-        let mut bounds =
-            ShardBounds { step: self, shard, live, others, may_have_grown, grown, first, simd };
-        for_each_pair_of_slabs(&self.context, shard, &Own { shard, last }, |slabs, is_own_swap| {
-            let (bounds, growth, candidate_list) = (&mut bounds, &mut growth, lists.take());
+        let (first, growth) = (chains[0], Growth::default());
+        let mut bounds = ShardBounds { step: self, shard, live, others, first, simd, growth };
+        for_each_pair_of_slabs(context, shard, &OwnRanges { shard, last }, |slabs, is_own_swap| {
+            let candidates = lists.take();
             // Both chains are the same for a slab that is its own swap.
-            let chains = if is_own_swap { &chains[..1] } else { chains };
-            simd.run(SweepSlab { bounds, slabs, chains, candidate_list, scratch, growth });
+            for &first in if is_own_swap { &chains[..1] } else { chains } {
+                bounds.first = first;
+                if self.skips && bounds.passes_over(slabs) {
+                    continue;
+                }
+                let (operand, is_one) = (&mut bounds, false);
+                simd.run(SweepPair { scratch, context, slabs, is_one, candidates, operand });
+            }
         });
-        growth
+        bounds.growth
     }
 }
 

@@ -14,7 +14,7 @@ use ziggurat_planning::{
 
 use crate::{
     certificate::{
-        offsets::{CHUNK, Offsets},
+        offsets::Offsets,
         problem::{Certified, Unproven},
     },
     coarse::sample::galerkin_system,
@@ -98,7 +98,6 @@ fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
         let offset = place - orientation * end[0].values().len();
         let planted = &mut end[orientation][offset];
         *planted = (*planted + 3_000) | GROWN;
-        offsets.may_have_grown[i % 2][orientation][offset / CHUNK] = 1;
         step.skips = true;
         while sweep(&step, &mut offsets).grew {}
         step.skips = false;

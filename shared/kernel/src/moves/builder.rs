@@ -1,6 +1,6 @@
 //! How the routes of a ruleset are worked out.
 
-use std::collections::HashMap;
+use std::{collections::HashMap, hash::Hash};
 
 use ziggurat_encoding::{Encoding, shared::Budgets};
 use ziggurat_planning::basis::is_dense;
@@ -40,14 +40,7 @@ impl Routes {
             rolls,
             starts: encoding.geometry().own_place.len(),
         };
-        let mut builder = Builder {
-            encoding,
-            rules,
-            occupancies,
-            rows: HashMap::new(),
-            picked: HashMap::new(),
-            transposed: HashMap::new(),
-        };
+        let mut builder = Builder { encoding, rules, occupancies, known: HashMap::new() };
         for budgets in all() {
             for roll in 0..rolls {
                 let whole = [false, true].map(|columns| {
@@ -65,10 +58,8 @@ impl Routes {
                 for mv in &moves.moves {
                     for captures in [false, true] {
                         let mv = mv.as_ref().filter(|mv| !mv.stays_in_slab());
-                        let route = mv.and_then(|mv| match is_dense(encoding) {
-                            true => builder.dense_route(&mut this, budgets, roll, mv, captures),
-                            false => builder.route(&mut this, budgets, roll, mv, captures),
-                        });
+                        let route =
+                            mv.and_then(|mv| builder.route(&mut this, budgets, roll, mv, captures));
                         this.routes.push(route);
                     }
                 }
@@ -107,17 +98,36 @@ pub struct InnerStep {
     captures: bool,
 }
 
+/// A list of a route: moves that touch outer squares only have the same wherever the pieces before and after and the
+/// roll are the same.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+enum ListOf {
+    Rows,
+    Columns,
+    Picked,
+    Single,
+    Transposed,
+}
+
+/// The pieces before and after, and the roll.
+type Key = (Budgets, Budgets, usize);
+
+/// The lists of a route while it is worked out.
+#[derive(Default)]
+struct Draft {
+    rows: Vec<(usize, RowMove)>,
+    columns: Vec<(usize, RowMove)>,
+    picked: Vec<RowMove>,
+    single: Vec<RowMove>,
+    transposed: Vec<TransposedBlock>,
+}
+
 pub struct Builder<'a> {
     encoding: &'a Encoding,
     rules: &'a Rules,
     occupancies: &'a Occupancies,
-    /// Lists of rows of moves that touch outer squares only, by the pieces before and after, roll, and whether they
-    /// are columns.
-    rows: HashMap<(Budgets, Budgets, usize, bool), u32>,
-    /// The same for lists of single values, by whether they are negated too.
-    picked: HashMap<(Budgets, Budgets, usize, bool), u32>,
-    /// The same for lists of blocks.
-    transposed: HashMap<(Budgets, Budgets, usize), u32>,
+    /// The numbers of lists of moves that touch outer squares only.
+    known: HashMap<(ListOf, Key), u32>,
 }
 
 impl Builder<'_> {
@@ -245,107 +255,129 @@ impl Builder<'_> {
         outer_captures: bool,
     ) -> Option<Route> {
         let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
-        let (layout, plain) = (routes.layout(budgets), routes.layout(after));
-        let again = routes.layout((after.1, after.0));
-        let (mut rows, mut columns, mut transposed) = (Vec::new(), Vec::new(), Vec::new());
-        let (mut picked, mut single) = (Vec::new(), Vec::new());
-        let mut route = Route::default();
-        for InnerStep { x, after, captures } in self.inner_steps(budgets, mv) {
-            let (block, Some(source)) = (layout.block(x), &plain.by_inner[after as usize]) else {
-                continue; // needs a piece that there is not
-            };
-            let k = budgets.0 - self.encoding.shared().inner_pieces()[x as usize].0;
-            let pairs = Self::pairs(mv, k, block.rows);
-            if pairs.is_empty() {
-                continue;
-            }
-            let in_range = |&(p, after): &(u32, u32)| {
-                (p as usize) < block.rows && (after as usize) < source.rows
-            };
-            assert!(pairs.iter().all(in_range) && block.columns <= source.columns);
-            let best = block.best(roll);
-            let value = |p: u32| best * LANES + p as usize;
-            if !self.rolls_again(mv, outer_captures || captures) {
-                let from = |after: u32| source.start + after as usize * source.columns;
-                let pairs = pairs.iter();
-                if !block.is_column {
-                    rows.extend(pairs.map(|&(p, after)| {
-                        let to = best + p as usize * block.stride;
-                        (block.stride, RowMove::new(to, from(after)))
-                    }));
-                } else if source.is_column && are_same(pairs.as_slice(), block) {
-                    columns.push((block.stride, RowMove::new(best, source.start)));
-                } else {
-                    picked.extend(pairs.map(|&(p, after)| RowMove::new(value(p), from(after))));
+        let is_dense = is_dense(self.encoding);
+        let touches_outer_only = mv.touches_outer_only();
+        let same_slab = after == budgets && !self.rolls_again(mv, outer_captures);
+        if is_dense && touches_outer_only && same_slab {
+            let [whole, _] = routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll];
+            return Some(Route { rows: Some(whole), covers_all_rows: true, ..Route::default() });
+        }
+        let mut draft = Draft::default();
+        for step in self.inner_steps(budgets, mv) {
+            let again = self.rolls_again(mv, outer_captures || step.captures);
+            match is_dense {
+                true => self.add_value(&mut draft, routes, [budgets, after], roll, &step, again),
+                false => {
+                    self.add_block(&mut draft, routes, [budgets, after], (roll, mv), &step, again);
                 }
-                continue;
             }
-            let source = again.block(self.encoding.shared().inner_swapped(after));
-            if block.is_column {
-                // The other player has one configuration, with no piece on private squares: the first.
-                single.extend(
-                    pairs
-                        .iter()
-                        .map(|&(p, after)| RowMove::new(value(p), source.start + after as usize)),
-                );
-                continue;
-            }
-            let pairs = if let Rows::Same = mv.rows { Vec::new() } else { pairs };
-            transposed.push(TransposedBlock {
-                to: best,
-                block: *block,
-                from: source.start,
-                source_rows: source.columns,
-                pairs,
-            });
         }
-        route.covers_all_rows = mv.touches_outer_only() && !rows.is_empty();
-        // Moves that touch outer squares only do the same.
-        let key = mv.touches_outer_only().then_some((budgets, after, roll));
-        let mut add = |rows: Vec<(usize, RowMove)>, columns| {
-            if rows.is_empty() {
-                return None;
-            }
-            let key = key.map(|(before, after, roll)| (before, after, roll, columns));
-            let known = key.and_then(|key| self.rows.get(&key).copied());
-            let list = known.unwrap_or_else(|| routes.add(RowList::new(rows)));
-            self.rows.extend(key.map(|key| (key, list)));
-            Some(list)
-        };
-        (route.rows, route.columns) = (add(rows, false), add(columns, true));
-        route.picked = self.add_values(routes, key, picked, false);
-        route.single = self.add_values(routes, key, single, true);
-        if !transposed.is_empty() {
-            let known = key.and_then(|key| self.transposed.get(&key).copied());
-            let list = known.unwrap_or_else(|| {
-                // Blocks of one shape follow each other: so the processor predicts their branches.
-                transposed.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
-                routes.blocks.push(transposed);
-                routes.blocks.len() as u32 - 1
-            });
-            self.transposed.extend(key.map(|key| (key, list)));
-            route.transposed = Some(list);
-        }
+        let covers_all_rows = touches_outer_only && !draft.rows.is_empty();
+        let key = touches_outer_only.then_some((budgets, after, roll));
+        let route = Route { covers_all_rows, ..self.lists(routes, draft, key) };
         (route.passes_turn() || route.rolls_again()).then_some(route)
     }
 
-    /// Adds a list of single values, if there are any, or finds it; moves with a key do the same wherever it is the
-    /// same.
-    fn add_values(
-        &mut self,
-        routes: &mut Routes,
-        key: Option<(Budgets, Budgets, usize)>,
-        values: Vec<RowMove>,
+    /// Adds the rows of a block that lead to those of another.
+    fn add_block(
+        &self,
+        draft: &mut Draft,
+        routes: &Routes,
+        [budgets, after]: [Budgets; 2],
+        (roll, mv): (usize, &BlockMove),
+        step: &InnerStep,
         again: bool,
-    ) -> Option<u32> {
-        if values.is_empty() {
-            return None;
+    ) {
+        let shared = self.encoding.shared();
+        let reached = &routes.layout(after).by_inner[step.after as usize];
+        let (block, Some(source)) = (routes.layout(budgets).block(step.x), reached) else {
+            return; // needs a piece that there is not
+        };
+        let k = budgets.0 - shared.inner_pieces()[step.x as usize].0;
+        let pairs = Self::pairs(mv, k, block.rows);
+        if pairs.is_empty() {
+            return;
         }
-        let key = key.map(|(before, after, roll)| (before, after, roll, again));
-        let known = key.and_then(|key| self.picked.get(&key).copied());
-        let list = known.unwrap_or_else(|| routes.add_values(ValueList::new(values)));
-        self.picked.extend(key.map(|key| (key, list)));
-        Some(list)
+        let in_range =
+            |&(p, after): &(u32, u32)| (p as usize) < block.rows && (after as usize) < source.rows;
+        assert!(pairs.iter().all(in_range) && block.columns <= source.columns);
+        let best = block.best(roll);
+        let value = |p: u32| best * LANES + p as usize;
+        if !again {
+            let from = |after: u32| source.start + after as usize * source.columns;
+            if !block.is_column {
+                let row = |&(p, after): &(u32, u32)| {
+                    (block.stride, RowMove::new(best + p as usize * block.stride, from(after)))
+                };
+                draft.rows.extend(pairs.iter().map(row));
+            } else if source.is_column && are_same(&pairs, block) {
+                draft.columns.push((block.stride, RowMove::new(best, source.start)));
+            } else {
+                let single = pairs.iter().map(|&(p, after)| RowMove::new(value(p), from(after)));
+                draft.picked.extend(single);
+            }
+            return;
+        }
+        let source = routes.layout((after.1, after.0)).block(shared.inner_swapped(step.after));
+        if block.is_column {
+            // The other player has one configuration, with no piece on private squares: the first.
+            let from = |after: u32| source.start + after as usize;
+            let single = pairs.iter().map(|&(p, after)| RowMove::new(value(p), from(after)));
+            draft.single.extend(single);
+            return;
+        }
+        draft.transposed.push(TransposedBlock {
+            to: best,
+            block: *block,
+            from: source.start,
+            source_rows: source.columns,
+            pairs: if let Rows::Same = mv.rows { Vec::new() } else { pairs },
+        });
+    }
+
+    /// Adds the value of a dense slab that leads to another.
+    fn add_value(
+        &self,
+        draft: &mut Draft,
+        routes: &Routes,
+        [budgets, after]: [Budgets; 2],
+        roll: usize,
+        step: &InnerStep,
+        again: bool,
+    ) {
+        let place = |budgets, x| dense::place(self.encoding, budgets, x);
+        let (Some(to), Some(from)) = (place(budgets, step.x), place(after, step.after)) else {
+            return; // needs a piece that there is not
+        };
+        let to = routes.layout(budgets).block(0).best(roll) * LANES + to;
+        if again {
+            let swapped = self.encoding.shared().inner_swapped(step.after);
+            let from = place((after.1, after.0), swapped);
+            let from = from.expect("the swapped value fits as well");
+            draft.single.push(RowMove::new(to, from));
+        } else {
+            draft.picked.push(RowMove::new(to, from));
+        }
+    }
+
+    /// Adds the lists of a route that have something in them, or finds them.
+    fn lists(&mut self, routes: &mut Routes, draft: Draft, key: Option<Key>) -> Route {
+        let Draft { rows, columns, picked, single, mut transposed } = draft;
+        let known = &mut self.known;
+        let Routes { lists, values, blocks, .. } = routes;
+        let mut add = |of, rows: Vec<_>| {
+            find_or_add(known, key.map(|key| (of, key)), lists, rows, RowList::new)
+        };
+        let (rows, columns) = (add(ListOf::Rows, rows), add(ListOf::Columns, columns));
+        let mut add = |of, single: Vec<_>| {
+            find_or_add(known, key.map(|key| (of, key)), values, single, ValueList::new)
+        };
+        let (picked, single) = (add(ListOf::Picked, picked), add(ListOf::Single, single));
+        // Blocks of one shape follow each other: so the processor predicts their branches.
+        transposed.sort_by_key(|block| (block.block.stride, block.block.padded_rows));
+        let key = key.map(|key| (ListOf::Transposed, key));
+        let transposed = find_or_add(known, key, blocks, transposed, |blocks| blocks);
+        Route { rows, columns, picked, single, transposed, covers_all_rows: false }
     }
 
     /// Adds the dense slabs with these pieces left.
@@ -369,44 +401,24 @@ impl Builder<'_> {
         }
         routes.dense.push(DenseSlab::new(self.encoding, budgets, of_value));
     }
+}
 
-    /// [`Builder::route`] for dense slabs.
-    fn dense_route(
-        &mut self,
-        routes: &mut Routes,
-        budgets: Budgets,
-        roll: usize,
-        mv: &BlockMove,
-        outer_captures: bool,
-    ) -> Option<Route> {
-        let after = self.budgets_after(routes, budgets, mv, outer_captures)?;
-        let block = *routes.layout(budgets).block(0);
-        let mut route = Route::default();
-        if mv.touches_outer_only() && after == budgets && !self.rolls_again(mv, outer_captures) {
-            let [whole, _] = routes.whole[routes.row(budgets) * self.rules.rolls.len() + roll];
-            route.rows = Some(whole);
-            route.covers_all_rows = true;
-            return Some(route);
-        }
-        let (mut picked, mut single) = (Vec::new(), Vec::new());
-        for step in self.inner_steps(budgets, mv) {
-            let place = |budgets, x| dense::place(self.encoding, budgets, x);
-            let (Some(to), Some(from)) = (place(budgets, step.x), place(after, step.after)) else {
-                continue; // needs a piece that there is not
-            };
-            let to = block.best(roll) * LANES + to;
-            if self.rolls_again(mv, outer_captures || step.captures) {
-                let swapped = self.encoding.shared().inner_swapped(step.after);
-                let from = place((after.1, after.0), swapped);
-                single.push(RowMove::new(to, from.expect("the swapped value fits as well")));
-            } else {
-                picked.push(RowMove::new(to, from));
-            }
-        }
-        // Moves that touch outer squares only do the same.
-        let key = mv.touches_outer_only().then_some((budgets, after, roll));
-        route.picked = self.add_values(routes, key, picked, false);
-        route.single = self.add_values(routes, key, single, true);
-        (route.passes_turn() || route.rolls_again()).then_some(route)
+/// The number of the list with some moves, if there are any: that of a known one with the same key, or of a new one.
+fn find_or_add<K: Eq + Hash, M, L>(
+    known: &mut HashMap<K, u32>,
+    key: Option<K>,
+    lists: &mut Vec<L>,
+    moves: Vec<M>,
+    list_of: impl FnOnce(Vec<M>) -> L,
+) -> Option<u32> {
+    if moves.is_empty() {
+        return None;
     }
+    if let Some(&list) = key.as_ref().and_then(|key| known.get(key)) {
+        return Some(list);
+    }
+    let list = lists.len() as u32;
+    lists.push(list_of(moves));
+    known.extend(key.map(|key| (key, list)));
+    Some(list)
 }

@@ -42,21 +42,40 @@ pub struct Run {
 pub struct RowList {
     runs: Vec<Run>,
     rows: Vec<RowMove>,
-    lines: Lines,
+    extent: Extent,
+}
+
+/// The memory that a list needs.
+#[derive(Clone, Debug, Default)]
+pub struct Extent {
+    /// Places in a source, no nearer to each other than a line of memory is long: for lines of a group, and for lines
+    /// of two.
+    lines: [Vec<u32>; 2],
     reach: usize,
     source_reach: usize,
 }
 
-/// Places in a source, no nearer to each other than a line of memory is long, that say which lines a list needs.
-#[derive(Clone, Debug, Default)]
-struct Lines {
-    /// For lines of a group, and for lines of two.
-    places: [Vec<u32>; 2],
-}
+impl Extent {
+    /// One place of the source for each line of memory that is needed (of lists of rows, for short ones).
+    #[inline(always)]
+    pub fn lines<T>(&self) -> &[u32] {
+        &self.lines[usize::from(line_values::<T>() > LANES)]
+    }
 
-impl Lines {
+    /// The groups of scratch memory that the list needs, or the values if it is of these.
+    #[inline(always)]
+    pub fn reach(&self) -> usize {
+        self.reach
+    }
+
+    /// The values of a source that the list needs.
+    #[inline(always)]
+    pub fn source_reach(&self) -> usize {
+        self.source_reach
+    }
+
     /// The lines of these values of a source.
-    fn new(ranges: impl Iterator<Item = Range<u32>>) -> Self {
+    fn lines_of(ranges: impl Iterator<Item = Range<u32>>) -> [Vec<u32>; 2] {
         let mut ranges: Vec<Range<u32>> = ranges.collect();
         ranges.sort_unstable_by_key(|range| range.start);
         let of_length = |line: usize| {
@@ -68,12 +87,7 @@ impl Lines {
             }
             places
         };
-        Self { places: [of_length(LANES), of_length(2 * LANES)] }
-    }
-
-    #[inline(always)]
-    fn of<T>(&self) -> &[u32] {
-        &self.places[usize::from(line_values::<T>() > LANES)]
+        [LANES, 2 * LANES].map(of_length)
     }
 }
 
@@ -94,20 +108,20 @@ impl RowList {
                 Some(run) if run.stride == stride => run.rows.end = at + 1,
                 _ => this.runs.push(Run { stride, rows: at..at + 1 }),
             }
-            this.reach = this.reach.max(row.to as usize + stride);
-            this.source_reach = this.source_reach.max(row.from as usize + stride * LANES);
+            this.extent.reach = this.extent.reach.max(row.to as usize + stride);
+            let end = row.from as usize + stride * LANES;
+            this.extent.source_reach = this.extent.source_reach.max(end);
             this.rows.push(row);
         }
         let short = this.runs().filter(|&(stride, _)| stride <= LONG_ROW);
-        this.lines = Lines::new(short.flat_map(|(stride, rows)| {
+        this.extent.lines = Extent::lines_of(short.flat_map(|(stride, rows)| {
             rows.iter().map(move |row| row.from..row.from + (stride * LANES) as u32)
         }));
         this
     }
 
     /// The runs of rows of one length. All groups of their `to` rows are before
-    /// [`RowList::reach`], all values of their `from` rows, in whole groups, before
-    /// [`RowList::source_reach`].
+    /// [`Extent::reach`], all values of their `from` rows, in whole groups, before [`Extent::source_reach`].
     #[inline(always)]
     pub fn runs(&self) -> impl Iterator<Item = (usize, &[RowMove])> {
         self.runs.iter().map(|run| (run.stride, &self.rows[run.rows.clone()]))
@@ -133,22 +147,10 @@ impl RowList {
         runs.map(move |run| (run.stride, lists.map(|list| &list.rows[run.rows.clone()])))
     }
 
-    /// One place of the source for each line of memory that its short rows need.
+    /// The memory that the list needs.
     #[inline(always)]
-    pub fn lines<T>(&self) -> &[u32] {
-        self.lines.of::<T>()
-    }
-
-    /// How many groups of scratch memory the list needs.
-    #[inline(always)]
-    pub fn reach(&self) -> usize {
-        self.reach
-    }
-
-    /// How many values of a source the list needs.
-    #[inline(always)]
-    pub fn source_reach(&self) -> usize {
-        self.source_reach
+    pub fn extent(&self) -> &Extent {
+        &self.extent
     }
 }
 
@@ -156,45 +158,31 @@ impl RowList {
 #[derive(Clone, Debug, Default)]
 pub struct ValueList {
     values: Vec<RowMove>,
-    lines: Lines,
-    reach: usize,
-    source_reach: usize,
+    extent: Extent,
 }
 
 impl ValueList {
     /// The list of these values.
     pub fn new(values: Vec<RowMove>) -> Self {
-        let lines = Lines::new(values.iter().map(|value| value.from..value.from + 1));
+        let lines = Extent::lines_of(values.iter().map(|value| value.from..value.from + 1));
         let end = |at: &dyn Fn(&RowMove) -> u32| {
             values.iter().map(|value| at(value) as usize + 1).max().unwrap_or(0)
         };
         let (reach, source_reach) = (end(&|value| value.to), end(&|value| value.from));
-        Self { values, lines, reach, source_reach }
+        Self { values, extent: Extent { lines, reach, source_reach } }
     }
 
-    /// The values. All their `to` are before [`ValueList::reach`], all their `from` before
-    /// [`ValueList::source_reach`].
+    /// The values. All their `to` are before [`Extent::reach`], all their `from` before
+    /// [`Extent::source_reach`].
     #[inline(always)]
     pub fn values(&self) -> &[RowMove] {
         &self.values
     }
 
-    /// One place of the source for each line of memory that is needed.
+    /// The memory that the list needs.
     #[inline(always)]
-    pub fn lines<T>(&self) -> &[u32] {
-        self.lines.of::<T>()
-    }
-
-    /// How many values of scratch memory the list needs.
-    #[inline(always)]
-    pub fn reach(&self) -> usize {
-        self.reach
-    }
-
-    /// How many values of a source the list needs.
-    #[inline(always)]
-    pub fn source_reach(&self) -> usize {
-        self.source_reach
+    pub fn extent(&self) -> &Extent {
+        &self.extent
     }
 }
 
@@ -261,8 +249,10 @@ mod tests {
     #[test]
     fn every_line_that_is_needed_is_named_once() {
         // Five rows of five values, read in groups of eight; one far away; one value.
-        let lines = Lines::new([0..8, 5..13, 10..18, 15..23, 20..28, 100..108, 60..61].into_iter());
-        assert_eq!(lines.of::<f64>(), [0, 8, 16, 24, 60, 100]);
-        assert_eq!(lines.of::<f32>(), [0, 16, 60, 100]);
+        let lines =
+            Extent::lines_of([0..8, 5..13, 10..18, 15..23, 20..28, 100..108, 60..61].into_iter());
+        let extent = Extent { lines, ..Extent::default() };
+        assert_eq!(extent.lines::<f64>(), [0, 8, 16, 24, 60, 100]);
+        assert_eq!(extent.lines::<f32>(), [0, 16, 60, 100]);
     }
 }

@@ -127,13 +127,13 @@ impl Routes {
     /// How many values of a source a route needs where the turn passes.
     pub fn passing_source_reach(&self, route: &Route) -> usize {
         let rows = [route.rows, route.columns].into_iter().flatten();
-        let values = route.picked.map_or(0, |list| self.values(list).source_reach());
-        rows.map(|list| self.list(list).source_reach()).fold(values, usize::max)
+        let values = route.picked.map_or(0, |list| self.values(list).extent().source_reach());
+        rows.map(|list| self.list(list).extent().source_reach()).fold(values, usize::max)
     }
 
     /// How many values of a source a route needs where the mover rolls again.
     pub fn extra_roll_source_reach(&self, route: &Route) -> usize {
-        let single = route.single.map_or(0, |list| self.values(list).source_reach());
+        let single = route.single.map_or(0, |list| self.values(list).extent().source_reach());
         let transposed = route.transposed.map_or(&[][..], |list| self.blocks(list));
         let ends = transposed.iter().map(|b| b.from + b.source_rows * b.block.columns);
         ends.fold(single, usize::max)
@@ -154,11 +154,6 @@ impl Routes {
     pub(super) fn add(&mut self, list: RowList) -> u32 {
         self.lists.push(list);
         self.lists.len() as u32 - 1
-    }
-
-    pub(super) fn add_values(&mut self, list: ValueList) -> u32 {
-        self.values.push(list);
-        self.values.len() as u32 - 1
     }
 
     pub(super) fn fits(&self, (own, opponent): Budgets) -> bool {

@@ -8,9 +8,12 @@ use ziggurat_planning::{
     controller::StepController,
     correction,
     correction::Corrected,
+    galerkin::{GalerkinSystem, SampleQuery},
     order::{Order, Outcome},
+    proof::{Growth, Proof},
     settings::Precision,
     statistics::TierStatistics,
+    weights::CycleSlot,
 };
 
 use crate::{
@@ -43,6 +46,17 @@ enum Stage<T: Value> {
     Proving(Vec<Array<T>>, Offsets, CandidateLists),
     /// They are on their way from one stage to another.
     Moving,
+}
+
+/// The same of both states in which values are swept; in others, an order does not fit.
+macro_rules! when_swept {
+    ($stage:expr, $state:ident => $work:expr) => {
+        match &mut $stage {
+            Stage::Warmup($state, _) => $work,
+            Stage::Sweeping($state) => $work,
+            Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
+        }
+    };
 }
 
 /// Reads parts of a step.
@@ -122,132 +136,127 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     /// Carries out an order.
     ///
     /// # Errors
-    /// If there is no room for it, or other members cannot be reached.
+    /// If there is no room for it, it does not fit where the step is, or other members cannot be reached.
     pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
-        let Self { inputs, cut, stage, sample, values_are_saved } = self;
-        let StepInputs { encoding, memory, tier, simd, team, .. } = *inputs;
-        let new_state = |values| inputs.state(values, &cut.shards);
-        *values_are_saved &= matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
-        Ok(match order {
-            &Order::Sweep { slot, finest } => {
-                if correction::Usage::of(encoding).when == Corrected::AtFirst {
-                    *sample = None; // it is not asked any more
-                }
-                if let Stage::Proving(values, _, candidate_lists) = stage {
-                    let (values, candidate_lists) =
-                        (std::mem::take(values), std::mem::take(candidate_lists));
-                    *stage = Stage::Moving; // gives back the memory of the proof
-                    *stage =
-                        Stage::Sweeping(new_state(values)?.with_candidate_lists(candidate_lists));
-                }
-                Outcome::Swept(match stage {
-                    Stage::Warmup(state, finals) => {
-                        state.superstep(&inputs.warmup_context(finals), (slot, finest), team)?
-                    }
-                    Stage::Sweeping(state) => {
-                        state.superstep(&inputs.context(), (slot, finest), team)?
-                    }
-                    Stage::Proving(..) | Stage::Moving => unreachable!("a proof was ended"),
-                })
+        self.values_are_saved &=
+            matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
+        let team = self.inputs.team;
+        match order {
+            &Order::Sweep { slot, finest } => self.superstep(slot, finest).map(Outcome::Swept),
+            Order::Measure => {
+                Ok(Outcome::Measured(when_swept!(self.stage, state => state.measure(team))))
             }
-            Order::Measure => Outcome::Measured(match stage {
-                Stage::Warmup(state, _) => state.measure(team),
-                Stage::Sweeping(state) => state.measure(team),
-                Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
-            }),
             Order::Extrapolate { multiples } => {
-                match stage {
-                    Stage::Warmup(state, _) => state.extrapolate(multiples, team),
-                    Stage::Sweeping(state) => state.extrapolate(multiples, team),
-                    Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
-                }
-                Outcome::Done
+                when_swept!(self.stage, state => state.extrapolate(multiples, team));
+                Ok(Outcome::Done)
             }
-            Order::Sample(_) if correction::functions(encoding, tier) == 0 => {
-                return Err(SolveError::Order);
+            &Order::Sample(query) => self.sample(query).map(Outcome::Sampled),
+            Order::Correct { multiples } => self.correct(multiples),
+            Order::Widen => self.widen(),
+            Order::Prove(proof) => self.prove(proof).map(Outcome::Proved),
+        }
+    }
+
+    fn superstep(&mut self, slot: CycleSlot, finest: i32) -> Result<f64, SolveError> {
+        let Self { inputs, cut, stage, sample, .. } = self;
+        if correction::Usage::of(inputs.encoding).when == Corrected::AtFirst {
+            *sample = None; // it is not asked any more
+        }
+        if let Stage::Proving(values, _, candidate_lists) = stage {
+            let (values, lists) = (std::mem::take(values), std::mem::take(candidate_lists));
+            *stage = Stage::Moving; // gives back the memory of the proof
+            let state = inputs.state(values, &cut.shards)?.with_candidate_lists(lists);
+            *stage = Stage::Sweeping(state);
+        }
+        Ok(match stage {
+            Stage::Warmup(state, finals) => {
+                state.superstep(&inputs.warmup_context(finals), (slot, finest), inputs.team)?
             }
-            &Order::Sample(query) => Outcome::Sampled(match stage {
-                Stage::Warmup(state, finals) => state.galerkin_system(
-                    encoding,
-                    &inputs.warmup_context(finals),
-                    sample,
-                    query,
-                    team,
-                ),
-                Stage::Sweeping(state) => {
-                    state.galerkin_system(encoding, &inputs.context(), sample, query, team)
-                }
-                Stage::Proving(values, ..) => {
-                    let values: Vec<&[T]> = values.iter().map(Array::values).collect();
-                    let (context, shards) = (inputs.context(), &cut.shards);
-                    galerkin_system(
-                        encoding,
-                        &context,
-                        shards,
-                        &values,
-                        (sample, query),
-                        simd,
-                        team,
-                    )
-                }
-                Stage::Moving => return Err(SolveError::Order),
-            }),
-            Order::Correct { multiples } => {
-                let regions = &sample.as_ref().ok_or(SolveError::Order)?.regions;
-                if multiples.len() != regions.functions() {
-                    return Err(SolveError::Order);
-                }
-                match stage {
-                    Stage::Warmup(state, _) => state.correct(regions, multiples, team),
-                    Stage::Sweeping(state) => state.correct(regions, multiples, team),
-                    Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
-                }
-                Outcome::Done
+            Stage::Sweeping(state) => {
+                state.superstep(&inputs.context(), (slot, finest), inputs.team)?
             }
-            Order::Widen => {
-                let Stage::Warmup(mut state, _) = std::mem::replace(stage, Stage::Moving) else {
-                    return Err(SolveError::Order);
-                };
-                let mut candidate_lists = std::mem::take(&mut state.candidate_lists);
-                candidate_lists.widened();
-                let rough = state.into_values().into_iter();
-                let values = rough.map(|values| values.converted(memory));
-                let values = values.collect::<Result<_, _>>()?;
-                *stage = Stage::Sweeping(new_state(values)?.with_candidate_lists(candidate_lists));
-                Outcome::Done
-            }
-            Order::Prove(proof) => {
-                let functions = || correction::functions(encoding, tier);
-                if !proof.turns().is_empty() && proof.turns().len() != functions() {
-                    return Err(SolveError::Order);
-                }
-                *stage = match std::mem::replace(stage, Stage::Moving) {
-                    // Offsets of a later sweep than the first that nobody has computed would be 0, and prove anything.
-                    Stage::Sweeping(_) if proof.sweeps() > 0 => return Err(SolveError::Order),
-                    Stage::Sweeping(mut state) => {
-                        let candidate_lists = std::mem::take(&mut state.candidate_lists);
-                        let values = state.into_values(); // gives back the memory of sweeps
-                        let offsets = Offsets::new(memory, encoding, tier, cut, team)?;
-                        Stage::Proving(values, offsets, candidate_lists)
-                    }
-                    other => other,
-                };
-                let Stage::Proving(values, offsets, candidate_lists) = stage else {
-                    return Err(SolveError::Order);
-                };
-                if proof.sweeps() == 0 {
-                    offsets.reset(proof, encoding, tier, &cut.shards, team);
-                }
-                let values: Vec<&[T]> = values.iter().map(Array::values).collect();
-                let finals = |tier| {
-                    let read = &inputs.finals[&tier];
-                    Certified { values: read.values.values(), bound: read.bound() }
-                };
-                let step =
-                    Unproven::new(encoding, inputs.tables, tier, cut, &values, finals, proof);
-                Outcome::Proved(step.sweep(offsets, candidate_lists, simd, team)?)
-            }
+            Stage::Proving(..) | Stage::Moving => unreachable!("a proof was ended"),
         })
+    }
+
+    fn sample(&mut self, query: SampleQuery) -> Result<GalerkinSystem, SolveError> {
+        let Self { inputs, cut, stage, sample, .. } = self;
+        let StepInputs { encoding, tier, simd, team, .. } = *inputs;
+        if correction::functions(encoding, tier) == 0 {
+            return Err(SolveError::Order);
+        }
+        Ok(match stage {
+            Stage::Warmup(state, finals) => {
+                let context = inputs.warmup_context(finals);
+                state.galerkin_system(encoding, &context, sample, query, team)
+            }
+            Stage::Sweeping(state) => {
+                state.galerkin_system(encoding, &inputs.context(), sample, query, team)
+            }
+            Stage::Proving(values, ..) => {
+                let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+                let (context, shards) = (inputs.context(), &cut.shards);
+                let sample = (sample, query);
+                galerkin_system(encoding, &context, shards, &values, sample, simd, team)
+            }
+            Stage::Moving => return Err(SolveError::Order),
+        })
+    }
+
+    fn correct(&mut self, multiples: &[f64]) -> Result<Outcome, SolveError> {
+        let regions = &self.sample.as_ref().ok_or(SolveError::Order)?.regions;
+        if multiples.len() != regions.functions() {
+            return Err(SolveError::Order);
+        }
+        when_swept!(self.stage, state => state.correct(regions, multiples, self.inputs.team));
+        Ok(Outcome::Done)
+    }
+
+    fn widen(&mut self) -> Result<Outcome, SolveError> {
+        let Self { inputs, cut, stage, .. } = self;
+        let Stage::Warmup(mut state, _) = std::mem::replace(stage, Stage::Moving) else {
+            return Err(SolveError::Order);
+        };
+        let mut candidate_lists = std::mem::take(&mut state.candidate_lists);
+        candidate_lists.widened();
+        let narrow = state.into_values().into_iter();
+        let values = narrow.map(|values| values.converted(inputs.memory));
+        let state = inputs.state(values.collect::<Result<_, _>>()?, &cut.shards)?;
+        *stage = Stage::Sweeping(state.with_candidate_lists(candidate_lists));
+        Ok(Outcome::Done)
+    }
+
+    fn prove(&mut self, proof: &Proof) -> Result<Growth, SolveError> {
+        let Self { inputs, cut, stage, .. } = self;
+        let StepInputs { encoding, memory, tables, tier, simd, team, .. } = *inputs;
+        let functions = || correction::functions(encoding, tier);
+        if !proof.turns().is_empty() && proof.turns().len() != functions() {
+            return Err(SolveError::Order);
+        }
+        *stage = match std::mem::replace(stage, Stage::Moving) {
+            // Offsets of a later sweep than the first that nobody has computed would be 0, and prove anything.
+            Stage::Sweeping(_) if proof.sweeps() > 0 => return Err(SolveError::Order),
+            Stage::Sweeping(mut state) => {
+                let candidate_lists = std::mem::take(&mut state.candidate_lists);
+                let values = state.into_values(); // gives back the memory of sweeps
+                let offsets = Offsets::new(memory, encoding, tier, cut, team)?;
+                Stage::Proving(values, offsets, candidate_lists)
+            }
+            other => other,
+        };
+        let Stage::Proving(values, offsets, candidate_lists) = stage else {
+            return Err(SolveError::Order);
+        };
+        if proof.sweeps() == 0 {
+            offsets.reset(proof, encoding, tier, &cut.shards, team);
+        }
+        let values: Vec<&[T]> = values.iter().map(Array::values).collect();
+        let finals = |tier| {
+            let read = &inputs.finals[&tier];
+            Certified { values: read.values.values(), bound: read.bound() }
+        };
+        let step = Unproven::new(encoding, tables, tier, cut, &values, finals, proof);
+        Ok(step.sweep(offsets, candidate_lists, simd, team)?)
     }
 
     /// Writes the step down.
@@ -332,7 +341,7 @@ mod tests {
 
     use super::*;
     use crate::{memory::budget::Memory, moves::tables::Tables, simd::dispatch::Simd};
-    use ziggurat_planning::{proof::Proof, settings::Settings, steps::shards};
+    use ziggurat_planning::{settings::Settings, steps::shards};
 
     #[test]
     fn a_proof_does_not_go_on_from_offsets_that_nobody_has_computed() {

@@ -25,10 +25,10 @@ use crate::{
             validity::{CandidateList, Cursor, SweepMode},
         },
         order::for_each_pair_of_slabs,
-        pair::SweepSlab,
+        pair::{ShardValues, SweepPair},
         scratch::Scratch,
         slab::Slab,
-        sources::{Location, Locator, arrays},
+        sources::OwnRanges,
     },
 };
 
@@ -56,33 +56,6 @@ pub fn padded_lengths(shard: &Shard) -> [usize; 2] {
     [padded(&shard.ranges.0), shard.ranges.1.as_ref().map_or(0, padded)]
 }
 
-/// Which values of the step are the shard's own.
-pub struct Ranges<'a> {
-    ranges: &'a (Range<u64>, Option<Range<u64>>),
-    /// The last orientation of the step: 1, or 0 if both are the same.
-    last: usize,
-}
-
-impl Locator for Ranges<'_> {
-    #[inline(always)]
-    fn locate(&self, orientation: usize, offset: u64) -> Location {
-        let (first, second) = self.ranges;
-        let own = |range: usize, start: u64| Location {
-            array: arrays::LIVE + range,
-            start: (offset - start) as usize,
-        };
-        if orientation == 0 && first.contains(&offset) {
-            return own(0, first.start);
-        }
-        match second {
-            Some(second) if orientation == self.last && second.contains(&offset) => {
-                own(1, second.start)
-            }
-            _ => Location { array: arrays::PUBLISHED + orientation, start: offset as usize },
-        }
-    }
-}
-
 impl Unswept<'_> {
     /// Updates every position of the shard, and encodes its changes while they are still in the caches. Returns the
     /// shard's place, too.
@@ -106,38 +79,23 @@ impl Unswept<'_> {
         for (live, old) in live.iter_mut().zip(published_of) {
             budget::copy(&mut live[..old.len()], old);
         }
-        let locator = Ranges { ranges: &shard.ranges, last: context.tiers.len() - 1 };
+        let locator = OwnRanges { shard, last: context.tiers.len() - 1 };
+        let mut values = ShardValues { context, published, live };
         let mut after = shard.len();
         for_each_pair_of_slabs(context, shard, &locator, |slabs, is_own_swap| {
             let slab_len = |slab: &Slab<'_>| context.encoding.shared().slab_len(slab.budgets);
             after -= slabs.iter().take(if is_own_swap { 1 } else { 2 }).map(slab_len).sum::<u64>();
             let again = is_tail && after * TAIL_SLABS < shard.len();
-            let candidate_list = lists.take();
+            let (candidates, is_one) = (lists.take(), is_own_swap);
             for _ in 0..if again { 2 } else { 1 } {
-                let live = &mut live;
-                simd.run(SweepSlab {
-                    scratch,
-                    context,
-                    published,
-                    live,
-                    slabs,
-                    is_own_swap,
-                    candidate_list,
-                });
+                let operand = &mut values;
+                simd.run(SweepPair { scratch, context, slabs, is_one, candidates, operand });
             }
             let can_be_listed = !is_own_swap && !context.is_dense();
             lists.record(|margin, words| {
                 if can_be_listed {
-                    let (live, margin) = (&live, T::from_f64(margin));
-                    simd.run(RecordCandidates {
-                        scratch,
-                        context,
-                        published,
-                        live,
-                        slabs,
-                        margin,
-                        words,
-                    });
+                    let (values, margin) = (&values, T::from_f64(margin));
+                    simd.run(RecordCandidates { scratch, values, slabs, margin, words });
                 }
             });
         });
@@ -152,6 +110,6 @@ impl Unswept<'_> {
                 .zip(changes.chunks_mut(PIECE));
             pieces.map(|((new, old), changes)| encode(new, old, changes, finest, simd)).collect()
         };
-        (place, live.iter().zip(published_of).zip(changes).map(encoded).collect())
+        (place, values.live.iter().zip(published_of).zip(changes).map(encoded).collect())
     }
 }

@@ -43,13 +43,13 @@ impl View<'_> {
         &self,
         context: &Context<'_, T>,
         scratch: &mut [T::Group],
-        candidate_list: Option<&mut Reader<'_>>,
+        candidates: Option<&mut Reader<'_>>,
     ) {
         let within = context.tables.routes.within(self.budgets);
         let ([rows, values], end) = (within.of(self.x), within.end());
         let (slab, stride) = (&mut scratch[self.slab..], self.block.stride);
-        if let Some(candidate_list) = candidate_list {
-            let [some_rows, some_values] = candidate_list.within();
+        if let Some(candidates) = candidates {
+            let [some_rows, some_values] = candidates.within();
             let rows = some_rows.iter().map(|&number| &rows[number as usize]);
             rows::raise_within::<T, I>(slab, stride, rows, end);
             let values = some_values.iter().map(|&number| &values[number as usize]);
@@ -98,27 +98,20 @@ pub struct SweepBlocks<'a, 'c, 'l, T: Value, const SHIFTED: bool> {
     /// The shift of values.
     pub shift: T,
     /// The rest of the candidates of the two, if there are any.
-    pub candidate_list: Option<Reader<'l>>,
+    pub candidates: Option<Reader<'l>>,
 }
 
 impl<T: Value, const SHIFTED: bool> Operation for SweepBlocks<'_, '_, '_, T, SHIFTED> {
     #[inline(always)]
     fn run<I: Instructions>(self, _: I) {
-        let Self { context, scratch, slabs, starts, shift, mut candidate_list } = self;
+        let Self { context, scratch, slabs, starts, shift, mut candidates } = self;
         let is_own_swap = starts[0] == starts[1];
         for (view, swapped) in views(context, slabs, starts) {
             if is_own_swap && view.x < swapped.x {
                 continue; // its turn is that of its swap
             }
             let swapped = (!is_own_swap || view.x != swapped.x).then_some(&swapped);
-            sweep::<T, I, SHIFTED>(
-                context,
-                scratch,
-                &view,
-                swapped,
-                shift,
-                candidate_list.as_mut(),
-            );
+            sweep::<T, I, SHIFTED>(context, scratch, &view, swapped, shift, candidates.as_mut());
         }
     }
 }
@@ -133,7 +126,7 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     view: &View<'_>,
     swapped: Option<&View<'_>>,
     shift: T,
-    mut candidate_list: Option<&mut Reader<'_>>,
+    mut candidates: Option<&mut Reader<'_>>,
 ) {
     if let Some(slab) = view.dense {
         let swapped = swapped.and_then(|swapped| Some((swapped, swapped.dense?)));
@@ -145,7 +138,7 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
         };
     }
     for view in iter::once(view).chain(swapped) {
-        view.gather_within::<T, I>(context, scratch, candidate_list.as_deref_mut());
+        view.gather_within::<T, I>(context, scratch, candidates.as_deref_mut());
     }
     let (own, opponent) = view.left(context);
     let tier = context.tiers[0];

@@ -37,97 +37,118 @@ pub struct Gather<'a, 'c, T: Value, S> {
 
 impl<T: Value, S: ValueSource<T>> Operation for Gather<'_, '_, T, S> {
     #[inline(always)]
-    fn run<I: Instructions>(self, instructions: I) {
-        let Self { context, sources, slab, next, scratch, transposed } = self;
-        let routes = &context.tables.routes;
+    fn run<I: Instructions>(mut self, instructions: I) {
+        let Self { context, sources, slab, next, .. } = self;
         let mut rooms = [const { Vec::new() }; 3];
-        for (roll, successors) in slab.successors.iter().enumerate() {
+        for roll in 0..slab.successors.len() {
             ask_again(instructions, context, sources, slab, roll);
-            let [all, columns] = routes.whole(slab.budgets, roll);
-            let Successors { all_rows, some_rows, extra_roll, .. } = successors;
-            let source = |i: usize| {
-                let (location, route) = all_rows[i];
-                let list = route.rows.expect("a all_rows offer is of rows");
-                (routes.list(list), sources.values_at(location, false))
-            };
-            match all_rows.len() {
-                0 => rows::fill(scratch, all, T::NONE),
-                1 => rows::set::<T, I, _, 1>(instructions, scratch, [source(0)]),
-                2 => rows::set::<T, I, _, 2>(instructions, scratch, [source(0), source(1)]),
-                3 => rows::set::<T, I, _, 3>(
-                    instructions,
-                    scratch,
-                    [source(0), source(1), source(2)],
-                ),
-                _ => rows::set::<T, I, _, 4>(
-                    instructions,
-                    scratch,
-                    [source(0), source(1), source(2), source(3)],
-                ),
-            }
-            for i in 4..all_rows.len() {
-                let (list, source) = source(i);
-                rows::raise::<T, I>(instructions, scratch, list, source);
-            }
-            rows::fill(scratch, columns, T::NONE);
-            for (location, route) in some_rows {
-                if let Some(list) = route.rows {
-                    let source = sources.values_at(*location, false);
-                    rows::raise::<T, I>(instructions, scratch, routes.list(list), source);
-                }
-            }
-            for (location, route) in all_rows.iter().chain(some_rows) {
-                let source = sources.values_at(*location, false);
-                if let Some(list) = route.columns {
-                    rows::raise::<T, I>(instructions, scratch, routes.list(list), source);
-                }
-                if let Some(list) = route.picked {
-                    rows::raise_values::<T, false>(scratch, routes.values(list), source);
-                }
-            }
+            self.set_rows(instructions, roll);
+            self.raise_passing(instructions, roll);
             match next {
                 Some(next) if roll + 1 == slab.successors.len() => {
                     ask(instructions, context, sources, next, 0);
                 }
                 _ => ask(instructions, context, sources, slab, roll + 1),
             }
-            for (location, route) in extra_roll {
-                if let Some(list) = route.single {
-                    let source = sources.values_at(*location, true);
-                    rows::raise_values::<T, true>(scratch, routes.values(list), source);
-                }
+            self.raise_extra_roll(instructions, roll, &mut rooms);
+        }
+        take_wins(context, slab, self.scratch);
+    }
+}
+
+impl<T: Value, S: ValueSource<T>> Gather<'_, '_, T, S> {
+    /// Sets all rows to the best of the successors that have all of them.
+    #[inline(always)]
+    fn set_rows<I: Instructions>(&mut self, instructions: I, roll: usize) {
+        let Self { context, sources, slab, .. } = *self;
+        let (routes, scratch) = (&context.tables.routes, &mut *self.scratch);
+        let [all, columns] = routes.whole(slab.budgets, roll);
+        let all_rows = &slab.successors[roll].all_rows;
+        let source = |i: usize| {
+            let (location, route) = all_rows[i];
+            let list = route.rows.expect("a successor of all rows is of rows");
+            (routes.list(list), sources.values_at(location, false))
+        };
+        match all_rows.len() {
+            0 => rows::fill(scratch, all, T::NONE),
+            1 => rows::set::<T, I, _, 1>(instructions, scratch, [source(0)]),
+            2 => rows::set::<T, I, _, 2>(instructions, scratch, [source(0), source(1)]),
+            3 => {
+                let sources = [source(0), source(1), source(2)];
+                rows::set::<T, I, _, 3>(instructions, scratch, sources);
             }
-            for (i, (location, route)) in extra_roll.iter().enumerate() {
-                let Some(list) = route.transposed else { continue };
-                let same = |(_, other): &&(Location, &Route)| other.transposed == Some(list);
-                if extra_roll[..i].iter().any(|other| same(&other)) {
-                    continue; // taken together with the first of the same blocks
-                }
-                let mut others = extra_roll[i + 1..]
-                    .iter()
-                    .filter(same)
-                    .map(|(location, _)| sources.values_at(*location, true));
-                let blocks = routes.blocks(list);
-                let first = sources.values_at(*location, true);
-                let (scratch, transposed) = (&mut *scratch, &mut *transposed);
-                let mut raise = RaiseTransposed {
-                    instructions,
-                    blocks,
-                    scratch,
-                    transposed,
-                    rooms: &mut rooms,
-                };
-                match (others.next(), others.next()) {
-                    (None, _) => raise.least_of([first]),
-                    (Some(second), None) => raise.least_of([first, second]),
-                    (Some(second), Some(third)) => {
-                        raise.least_of([first, second, third]);
-                        others.for_each(|other| raise.least_of([other]));
-                    }
+            _ => {
+                let sources = [source(0), source(1), source(2), source(3)];
+                rows::set::<T, I, _, 4>(instructions, scratch, sources);
+            }
+        }
+        for i in 4..all_rows.len() {
+            let (list, source) = source(i);
+            rows::raise::<T, I>(instructions, scratch, list, source);
+        }
+        rows::fill(scratch, columns, T::NONE);
+    }
+
+    /// Takes all other values of successors where the turn passes.
+    #[inline(always)]
+    fn raise_passing<I: Instructions>(&mut self, instructions: I, roll: usize) {
+        let Self { context, sources, slab, .. } = *self;
+        let (routes, scratch) = (&context.tables.routes, &mut *self.scratch);
+        for (location, route) in &slab.successors[roll].some_rows {
+            if let Some(list) = route.rows {
+                let source = sources.values_at(*location, false);
+                rows::raise::<T, I>(instructions, scratch, routes.list(list), source);
+            }
+        }
+        for (location, route) in slab.successors[roll].passing() {
+            let source = sources.values_at(*location, false);
+            if let Some(list) = route.columns {
+                rows::raise::<T, I>(instructions, scratch, routes.list(list), source);
+            }
+            if let Some(list) = route.picked {
+                rows::raise_values::<T, false>(scratch, routes.values(list), source);
+            }
+        }
+    }
+
+    /// Takes the values of successors where the mover rolls again.
+    #[inline(always)]
+    fn raise_extra_roll<I: Instructions>(
+        &mut self,
+        instructions: I,
+        roll: usize,
+        rooms: &mut [Vec<T>; 3],
+    ) {
+        let Self { context, sources, slab, .. } = *self;
+        let routes = &context.tables.routes;
+        let extra_roll = &slab.successors[roll].extra_roll;
+        for (location, route) in extra_roll {
+            if let Some(list) = route.single {
+                let source = sources.values_at(*location, true);
+                rows::raise_values::<T, true>(self.scratch, routes.values(list), source);
+            }
+        }
+        for (i, (location, route)) in extra_roll.iter().enumerate() {
+            let Some(list) = route.transposed else { continue };
+            let same = |(_, other): &&(Location, &Route)| other.transposed == Some(list);
+            if extra_roll[..i].iter().any(|other| same(&other)) {
+                continue; // taken together with the first of the same blocks
+            }
+            let others = extra_roll[i + 1..].iter().filter(same);
+            let mut others = others.map(|(location, _)| sources.values_at(*location, true));
+            let blocks = routes.blocks(list);
+            let first = sources.values_at(*location, true);
+            let (scratch, transposed) = (&mut *self.scratch, &mut *self.transposed);
+            let mut raise = RaiseTransposed { instructions, blocks, scratch, transposed, rooms };
+            match (others.next(), others.next()) {
+                (None, _) => raise.least_of([first]),
+                (Some(second), None) => raise.least_of([first, second]),
+                (Some(second), Some(third)) => {
+                    raise.least_of([first, second, third]);
+                    others.for_each(|other| raise.least_of([other]));
                 }
             }
         }
-        take_wins(context, slab, scratch);
     }
 }
 
@@ -160,12 +181,16 @@ pub fn ask<T: Value, I: Instructions>(
         let source = sources.values_at(*location, false);
         for list in [route.rows, route.columns].into_iter().flatten() {
             match routes.dense(slab.budgets) {
-                Some(_) => rows::ask_all(instructions, source, 0..routes.list(list).source_reach()),
-                None => rows::ask(instructions, routes.list(list), source),
+                Some(_) => rows::ask_all(
+                    instructions,
+                    source,
+                    0..routes.list(list).extent().source_reach(),
+                ),
+                None => rows::ask(instructions, routes.list(list).extent(), source),
             }
         }
         if let Some(list) = route.picked {
-            rows::ask_values(instructions, routes.values(list), source);
+            rows::ask(instructions, routes.values(list).extent(), source);
         }
     }
 }
@@ -183,7 +208,7 @@ fn ask_again<T: Value, I: Instructions>(
     for (location, route) in &slab.successors[roll].extra_roll {
         let source = sources.values_at(*location, true);
         if let Some(list) = route.single {
-            rows::ask_values(instructions, routes.values(list), source);
+            rows::ask(instructions, routes.values(list).extent(), source);
         }
         for block in route.transposed.map_or(&[][..], |list| routes.blocks(list)) {
             ask_block(instructions, block, source);

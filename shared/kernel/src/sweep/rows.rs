@@ -11,7 +11,7 @@
 use std::ops::Range;
 
 use crate::{
-    moves::lists::{RowList, RowMove, ValueList, line_values},
+    moves::lists::{Extent, RowList, RowMove, ValueList, line_values},
     simd::{
         value::{Group, Value},
         vector::{Instructions, LANES, Vector},
@@ -42,14 +42,10 @@ pub fn ask_all<T: Value, I: Instructions>(
     }
 }
 
-/// Asks for the memory of a source's rows, unless they are long: long rows are asked for while others
-/// are taken, so that the cache holds them until then.
+/// Asks for the memory of a source that a list needs, but for long rows: these are asked for while others are taken, so
+/// that the cache holds them until then.
 #[inline(always)]
-pub fn ask<T: Value, I: Instructions>(
-    instructions: I,
-    list: &RowList,
-    source: impl ValueReader<T>,
-) {
+pub fn ask<T: Value, I: Instructions>(instructions: I, list: &Extent, source: impl ValueReader<T>) {
     for &at in list.lines::<T>() {
         source.ask(instructions, at as usize);
     }
@@ -85,18 +81,6 @@ fn ask_row<T: Value, I: Instructions>(
     ask_all(instructions, source, from..from + stride * LANES);
 }
 
-/// Asks for the memory of a source's single values.
-#[inline(always)]
-pub fn ask_values<T: Value, I: Instructions>(
-    instructions: I,
-    list: &ValueList,
-    source: impl ValueReader<T>,
-) {
-    for &at in list.lines::<T>() {
-        source.ask(instructions, at as usize);
-    }
-}
-
 /// Sets the rows of a list to a value.
 #[inline(always)]
 pub fn fill<T: Value>(slab: &mut [T::Group], list: &RowList, value: T) {
@@ -129,8 +113,8 @@ pub fn set<T: Value, I: Instructions, S: ValueReader<T>, const N: usize>(
     slab: &mut [T::Group],
     sources: [(&RowList, S); N],
 ) {
-    assert!(sources.iter().all(|(list, source)| source.has(list.source_reach())));
-    assert!(slab.len() >= sources[0].0.reach());
+    assert!(sources.iter().all(|(list, source)| source.has(list.extent().source_reach())));
+    assert!(slab.len() >= sources[0].0.extent().reach());
     for (stride, rows) in RowList::runs_together(sources.map(|(list, _)| list)) {
         let sources = sources.map(|(_, source)| source);
         let of_stride = (stride, rows);
@@ -176,7 +160,7 @@ pub fn raise<T: Value, I: Instructions>(
     list: &RowList,
     source: impl ValueReader<T>,
 ) {
-    assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
+    assert!(slab.len() >= list.extent().reach() && source.has(list.extent().source_reach()));
     for (stride, rows) in list.runs() {
         with_constant_stride!(stride, raise_rows::<_, _>(instructions, slab, stride, rows, source));
     }
@@ -219,7 +203,7 @@ pub fn take_some<T: Value, I: Instructions, const RAISED: bool>(
     which: &[u16],
     source: impl ValueReader<T>,
 ) {
-    assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
+    assert!(slab.len() >= list.extent().reach() && source.has(list.extent().source_reach()));
     let (stride, rows) = list.run(run);
     let rows = (rows, which);
     with_constant_stride!(stride, take_some_rows::<_, RAISED, _>(slab, stride, rows, source));
@@ -366,7 +350,7 @@ fn raise_each<'a, T: Value, const NEGATED: bool>(
     source: impl ValueReader<T>,
 ) {
     let slab = values_of::<T>(slab);
-    assert!(slab.len() >= list.reach() && source.has(list.source_reach()));
+    assert!(slab.len() >= list.extent().reach() && source.has(list.extent().source_reach()));
     for row in values {
         // SAFETY: the reach of the list, checked above, is beyond all its values.
         unsafe {

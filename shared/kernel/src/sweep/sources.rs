@@ -1,6 +1,8 @@
 //! Sources: the arrays that a sweep of one shard reads, locations in them, and the values there.
 #![expect(unsafe_code)]
 
+use ziggurat_encoding::Shard;
+
 use crate::{
     memory::array::Array,
     simd::{
@@ -72,6 +74,34 @@ impl<T: Value> ValueSource<T> for ValueArrays<'_, T> {
 pub trait Locator {
     /// The place of an index of an orientation.
     fn locate(&self, orientation: usize, offset: u64) -> Location;
+}
+
+/// A shard's own ranges, whose values are as they are now; those of others are as they were published.
+pub struct OwnRanges<'a> {
+    /// The shard.
+    pub shard: &'a Shard,
+    /// The last orientation of the step: 1, or 0 if both are the same.
+    pub last: usize,
+}
+
+impl Locator for OwnRanges<'_> {
+    #[inline(always)]
+    fn locate(&self, orientation: usize, offset: u64) -> Location {
+        let (first, second) = &self.shard.ranges;
+        let own = |range: usize, start: u64| Location {
+            array: arrays::LIVE + range,
+            start: (offset - start) as usize,
+        };
+        if orientation == 0 && first.contains(&offset) {
+            return own(0, first.start);
+        }
+        match second {
+            Some(second) if orientation == self.last && second.contains(&offset) => {
+                own(1, second.start)
+            }
+            _ => Location { array: arrays::PUBLISHED + orientation, start: offset as usize },
+        }
+    }
 }
 
 /// Values that can be read: as they are stored, or made of stored ones when they are needed.

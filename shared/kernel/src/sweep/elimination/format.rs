@@ -90,7 +90,7 @@ impl<'a> Reader<'a> {
 
     #[inline(always)]
     pub fn next(&mut self, len: usize) -> &'a [u16] {
-        self.rest.split_off(..len).expect("a candidate_list is as long as it says")
+        self.rest.split_off(..len).expect("a list of candidates is as long as it says")
     }
 
     #[inline(always)]

@@ -1,10 +1,10 @@
 //! Recording candidates.
 
 use crate::{
-    memory::array::Array,
     moves::{
         layout::Block,
         lists::{RowMove, TransposedBlock},
+        routes::Route,
     },
     simd::{
         value::{Group, Value},
@@ -13,10 +13,11 @@ use crate::{
     sweep::{
         context::Context,
         elimination::format::{Head, Kind},
+        pair::ShardValues,
         rows::{self, read, read_group, write_group},
         scratch::Scratch,
         slab::Slab,
-        sources::{ValueArrays, value_arrays},
+        sources::{Location, ValueArrays},
         transpose,
         view::{View, groups_of, views},
     },
@@ -30,12 +31,8 @@ const OUT_OF_REACH: f64 = 2.0;
 pub struct RecordCandidates<'a, 'l, 'c, T: Value> {
     /// The working memory.
     pub scratch: &'a mut Scratch<T>,
-    /// The inputs of the sweep besides the step's own values.
-    pub context: &'a Context<'c, T>,
-    /// The values of each orientation as of the last barrier.
-    pub published: &'a [Array<T>],
-    /// The values of the shard, range by range.
-    pub live: &'a [&'l mut [T]; 2],
+    /// The values of the shard, and those that it reads.
+    pub values: &'a ShardValues<'a, 'l, 'c, T>,
     /// The slab and its swap.
     pub slabs: &'a [Slab<'c>; 2],
     /// How much worse than the best a candidate may be.
@@ -47,7 +44,8 @@ pub struct RecordCandidates<'a, 'l, 'c, T: Value> {
 impl<T: Value> Operation for RecordCandidates<'_, '_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { scratch, context, published, live, slabs, margin, words } = self;
+        let Self { scratch, values, slabs, margin, words } = self;
+        let context = values.context;
         let start = words.len();
         let Scratch { slabs: scratch, transposed, .. } = scratch;
         let starts = [0, groups_of(context, &slabs[0])];
@@ -55,7 +53,7 @@ impl<T: Value> Operation for RecordCandidates<'_, '_, '_, T> {
         for view in blocks() {
             lower::<T, I>(context, &view, scratch, margin);
         }
-        let sources = value_arrays(context, published, live);
+        let sources = values.arrays();
         let mut recorder = Recorder { instructions, context, words, is_whole: true };
         for (slab, start) in slabs.iter().zip(starts) {
             let thresholds = &scratch[start..][..groups_of(context, slab)];
@@ -163,50 +161,25 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
         transposed: &mut [T::Group],
     ) {
         let routes = &self.context.tables.routes;
+        // The rows that a run has set; runs that follow raise them.
         let mut is_set = vec![false; thresholds.len()];
-        let (mut set, mut raised, mut raised_blocks) = (Vec::new(), Vec::new(), Vec::new());
         for (roll, successors) in slab.successors.iter().enumerate() {
             let head = |kind, successor| Head { kind, roll, successor, ..Head::END };
-            for (successor, (location, route)) in successors.extra_roll.iter().enumerate() {
-                let blocks = route.transposed.map_or(&[][..], |list| routes.blocks(list));
-                for (number, block) in blocks.iter().enumerate() {
-                    if !self.may_be_best(block, sources.at(*location), thresholds, transposed) {
-                        continue;
-                    }
-                    let Block { rows, stride, .. } = block.block;
-                    if block.pairs.is_empty() && !is_set[block.to] {
-                        (0..rows).for_each(|p| is_set[block.to + p * stride] = true);
-                        set.push(number);
-                    } else {
-                        raised_blocks.push((successor, number));
-                    }
-                }
-                self.run(head(Kind::SetTransposed, successor), set.drain(..));
-            }
+            let raised_blocks = self.blocks(
+                sources,
+                (roll, &successors.extra_roll),
+                thresholds,
+                transposed,
+                &mut is_set,
+            );
             for (successor, (location, route)) in successors.passing().enumerate() {
                 let source = sources.at(*location);
                 let of_rows = route.rows.map(|list| (list, Kind::SetRows, Kind::RaiseRows));
                 let of_columns =
                     route.columns.map(|list| (list, Kind::SetColumns, Kind::RaiseColumns));
                 for (list, setting, raising) in of_rows.into_iter().chain(of_columns) {
-                    for (run, (stride, rows)) in routes.list(list).runs().enumerate() {
-                        for (number, row) in rows.iter().enumerate() {
-                            let mut may_be_best = false;
-                            for g in 0..stride {
-                                let offered = &source[row.from as usize + g * LANES..][..LANES];
-                                let threshold =
-                                    read_group::<T, I>(&thresholds[row.to as usize + g]);
-                                may_be_best |= read::<T, I>(offered).reaches(threshold);
-                            }
-                            if may_be_best {
-                                let is_set = &mut is_set[row.to as usize];
-                                if *is_set { &mut raised } else { &mut set }.push(number);
-                                *is_set = true;
-                            }
-                        }
-                        self.run(Head { run, ..head(setting, successor) }, set.drain(..));
-                        self.run(Head { run, ..head(raising, successor) }, raised.drain(..));
-                    }
+                    let heads = [head(setting, successor), head(raising, successor)];
+                    self.rows(heads, list, source, thresholds, &mut is_set);
                 }
             }
             let whole = routes.whole(slab.budgets, roll);
@@ -228,9 +201,70 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
                 let numbers = blocks.iter().map(|&(_, number)| number);
                 self.run(head(Kind::RaiseTransposed, blocks[0].0), numbers);
             }
-            raised_blocks.clear();
         }
         self.run(Head::END, []);
+    }
+
+    /// Writes down blocks that set rows; returns those that are to raise rows, each with its successor.
+    #[inline(always)]
+    fn blocks(
+        &mut self,
+        sources: &ValueArrays<'_, T>,
+        (roll, extra_roll): (usize, &[(Location, &Route)]),
+        thresholds: &[T::Group],
+        transposed: &mut [T::Group],
+        is_set: &mut [bool],
+    ) -> Vec<(usize, usize)> {
+        let routes = &self.context.tables.routes;
+        let (mut set, mut raised) = (Vec::new(), Vec::new());
+        for (successor, (location, route)) in extra_roll.iter().enumerate() {
+            let blocks = route.transposed.map_or(&[][..], |list| routes.blocks(list));
+            for (number, block) in blocks.iter().enumerate() {
+                if !self.may_be_best(block, sources.at(*location), thresholds, transposed) {
+                    continue;
+                }
+                let Block { rows, stride, .. } = block.block;
+                if block.pairs.is_empty() && !is_set[block.to] {
+                    (0..rows).for_each(|p| is_set[block.to + p * stride] = true);
+                    set.push(number);
+                } else {
+                    raised.push((successor, number));
+                }
+            }
+            let head = Head { kind: Kind::SetTransposed, roll, successor, ..Head::END };
+            self.run(head, set.drain(..));
+        }
+        raised
+    }
+
+    /// Writes down the rows of a list that set rows, and those that raise them.
+    #[inline(always)]
+    fn rows(
+        &mut self,
+        [setting, raising]: [Head; 2],
+        list: u32,
+        source: &[T],
+        thresholds: &[T::Group],
+        is_set: &mut [bool],
+    ) {
+        let (mut set, mut raised) = (Vec::new(), Vec::new());
+        for (run, (stride, rows)) in self.context.tables.routes.list(list).runs().enumerate() {
+            for (number, row) in rows.iter().enumerate() {
+                let mut may_be_best = false;
+                for g in 0..stride {
+                    let offered = &source[row.from as usize + g * LANES..][..LANES];
+                    let threshold = read_group::<T, I>(&thresholds[row.to as usize + g]);
+                    may_be_best |= read::<T, I>(offered).reaches(threshold);
+                }
+                if may_be_best {
+                    let is_set = &mut is_set[row.to as usize];
+                    if *is_set { &mut raised } else { &mut set }.push(number);
+                    *is_set = true;
+                }
+            }
+            self.run(Head { run, ..setting }, set.drain(..));
+            self.run(Head { run, ..raising }, raised.drain(..));
+        }
     }
 
     /// Writes down single values of a list.

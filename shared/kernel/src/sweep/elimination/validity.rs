@@ -118,10 +118,7 @@ impl CandidateLists {
     #[cfg(test)]
     pub fn words(&self) -> usize {
         let count = |words: &[u16]| words.iter().filter(|&&word| word != 0).count();
-        self.of_shards
-            .iter()
-            .map(|candidate_list| count(&candidate_list.read().unwrap().words))
-            .sum()
+        self.of_shards.iter().map(|list| count(&list.read().unwrap().words)).sum()
     }
 
     /// A superstep has changed values by at most so much.
@@ -156,17 +153,13 @@ pub enum Cursor<'a> {
 
 impl<'a> Cursor<'a> {
     /// The start of the list of a shard, if it has one.
-    pub fn begin(
-        candidate_list: Option<&'a CandidateList>,
-        lists: SweepMode,
-        shard: &Shard,
-    ) -> Self {
-        match (candidate_list, lists) {
+    pub fn begin(list: Option<&'a CandidateList>, lists: SweepMode, shard: &Shard) -> Self {
+        match (list, lists) {
             (Some(CandidateList { is_too_long: false, .. }), SweepMode::Record(margin)) => {
                 let most = (MOST_BYTES * shard.len()) as usize / size_of::<u16>();
                 Self::Record(margin, Vec::with_capacity(most), most)
             }
-            (Some(candidate_list), SweepMode::Candidates) => Self::Take(&candidate_list.words),
+            (Some(list), SweepMode::Candidates) => Self::Take(&list.words),
             _ => Self::None,
         }
     }
@@ -213,54 +206,51 @@ mod tests {
 
     #[test]
     fn shortlists_are_written_down_once_and_hold_while_values_drift_little() {
-        let mut candidate_lists = CandidateLists::new(1);
-        assert_eq!(candidate_lists.next(), SweepMode::All);
+        let mut lists = CandidateLists::new(1);
+        assert_eq!(lists.next(), SweepMode::All);
         for residual in [0.5, 1e-2, 1e-3] {
-            candidate_lists.swept(residual);
-            assert_eq!(candidate_lists.next(), SweepMode::All);
+            lists.swept(residual);
+            assert_eq!(lists.next(), SweepMode::All);
         }
-        candidate_lists.swept(1e-4);
-        assert_eq!(candidate_lists.next(), SweepMode::Record(MARGIN * 1e-4));
+        lists.swept(1e-4);
+        assert_eq!(lists.next(), SweepMode::Record(MARGIN * 1e-4));
         let mut residual = 1e-4;
         for _ in 0..100 {
-            candidate_lists.swept(residual);
-            assert_eq!(candidate_lists.next(), SweepMode::Candidates);
+            lists.swept(residual);
+            assert_eq!(lists.next(), SweepMode::Candidates);
             residual /= 2.0;
         }
         // The margin is 3.2e-3, and values have drifted by 2e-4 since.
-        assert!(
-            candidate_lists.are_valid_for_intervals(1.2e-3)
-                && !candidate_lists.are_valid_for_intervals(1.4e-3)
-        );
+        assert!(lists.are_valid_for_intervals(1.2e-3) && !lists.are_valid_for_intervals(1.4e-3));
         // An extrapolation that leads far away.
-        candidate_lists.extrapolated(2e-3);
-        assert_eq!(candidate_lists.next(), SweepMode::All);
-        candidate_lists.swept(3e-5);
-        assert_eq!(candidate_lists.next(), SweepMode::Record(MARGIN * 3e-5));
-        candidate_lists.swept(1e-6);
-        assert_eq!(candidate_lists.next(), SweepMode::Candidates);
+        lists.extrapolated(2e-3);
+        assert_eq!(lists.next(), SweepMode::All);
+        lists.swept(3e-5);
+        assert_eq!(lists.next(), SweepMode::Record(MARGIN * 3e-5));
+        lists.swept(1e-6);
+        assert_eq!(lists.next(), SweepMode::Candidates);
     }
 
     #[test]
     fn where_values_are_to_be_widened_they_are_written_down_just_before_and_then_hold() {
-        let mut candidate_lists = CandidateLists::new(1).for_widening();
+        let mut lists = CandidateLists::new(1).for_widening();
         for residual in [1e-4, 1e-5] {
-            candidate_lists.swept(residual);
-            assert_eq!(candidate_lists.next(), SweepMode::All);
+            lists.swept(residual);
+            assert_eq!(lists.next(), SweepMode::All);
         }
-        candidate_lists.swept(1e-6);
-        assert_eq!(candidate_lists.next(), SweepMode::Record(MARGIN * 1e-6));
-        candidate_lists.swept(3e-7);
-        candidate_lists.widened();
-        assert_eq!(candidate_lists.next(), SweepMode::Candidates);
+        lists.swept(1e-6);
+        assert_eq!(lists.next(), SweepMode::Record(MARGIN * 1e-6));
+        lists.swept(3e-7);
+        lists.widened();
+        assert_eq!(lists.next(), SweepMode::Candidates);
     }
 
     #[test]
     fn without_room_there_are_none() {
-        let mut candidate_lists = CandidateLists::new(0);
-        candidate_lists.swept(1e-6);
-        assert_eq!(candidate_lists.next(), SweepMode::All);
-        assert!(!candidate_lists.are_valid_for_intervals(0.0));
+        let mut lists = CandidateLists::new(0);
+        lists.swept(1e-6);
+        assert_eq!(lists.next(), SweepMode::All);
+        assert!(!lists.are_valid_for_intervals(0.0));
     }
 
     #[test]
