@@ -205,7 +205,7 @@ impl Worker {
                 let ranges = self.ranges.iter();
                 Outcome::Measured(ranges.map(|&at| (at, std::array::from_fn(products))).collect())
             }
-            Task::Order(Order::Sample(_) | Order::Correct { .. }) => {
+            Task::Order(Order::Sample { .. } | Order::Correct { .. }) => {
                 panic!("a step of a small game is not corrected")
             }
             Task::Order(Order::Prove(_)) => Outcome::Proved(Growth { largest: 1, grew: false }),

@@ -24,7 +24,7 @@ use crate::journal::StepRecord;
 
 /// The version of what a job writes down, and of what is done to it: a job that another version began would end
 /// in other bytes.
-pub const MANIFEST_FORMAT: u32 = 20;
+pub const MANIFEST_FORMAT: u32 = 21;
 
 // What a solve is said to take has room for a store.
 const _: () = assert!(STORE_MEMORY_BYTES >= LEAST_MEMORY_BUDGET_BYTES);

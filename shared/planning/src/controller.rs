@@ -11,30 +11,17 @@ use serde::{Deserialize, Serialize};
 use crate::{
     convergence::{Convergence, Next},
     correction::Corrected,
-    galerkin::{SAMPLE_QUANTA, SampleQuery},
+    galerkin::SAMPLE_QUANTA,
     goal::Goal,
     order::{Order, Outcome},
     proof::{Certificate, Growth, Proof, USELESS_BOUND, Verdict},
     quanta::{QUANTUM_EXPONENTS, exponent_of},
     settings::Precision,
     statistics::TierStatistics,
-    weights::{CycleSlot, DIFFERENCES, Multiples, multiples},
+    weights::{CycleSlot, DIFFERENCES, multiples},
 };
 
-/// Which of the orders is next.
-#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
-enum Task {
-    Sweep,
-    Measure,
-    Extrapolate(Multiples),
-    Sample(SampleQuery),
-    Correct(Vec<f64>),
-    Widen,
-    Prove,
-    Done,
-}
-
-/// The finest unit that changes are published in is smaller than the last residual by so many powers of two, for
+/// The finest quantum that changes are published in is smaller than the last residual by so many powers of two, for
 /// each superstep of a cycle: the remainder of the last one is in the way of the extrapolation.
 const FINEST_BITS: [i32; DIFFERENCES] = [13, 13, 13, 15];
 
@@ -52,14 +39,14 @@ const TRY_HARDER: f64 = 4.0;
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct StepController {
     goal: Goal,
-    task: Task,
+    /// The next order; `None` if the step is solved.
+    order: Option<Order>,
     precision: Precision,
     convergence: Convergence,
     /// The next superstep in its cycle.
-    row: CycleSlot,
+    slot: CycleSlot,
     /// Whether the next extrapolation has a restart point to look at.
-    has_earlier: bool,
-    proof: Option<Proof>,
+    has_restart: bool,
     statistics: TierStatistics,
 }
 
@@ -75,59 +62,27 @@ impl StepController {
         };
         let mut this = Self {
             goal,
-            task: Task::Sweep,
+            order: None,
             precision: Self::FIRST,
             convergence,
-            row: CycleSlot::FIRST,
-            has_earlier: false,
-            proof: None,
+            slot: CycleSlot::FIRST,
+            has_restart: false,
             statistics: TierStatistics::default(),
         };
-        if this.goal.corrected != Corrected::Never {
-            this.task = this.ask_what_is_missing();
-        }
+        let is_corrected = this.goal.corrected != Corrected::Never;
+        this.order = Some(if is_corrected { this.sample() } else { this.sweep() });
         this
     }
 
     /// The next order; `None` if the step is solved.
     pub fn order(&self) -> Option<Order> {
-        let (slot, finest) = (self.row, self.finest());
-        Some(match &self.task {
-            Task::Sweep => Order::Sweep { slot, finest },
-            Task::Measure => Order::Measure,
-            &Task::Extrapolate(multiples) => Order::Extrapolate { multiples },
-            &Task::Sample(query) => Order::Sample(query),
-            Task::Correct(multiples) => Order::Correct { multiples: multiples.clone() },
-            Task::Widen => Order::Widen,
-            Task::Prove => Order::Prove(self.proof.clone().expect("a proof is under way")),
-            Task::Done => return None,
-        })
-    }
-
-    /// The residual of the last superstep.
-    fn last_residual(&self) -> f64 {
-        match self.statistics.supersteps {
-            0 => FIRST_RESIDUAL,
-            _ => self.statistics.residual,
-        }
-    }
-
-    /// The finest unit of changes that is worth having, by its exponent: a small part of the last residual.
-    fn finest(&self) -> i32 {
-        (exponent_of(self.last_residual()) - FINEST_BITS[self.row.before()])
-            .clamp(*QUANTUM_EXPONENTS.start(), *QUANTUM_EXPONENTS.end())
-    }
-
-    /// The quantum of the residuals of sampled values, by its exponent.
-    fn sample_quantum(&self) -> i32 {
-        (exponent_of(self.last_residual()) - SAMPLE_BITS)
-            .clamp(*SAMPLE_QUANTA.start(), *SAMPLE_QUANTA.end())
+        self.order.clone()
     }
 
     /// Whether this is a place to go on from later, with the values, [`StepController::vectors`] and
     /// [`StepController::offsets`].
     pub fn can_be_saved(&self) -> bool {
-        matches!(self.task, Task::Sweep | Task::Prove)
+        matches!(self.order, Some(Order::Sweep { .. } | Order::Prove(_)))
     }
 
     /// The type of the values at the moment.
@@ -137,10 +92,13 @@ impl StepController {
 
     /// How many of the vectors of changes, the first ones, are to be remembered for the next extrapolation.
     pub fn vectors(&self) -> usize {
-        // Before a proof, they are forgotten.
-        let are_needed =
-            self.task == Task::Sweep && (self.row > CycleSlot::FIRST || self.has_earlier);
-        if are_needed { self.row.vector() } else { 0 }
+        match self.order {
+            Some(Order::Sweep { slot, .. }) if slot > CycleSlot::FIRST || self.has_restart => {
+                slot.vector()
+            }
+            // Before a proof, they are forgotten.
+            _ => 0,
+        }
     }
 
     /// Whether the offsets of a proof are to be remembered.
@@ -150,7 +108,10 @@ impl StepController {
 
     /// The proof under way.
     pub fn proof(&self) -> Option<&Proof> {
-        self.proof.as_ref()
+        match &self.order {
+            Some(Order::Prove(proof)) => Some(proof),
+            _ => None,
+        }
     }
 
     /// The statistics so far.
@@ -163,118 +124,124 @@ impl StepController {
     /// # Panics
     /// If it is not an outcome of that order.
     pub fn apply(&mut self, outcome: Outcome) {
-        match (&self.task, outcome) {
-            (Task::Sweep, Outcome::Swept(residual)) => self.swept(residual),
-            (Task::Measure, Outcome::Measured(products)) => {
-                let multiples = multiples(products, self.has_earlier);
-                self.has_earlier = false;
-                self.task = multiples.map_or_else(|| self.correct_or_sweep(), Task::Extrapolate);
-            }
-            (Task::Extrapolate(_), Outcome::Done) => {
-                self.has_earlier = true;
-                self.task = self.correct_or_sweep();
-            }
-            (&Task::Sample(query), Outcome::Sampled(system)) => {
-                let multiples = system.solve(query);
-                match query {
-                    SampleQuery::Correction { .. } => {
-                        self.task = multiples.map_or(Task::Sweep, Task::Correct);
-                    }
-                    SampleQuery::Turns => self.prove_with(multiples.unwrap_or_default()),
-                }
-            }
-            (Task::Correct(_), Outcome::Done) => self.task = Task::Sweep,
-            (Task::Widen, Outcome::Done) => {
-                self.precision = Precision::F64;
-                self.sweep_again();
-            }
-            (Task::Prove, Outcome::Proved(growth)) => self.proved(growth),
-            (task, outcome) => panic!("{outcome:?} is no outcome of {task:?}"),
-        }
+        *self = self.after(outcome).expect("an outcome of the last order");
     }
 
     /// Whether [`StepController::apply`] can take an outcome.
     pub fn expects(&self, outcome: &Outcome) -> bool {
-        if let (Task::Sample(_), Outcome::Sampled(system)) = (&self.task, outcome) {
-            return system.functions() == self.goal.functions;
-        }
-        matches!(
-            (&self.task, outcome),
-            (Task::Sweep, Outcome::Swept(_))
-                | (Task::Measure, Outcome::Measured(_))
-                | (Task::Extrapolate(_) | Task::Correct(_) | Task::Widen, Outcome::Done)
-                | (Task::Prove, Outcome::Proved(_))
-        )
+        self.after(outcome.clone()).is_some()
+    }
+
+    /// The controller after an outcome; `None` if it is none of the last order.
+    fn after(&self, outcome: Outcome) -> Option<Self> {
+        let mut next = self.clone();
+        next.order = match (next.order.take()?, outcome) {
+            (Order::Sweep { .. }, Outcome::Swept(residual)) => next.after_superstep(residual),
+            (Order::Measure, Outcome::Measured(products)) => {
+                let multiples = multiples(products, std::mem::take(&mut next.has_restart));
+                let extrapolate = multiples.map(|multiples| Order::Extrapolate { multiples });
+                extrapolate.or_else(|| Some(next.correct_or_sweep()))
+            }
+            (Order::Extrapolate { .. }, Outcome::Done) => {
+                next.has_restart = true;
+                Some(next.correct_or_sweep())
+            }
+            (Order::Sample { quantum }, Outcome::Sampled(system))
+                if system.functions() == self.goal.functions =>
+            {
+                let correct = system.solve(quantum).map(|multiples| Order::Correct { multiples });
+                correct.or_else(|| Some(next.sweep()))
+            }
+            (Order::Correct { .. }, Outcome::Done) => Some(next.sweep()),
+            (Order::Widen, Outcome::Done) => {
+                next.precision = Precision::F64;
+                next.sweep_again()
+            }
+            (Order::Prove(proof), Outcome::Proved(growth)) => {
+                next.after_interval_sweep(proof, growth)
+            }
+            _ => return None,
+        };
+        Some(next)
     }
 
     /// A superstep was made, and this was its largest change.
-    fn swept(&mut self, residual: f64) {
+    fn after_superstep(&mut self, residual: f64) -> Option<Order> {
         self.statistics.supersteps = self.statistics.supersteps.saturating_add(1);
         self.statistics.residual = residual;
         // Differences are kept slot by slot, whether they are extrapolated from or not.
-        self.row = self.row.next();
+        self.slot = self.slot.next();
         let next = self.convergence.after(residual);
         self.statistics.error_estimate =
             self.goal.estimate(self.convergence.error, residual, self.precision);
-        if next == Next::Sweep && self.row == CycleSlot::FIRST {
-            self.has_earlier = false; // the cycle ends without an extrapolation
-        }
-        self.task = match next {
-            Next::Sweep => self.correct_or_sweep(),
-            Next::Extrapolate => Task::Measure,
-            Next::Done if self.precision != self.goal.precision => Task::Widen,
-            Next::Done if self.goal.certified => return self.prove(),
-            Next::Done => Task::Done,
-        };
-        if self.task == Task::Widen {
-            self.statistics.supersteps_in_f32 = self.statistics.supersteps;
+        match next {
+            Next::Sweep => {
+                if self.slot == CycleSlot::FIRST {
+                    self.has_restart = false; // the cycle ends without an extrapolation
+                }
+                Some(self.correct_or_sweep())
+            }
+            Next::Extrapolate => Some(Order::Measure),
+            Next::Done if self.precision != self.goal.precision => {
+                self.statistics.supersteps_in_f32 = self.statistics.supersteps;
+                Some(Order::Widen)
+            }
+            Next::Done if self.goal.certified => self.prove(),
+            Next::Done => None,
         }
     }
 
     /// The next order when there is to be one more superstep.
-    fn correct_or_sweep(&self) -> Task {
+    fn correct_or_sweep(&self) -> Order {
         match self.goal.corrected {
-            Corrected::Always => self.ask_what_is_missing(),
-            Corrected::Never | Corrected::AtFirst => Task::Sweep,
+            Corrected::Always => self.sample(),
+            Corrected::Never | Corrected::AtFirst => self.sweep(),
         }
+    }
+
+    fn sweep(&self) -> Order {
+        let exponent = self.residual_exponent() - FINEST_BITS[self.slot.before()];
+        let finest = exponent.clamp(*QUANTUM_EXPONENTS.start(), *QUANTUM_EXPONENTS.end());
+        Order::Sweep { slot: self.slot, finest }
     }
 
     /// A coarse correction begins.
-    fn ask_what_is_missing(&self) -> Task {
-        Task::Sample(SampleQuery::Correction { quantum: self.sample_quantum() })
+    fn sample(&self) -> Order {
+        let exponent = self.residual_exponent() - SAMPLE_BITS;
+        Order::Sample { quantum: exponent.clamp(*SAMPLE_QUANTA.start(), *SAMPLE_QUANTA.end()) }
     }
 
-    fn sweep_again(&mut self) {
+    /// The exponent of the last residual.
+    fn residual_exponent(&self) -> i32 {
+        exponent_of(match self.statistics.supersteps {
+            0 => FIRST_RESIDUAL,
+            _ => self.statistics.residual,
+        })
+    }
+
+    fn sweep_again(&mut self) -> Option<Order> {
         self.convergence = Convergence::new(self.precision, self.goal.error);
-        (self.row, self.has_earlier, self.task) = (CycleSlot::FIRST, false, Task::Sweep);
+        (self.slot, self.has_restart) = (CycleSlot::FIRST, false);
+        Some(self.sweep())
     }
 
-    fn prove(&mut self) {
-        match self.goal.corrected {
-            Corrected::Always => self.task = Task::Sample(SampleQuery::Turns),
-            Corrected::Never | Corrected::AtFirst => self.prove_with(Vec::new()),
-        }
-    }
-
-    /// Begins a proof that starts with larger offsets where the step goes on for more turns, if that is known.
-    fn prove_with(&mut self, turns: Vec<f64>) {
-        self.proof = Proof::with_turns(self.goal.bound, self.goal.read, turns);
-        self.task = Task::Prove;
-        if self.proof.is_none() {
-            self.refused();
+    fn prove(&mut self) -> Option<Order> {
+        match Proof::new(self.goal.bound, self.goal.read) {
+            Some(proof) => Some(Order::Prove(proof)),
+            None => self.refused(),
         }
     }
 
     /// An interval sweep was made, with this growth.
-    fn proved(&mut self, growth: Growth) {
-        match self.proof.as_mut().expect("a proof is under way").after(growth) {
-            Verdict::Sweep => {}
+    fn after_interval_sweep(&mut self, mut proof: Proof, growth: Growth) -> Option<Order> {
+        match proof.after(growth) {
+            Verdict::Sweep => Some(Order::Prove(proof)),
             Verdict::Refused => self.refused(),
             Verdict::Proven(certificate) => self.end_with(Some(certificate)),
         }
     }
 
-    fn refused(&mut self) {
+    fn refused(&mut self) -> Option<Order> {
         let Goal { bound, error, read, .. } = &mut self.goal;
         if *bound >= USELESS_BOUND {
             return self.end_with(None);
@@ -282,18 +249,17 @@ impl StepController {
         let (unit, estimate) = (self.precision.unit(), self.convergence.error);
         if (f64::MIN_POSITIVE..=*error).contains(&estimate) && *error > unit {
             *error = estimate / TRY_HARDER;
-            self.proof = None;
-            self.sweep_again();
+            self.sweep_again()
         } else {
             // Rounding and the length of the game allow no less: prove a looser bound, twice as far beyond those that
             // are read.
             *bound = (*bound + (*bound - *read).max(unit)).max(bound.next_up());
-            self.prove();
+            self.prove()
         }
     }
 
-    fn end_with(&mut self, certificate: Option<Certificate>) {
+    fn end_with(&mut self, certificate: Option<Certificate>) -> Option<Order> {
         self.statistics.certificate = certificate;
-        (self.proof, self.task) = (None, Task::Done);
+        None
     }
 }

@@ -20,9 +20,6 @@
 //! Before the first superstep all values are one half, no move is better than another unless it scores, and c says
 //! roughly who leads and by how much. Steps of one lap begin with that, from a small sample, and are not corrected any
 //! more.
-//!
-//! The same sample tells how many more turns, about, the step goes on from every position: with 1 in place of P x - x,
-//! and M without signs.
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::{Encoding, Tier};

@@ -5,8 +5,6 @@ use std::{
     ops::RangeInclusive,
 };
 
-use serde::{Deserialize, Serialize};
-
 /// A chance is counted in quanta of one over this, so that sums are exact.
 const CHANCE_QUANTA: f64 = (1 << 20) as f64;
 
@@ -97,9 +95,9 @@ impl GalerkinSystem {
         (is_one_step && self.are_exact()).then_some(self)
     }
 
-    /// The multiples of all functions that solve the equations. `None` if these have no solution.
-    pub fn solve(&self, query: SampleQuery) -> Option<Vec<f64>> {
-        let quantum = query.quantum();
+    /// The multiples of all functions that solve the equations, if residuals are in quanta of 2 to the power of `quantum`. `None` if these have no solution.
+    pub fn solve(&self, quantum: i32) -> Option<Vec<f64>> {
+        let quantum = f64::from(quantum).exp2();
         let functions = self.functions();
         let mut rows = self.matrix.clone();
         let mut right: Vec<f64> =
@@ -149,30 +147,8 @@ impl Debug for GalerkinSystem {
     }
 }
 
-/// The equations that a sample is asked for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-pub enum SampleQuery {
-    /// Those of a coarse correction.
-    Correction {
-        /// Residuals are counted in quanta of 2 to the power of this: one of [`SAMPLE_QUANTA`].
-        quantum: i32,
-    },
-    /// How many more turns the step goes on, for the start of a proof.
-    Turns,
-}
-
 /// The quanta of residuals there are, by exponent.
 pub const SAMPLE_QUANTA: RangeInclusive<i32> = -1000..=0;
-
-impl SampleQuery {
-    /// The quantum of the right side.
-    pub fn quantum(self) -> f64 {
-        match self {
-            Self::Correction { quantum } => f64::from(quantum).exp2(),
-            Self::Turns => 1.0,
-        }
-    }
-}
 
 #[cfg(test)]
 mod tests {
@@ -186,14 +162,14 @@ mod tests {
         // The right side for 2, -1 and 4, in quanta of a half.
         let rhs = [2.0, 1.0, 2.0].map(|number: f64| 2.0 * number);
         let system = GalerkinSystem::from_parts(rhs.to_vec(), matrix.concat()).unwrap();
-        let multiples = system.solve(SampleQuery::Correction { quantum: -1 }).unwrap();
+        let multiples = system.solve(-1).unwrap();
         let wrong = multiples.iter().zip([2.0, -1.0, 4.0]).map(|(a, b)| (a - b).abs());
         assert!(wrong.fold(0.0, f64::max) < 1e-6, "{multiples:?}");
     }
 
     #[test]
     fn positions_that_tell_nothing_have_no_multiples() {
-        assert_eq!(GalerkinSystem::zero(3).solve(SampleQuery::Turns), None);
+        assert_eq!(GalerkinSystem::zero(3).solve(0), None);
     }
 
     #[test]

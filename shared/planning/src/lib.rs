@@ -43,7 +43,7 @@
 //!             ("prove", Outcome::Proved(Growth { largest: proof.start(), grew: false }))
 //!         }
 //!         // Only large steps have their values corrected by a sample's equations.
-//!         Order::Sample(_) | Order::Correct { .. } => unreachable!("this step is small"),
+//!         Order::Sample { .. } | Order::Correct { .. } => unreachable!("this step is small"),
 //!     };
 //!     given.push(name);
 //!     step.apply(outcome);
@@ -85,7 +85,7 @@ pub mod weights;
 pub use columns::Column;
 pub use controller::StepController;
 pub use correction::CorrectedFrom;
-pub use galerkin::{GalerkinSystem, SAMPLE_QUANTA, SampleQuery};
+pub use galerkin::{GalerkinSystem, SAMPLE_QUANTA};
 pub use goal::{Goal, slow_rolls};
 pub use order::{Order, Outcome};
 pub use proof::{Certificate, Growth, Proof, USELESS_BOUND};

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    galerkin::{GalerkinSystem, SampleQuery},
+    galerkin::GalerkinSystem,
     proof::{Growth, Proof},
     weights::{CycleSlot, Multiples, Products},
 };
@@ -26,7 +26,10 @@ pub enum Order {
         multiples: Multiples,
     },
     /// The equations of a coarse correction, summed over a sample of positions.
-    Sample(SampleQuery),
+    Sample {
+        /// Residuals are counted in quanta of 2 to the power of this: one of [`SAMPLE_QUANTA`](crate::SAMPLE_QUANTA).
+        quantum: i32,
+    },
     /// A coarse correction.
     Correct {
         /// The multiples of the basis functions that are added to the values.

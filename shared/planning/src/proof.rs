@@ -18,10 +18,6 @@
 //! that has is *stable*: the inputs of its bounds have only shrunk since, so these would come out no larger, and the
 //! next sweep passes over it. (A shard that reads another as it was before the wave sees its growth in the next
 //! sweep.)
-//!
-//! Where all offsets are equal at the start, none shrinks before the slack of the solved tiers has come to it, sweep
-//! by sweep, from where the step [says so](crate::correction), a proof starts with such offsets. Then only a sweep in
-//! which none grows proves anything.
 
 use serde::{Deserialize, Serialize};
 
@@ -99,11 +95,6 @@ pub struct Proof {
     /// Sweeps since the start, and before it, from larger ones.
     sweeps: u32,
     sweeps_before: u32,
-    /// The offset of the bounds of solved tiers that are read.
-    least: u16,
-    /// The multiples of the basis functions whose sum is the number of turns that the step still goes on; none if all
-    /// offsets are equal at the start.
-    turns: Vec<f64>,
 }
 
 /// The verdict after an interval sweep.
@@ -121,12 +112,6 @@ impl Proof {
     /// A proof that values are within `bound` of the true ones, where those of the tiers that are
     /// read are within `read`; `None` if there can be none.
     pub fn new(bound: f64, read: f64) -> Option<Self> {
-        Self::with_turns(bound, read, Vec::new())
-    }
-
-    /// The same that starts with larger offsets where the step goes on for more turns: sums of functions, so many
-    /// times.
-    pub fn with_turns(bound: f64, read: f64, turns: Vec<f64>) -> Option<Self> {
         let is_possible = read < bound && bound < USELESS_BOUND;
         if !is_possible {
             return None;
@@ -137,25 +122,18 @@ impl Proof {
             return None;
         }
         let start = coarse((read + START * (bound - read)) / unit);
-        let least = ((read / unit).ceil() as u16).min(start);
-        Some(Self::begun(bound, unit, [least, start], turns))
+        Some(Self::begun(bound, unit, start))
     }
 
     /// A proof before its first sweep.
-    fn begun(bound: f64, unit: f64, [least, start]: [u16; 2], turns: Vec<f64>) -> Self {
+    fn begun(bound: f64, unit: f64, start: u16) -> Self {
         let (first_start, largest, sweeps, sweeps_before) = (start, 0, 0, 0);
-        Self { bound, unit, start, first_start, largest, sweeps, sweeps_before, least, turns }
+        Self { bound, unit, start, first_start, largest, sweeps, sweeps_before }
     }
 
     /// A proof that goes on somewhere else, for those who only sweep: its verdicts so far are not
     /// told. `None` if no proof has such numbers.
-    pub fn from_parts(
-        bound: f64,
-        unit: f64,
-        [least, start]: [u16; 2],
-        sweeps: u32,
-        turns: Vec<f64>,
-    ) -> Option<Self> {
+    pub fn from_parts(bound: f64, unit: f64, start: u16, sweeps: u32) -> Option<Self> {
         let is_power_of_two = unit.is_normal() && unit.log2().round().exp2() == unit;
         // [`Proof::new`] chooses it between 2^11 and 2^12; logarithms may be rounded differently elsewhere.
         let is_fine_enough = (1024.0..=8192.0).contains(&(bound / unit));
@@ -163,10 +141,8 @@ impl Proof {
             && is_power_of_two
             && is_fine_enough
             && f64::from(start) * unit <= bound
-            && least <= start
-            && sweeps < MOST_SWEEPS
-            && turns.iter().all(|multiple| multiple.is_finite());
-        fits.then(|| Self { sweeps, ..Self::begun(bound, unit, [least, start], turns) })
+            && sweeps < MOST_SWEEPS;
+        fits.then(|| Self { sweeps, ..Self::begun(bound, unit, start) })
     }
 
     /// The bound to be proven.
@@ -179,20 +155,9 @@ impl Proof {
         self.unit
     }
 
-    /// The offsets before the first interval sweep, in units; where they are not equal, the largest.
+    /// The offsets before the first interval sweep, in units.
     pub fn start(&self) -> u16 {
         self.start
-    }
-
-    /// The offset of the bounds of solved tiers that are read, in units.
-    pub fn least(&self) -> u16 {
-        self.least
-    }
-
-    /// The multiples of the basis functions whose sum is the number of turns that the step still goes on; none if all
-    /// offsets are equal at the start.
-    pub fn turns(&self) -> &[f64] {
-        &self.turns
     }
 
     /// Interval sweeps made since its start.
@@ -202,16 +167,14 @@ impl Proof {
 
     /// The next sweep rounds offsets to multiples of so many units.
     pub fn multiple(&self) -> f64 {
-        // Offsets that fall from turn to turn do so by a few units.
-        if self.sweeps < COARSE_SWEEPS && self.turns.is_empty() { COARSE } else { 1.0 }
+        if self.sweeps < COARSE_SWEEPS { COARSE } else { 1.0 }
     }
 
     /// Takes note of an interval sweep.
     pub fn after(&mut self, Growth { largest, grew }: Growth) -> Verdict {
         self.sweeps += 1;
         let fits = f64::from(largest) * self.unit <= self.bound;
-        let is_within_start = self.turns.is_empty() && largest <= self.start;
-        if fits && (is_within_start || !grew) {
+        if fits && (largest <= self.start || !grew) {
             let sweeps = self.sweeps_before + self.sweeps;
             return Verdict::Proven(Certificate { bound: self.bound, sweeps });
         }
@@ -252,7 +215,6 @@ impl Proof {
     fn start_lower(&mut self, largest: u16) -> bool {
         let Some(start) = self.lower_start(largest) else { return false };
         (self.start, self.largest) = (start, 0);
-        self.least = self.least.min(start);
         self.sweeps_before += std::mem::take(&mut self.sweeps);
         true
     }
@@ -299,26 +261,6 @@ mod tests {
         assert_eq!(prove(-0.4, 8.5e-7, 1e-6, 0.0), (Verdict::Refused, 3));
         assert_eq!(prove(0.0, 2.5e-7, 1e-6, 7e-7), (Verdict::Refused, 1));
         assert_eq!(prove(0.0, 1.0, 1e-6, 0.0), (Verdict::Refused, 1));
-    }
-
-    #[test]
-    fn where_offsets_are_not_equal_at_the_start_nothing_is_proven_while_any_grows() {
-        let after = |turns, grew| {
-            let mut proof = Proof::with_turns(1e-6, 0.0, turns).unwrap();
-            proof.after(Growth { largest: proof.start(), grew })
-        };
-        let proven = Verdict::Proven(Certificate { bound: 1e-6, sweeps: 1 });
-        assert_eq!([after(vec![], true), after(vec![], false)], [proven; 2]);
-        assert_eq!([after(vec![1.0], true), after(vec![1.0], false)], [Verdict::Sweep, proven]);
-    }
-
-    #[test]
-    fn no_start_is_below_that_of_what_is_read_even_if_that_is_near_the_bound() {
-        let unit = 0.5_f64.powi(40);
-        let mut proof = Proof::with_turns(2051.5 * unit, 2041.5 * unit, vec![1.0]).unwrap();
-        assert_eq!((proof.unit(), proof.least(), proof.start()), (unit, 2042, 2044));
-        assert_eq!(proof.after(Growth { largest: 2053, grew: false }), Verdict::Sweep);
-        assert_eq!((proof.least(), proof.start()), (2040, 2040));
     }
 
     #[test]

@@ -9,8 +9,7 @@ use prost::Message;
 use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
 use ziggurat_planning::{
-    Column, CycleSlot, GalerkinSystem, Order, Outcome, Precision, Proof, SampleQuery, Settings,
-    TierStatistics,
+    Column, CycleSlot, GalerkinSystem, Order, Outcome, Precision, Proof, Settings, TierStatistics,
 };
 use ziggurat_rpc::{
     PROTOCOL,
@@ -177,12 +176,10 @@ fn tasks() -> Vec<Task> {
         Order::Sweep { slot: CycleSlot::new(3).unwrap(), finest: -100 }.into(),
         Order::Measure.into(),
         Order::Extrapolate { multiples: [0.0, 1.5, -2.0, 1e9, -1.0, 7.0] }.into(),
-        Order::Sample(SampleQuery::Correction { quantum: -63 }).into(),
+        Order::Sample { quantum: -63 }.into(),
         Order::Correct { multiples: vec![0.0, -1e-9, 2.5] }.into(),
         Order::Widen.into(),
-        Order::Sample(SampleQuery::Turns).into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
-        Order::Prove(Proof::with_turns(1e-12, 1e-13, vec![50.0, -3.5]).unwrap()).into(),
         Task::Save { epoch: 8, vectors: 5, offsets: true },
     ]
 }

@@ -44,7 +44,7 @@ impl Value {
                 multiples.iter().fold(3, |code, multiple| scramble(code ^ multiple.to_bits()))
             }
             Order::Widen => 2,
-            Order::Measure | Order::Sample(_) | Order::Prove(_) => 0,
+            Order::Measure | Order::Sample { .. } | Order::Prove(_) => 0,
         };
         if code != 0 {
             self.history = scramble(self.history ^ finals ^ scramble(code));
@@ -63,7 +63,7 @@ impl Value {
                 }
                 Outcome::Measured(ranges.iter().map(|&range| (range, products)).collect())
             }
-            Order::Sample(_) => Outcome::Sampled(self.system()),
+            Order::Sample { .. } => Outcome::Sampled(self.system()),
             Order::Extrapolate { .. } | Order::Correct { .. } | Order::Widen => Outcome::Done,
             // One step has to go back once; the others are proven in two sweeps.
             Order::Prove(_) if tier == Tier::new(2, 1) && self.sweeps < 20 => {

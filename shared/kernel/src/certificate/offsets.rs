@@ -7,9 +7,8 @@ use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_planning::{columns::Column, proof::Proof};
 
 use crate::{
-    coarse::regions::Regions,
     halo::{
-        arrays::{fill, for_own_parts},
+        arrays::fill,
         codec::{Content, STRIP},
         partition::{HaloStrip, slices},
         team::{Barrier, ExchangeError, Team},
@@ -63,37 +62,9 @@ impl Offsets {
         Ok(Self { all, live, working: Pool::default() })
     }
 
-    /// Sets all to their start before the first interval sweep of a proof of the step of a tier.
-    pub fn reset(
-        &mut self,
-        proof: &Proof,
-        encoding: &Encoding,
-        tier: Tier,
-        shards: &[Shard],
-        team: Option<&Team<'_>>,
-    ) {
-        if proof.turns().is_empty() {
-            return self
-                .all
-                .iter_mut()
-                .for_each(|arrays| fill(arrays, proof.start(), shards, team));
-        }
-        let regions = Regions::new(encoding, tier);
-        let initial_offsets = initial_offsets(proof, &regions, self.all[0].len());
-        for arrays in &mut self.all {
-            for_own_parts(arrays, shards, team, |orientation, places, offsets| {
-                let copy = |offsets: &mut [u16], initial_offsets: &[u16]| {
-                    offsets.copy_from_slice(initial_offsets)
-                };
-                regions.for_each_row(
-                    orientation,
-                    places,
-                    offsets,
-                    &initial_offsets[orientation],
-                    copy,
-                );
-            });
-        }
+    /// Sets all to their start before the first interval sweep of a proof.
+    pub fn reset(&mut self, proof: &Proof, shards: &[Shard], team: Option<&Team<'_>>) {
+        self.all.iter_mut().for_each(|arrays| fill(arrays, proof.start(), shards, team));
     }
 
     /// Receives the halo from the other members.
@@ -123,24 +94,6 @@ impl Offsets {
         parts.extend(parts_of(Column::Upper, upper, shards));
         parts
     }
-}
-
-/// No offset starts as if the step went on for less than this part of the most turns: functions are off by so much
-/// here and there, and offsets that start too small grow for long.
-pub const LEAST_TURNS: f32 = 0.25;
-
-/// The offsets at the start, by orientation and features of both players. They grow by the residual of values from
-/// turn to turn.
-pub fn initial_offsets(proof: &Proof, regions: &Regions<'_>, orientations: usize) -> Vec<Vec<u16>> {
-    let turns = |orientation| regions.table(orientation, proof.turns());
-    let turns: Vec<Vec<f32>> = (0..orientations).map(turns).collect();
-    let most = turns.iter().flatten().copied().fold(0.0, f32::max);
-    let room = f32::from(proof.start() - proof.least());
-    let start = |&turns: &f32| {
-        let part = if most > 0.0 { (turns / most).clamp(LEAST_TURNS, 1.0) } else { 1.0 };
-        (f32::from(proof.least()) + part * room).ceil() as u16
-    };
-    turns.iter().map(|of_orientation| of_orientation.iter().map(start).collect()).collect()
 }
 
 /// Receives the changes of the halo from the other members, and makes them.

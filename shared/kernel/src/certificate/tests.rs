@@ -6,8 +6,7 @@ use std::collections::HashMap;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{
-    galerkin::SampleQuery,
-    proof::{Certificate, FAR, GROWN, Proof, Verdict},
+    proof::{FAR, GROWN, Proof, Verdict},
     settings::{Precision, Settings},
     weights::CycleSlot,
 };
@@ -17,7 +16,6 @@ use crate::{
         offsets::Offsets,
         problem::{Certified, Unproven},
     },
-    coarse::sample::galerkin_system,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::waves::Cut,
@@ -71,7 +69,7 @@ fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
     let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
     let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
     let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-    offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+    offsets.reset(&proof, &cut.shards, None);
     let sweep = |step: &Unproven<'_, f64>, offsets: &mut Offsets| {
         step.sweep(offsets, &CandidateLists::default(), Simd::best(), None).unwrap()
     };
@@ -120,7 +118,7 @@ fn what_rounding_may_take_away_widens_every_interval() {
         let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
         step.margin += units_more * proof.unit();
         let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-        offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+        offsets.reset(&proof, &cut.shards, None);
         step.look_at(&proof);
         step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
         offsets
@@ -135,7 +133,7 @@ fn what_rounding_may_take_away_widens_every_interval() {
 
 /// Proves a step of a game, which reads the true values, with the candidates of its supersteps and without, and
 /// compares all offsets after each interval sweep.
-fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
+fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
     let encoding = encoding_of(game, tier);
     let tables = Tables::new(&encoding);
     let memory = Memory::anonymous();
@@ -168,7 +166,7 @@ fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, boun
     let room = || Offsets::new(&memory, &encoding, tier, &cut, None).unwrap();
     let (mut with, mut without, mut proof) = (room(), room(), proof());
     for offsets in [&mut with, &mut without] {
-        offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+        offsets.reset(&proof, &cut.shards, None);
     }
     let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
     loop {
@@ -184,77 +182,16 @@ fn compare_with_shortlists<T: Value>(game: &str, tier: Tier, residual: f64, boun
     }
 }
 
-/// The verdict of a proof of a step of a game whose values are wrong by so much in one place, after how many sweeps,
-/// and how many offsets it starts with; it may start by the turns that are still to come.
-fn prove_wrong_by(wrong: f64, has_turns: bool) -> (Verdict, u32, usize) {
-    let (tier, bound) = (Tier::new(2, 2), 2e-13);
-    let encoding = encoding_of("double-short", tier);
-    let tables = Tables::new(&encoding);
-    let mut tiers = solved(&encoding);
-    let middle = encoding.tier_len(tier) as usize / 2;
-    tiers.get_mut(&tier).unwrap()[middle] += wrong;
-    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
-    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 12));
-    let values = [&tiers[&tier][..encoding.tier_len(tier) as usize]];
-    let turns = if has_turns {
-        let context = Context::new(&encoding, &tables, tier, |tier| &tiers[&tier]);
-        let sample = (&mut None, SampleQuery::Turns);
-        let shards = &cut.shards;
-        let system =
-            galerkin_system(&encoding, &context, shards, &values, sample, Simd::best(), None);
-        system.solve(SampleQuery::Turns).unwrap()
-    } else {
-        Vec::new()
-    };
-    let mut proof = Proof::with_turns(bound, 1e-13, turns).unwrap();
-    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
-    let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-    let mut starts = std::collections::BTreeSet::new();
-    let mut sweeps = 0;
-    loop {
-        if proof.sweeps() == 0 {
-            offsets.reset(&proof, &encoding, tier, &cut.shards, None);
-            let own = offsets.all.iter().map(|end| &end[0].values()[..values[0].len()]);
-            starts = own.flatten().copied().collect();
-            assert!(
-                starts.last() <= Some(&proof.start()) && starts.first() >= Some(&proof.least())
-            );
-        }
-        step.look_at(&proof);
-        let growth =
-            step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
-        sweeps += 1;
-        match proof.after(growth) {
-            Verdict::Sweep => {}
-            verdict => return (verdict, sweeps, starts.len()),
-        }
-    }
-}
-
 #[test]
-fn offsets_that_fall_with_the_turns_to_come_prove_the_same_sooner() {
-    let proven = |sweeps| Verdict::Proven(Certificate { bound: 2e-13, sweeps });
-    let (verdict, sweeps, starts) = prove_wrong_by(0.0, false);
-    assert_eq!((verdict, starts), (proven(sweeps), 1));
-    let (with_turns, fewer, starts) = prove_wrong_by(0.0, true);
-    assert_eq!(with_turns, proven(fewer));
-    assert!(fewer < sweeps && starts > 100, "{fewer} instead of {sweeps}, {starts}");
-    // No start proves wrong values.
-    for has_turns in [false, true] {
-        assert_eq!(prove_wrong_by(4e-13, has_turns).0, Verdict::Refused);
-    }
-}
-
-#[test]
-fn shortlists_change_no_distance() {
+fn candidates_change_no_offset() {
     for (game, tier) in [
         ("blitz", Tier::new(3, 2)),
         ("finkel", Tier::new(3, 3)),
         ("masters", Tier::new(2, 2)),
         ("double-short", Tier::new(2, 1)),
     ] {
-        compare_with_shortlists::<f64>(game, tier, 1e-12, 1e-9);
-        compare_with_shortlists::<f32>(game, tier, 1e-6, 2e-5);
+        compare_with_candidates::<f64>(game, tier, 1e-12, 1e-9);
+        compare_with_candidates::<f32>(game, tier, 1e-6, 2e-5);
     }
 }
 
@@ -275,7 +212,7 @@ fn compare_threads(game: &str, tier: Tier, limit: u64) {
     let memory = Memory::anonymous();
     let mut on_threads = [1, 64].map(|threads| {
         let mut offsets = Offsets::new(&memory, &encoding, tier, &cut, None).unwrap();
-        offsets.reset(&proof, &encoding, tier, &cut.shards, None);
+        offsets.reset(&proof, &cut.shards, None);
         (thread_pool(threads).unwrap(), offsets)
     });
     loop {

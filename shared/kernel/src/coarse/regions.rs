@@ -184,28 +184,6 @@ impl<'a> Regions<'a> {
         table: &[f32],
         simd: Simd,
     ) {
-        self.for_each_row(orientation, places, values, table, |values, steps| {
-            simd.compute(
-                #[inline(always)]
-                || {
-                    for (value, &step) in values.iter_mut().zip(steps) {
-                        *value = value.moved_by(step);
-                    }
-                },
-            );
-        });
-    }
-
-    /// Visits some places of an orientation, row by row of a block, with the entries of a table by the features of
-    /// both players.
-    pub fn for_each_row<T, S: Copy>(
-        &self,
-        orientation: usize,
-        places: Range<usize>,
-        values: &mut [T],
-        table: &[S],
-        mut visit: impl FnMut(&mut [T], &[S]),
-    ) {
         let tier = self.tiers[orientation];
         let (shared, private) = (self.encoding.shared(), self.encoding.private());
         let width = self.counts[tier.to_move as usize];
@@ -236,7 +214,15 @@ impl<'a> Regions<'a> {
                 }
                 let len = rest.len().min(columns.len() - column);
                 let values = rest.split_off_mut(..len).expect("it is no longer");
-                visit(values, &steps[column..][..len]);
+                let steps = &steps[column..][..len];
+                simd.compute(
+                    #[inline(always)]
+                    || {
+                        for (value, &step) in values.iter_mut().zip(steps) {
+                            *value = value.moved_by(step);
+                        }
+                    },
+                );
                 (at, column) = (at + len as u64, 0);
             }
         }

@@ -1,22 +1,17 @@
 //! The equation at a sample of positions, written down once for a step.
 
-use std::{
-    mem::{Discriminant, discriminant},
-    ops::Range,
-};
+use std::ops::Range;
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Index, Shard, Tier};
+use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::Position;
 use ziggurat_planning::{
     correction::Usage,
-    galerkin::{GalerkinSystem, LARGEST_RESIDUAL, SampleQuery},
+    galerkin::{GalerkinSystem, LARGEST_RESIDUAL},
 };
 
 use crate::{
     coarse::regions::Regions,
-    halo::team::Team,
-    shards::ranges::{ShardRange, in_order},
     simd::{
         dispatch::Simd,
         value::Value,
@@ -83,10 +78,9 @@ pub struct Sample<'a> {
 /// these are added up. Sums are exact, so they do not depend on this memory.
 #[derive(Debug)]
 struct Known {
-    query: Discriminant<SampleQuery>,
     /// For each position and roll, the place of the best successor among those of the roll.
     best: Vec<u8>,
-    gained: GalerkinSystem,
+    matrix: GalerkinSystem,
 }
 
 /// In place of the best successor of a position that has not been looked at yet.
@@ -149,21 +143,20 @@ impl<'a> Sample<'a> {
         &mut self,
         context: &Context<'_, T>,
         published: &[&[T]],
-        query: SampleQuery,
+        quantum: i32,
         simd: Simd,
     ) -> GalerkinSystem {
         let last = published.len() - 1;
         let arrays = &[published[0], published[last], context.finals(0), context.finals(last)];
         let (functions, rolls) = (self.regions.functions(), self.chances.len());
-        let known = self.known.take().filter(|known| known.query == discriminant(&query));
-        let mut known = known.unwrap_or_else(|| Known {
-            query: discriminant(&query),
+        let mut known = self.known.take().unwrap_or_else(|| Known {
             best: vec![UNKNOWN; self.positions.len() * rolls],
-            gained: GalerkinSystem::zero(functions),
+            matrix: GalerkinSystem::zero(functions),
         });
+        let quantum = f64::from(quantum).exp2();
         let of_some = |(positions, best): (&[Sampled], &mut [u8])| {
             let mut system = GalerkinSystem::zero(functions);
-            simd.run(AddUp { sample: self, positions, best, arrays, query, system: &mut system });
+            simd.run(AddUp { sample: self, positions, best, arrays, quantum, system: &mut system });
             system
         };
         let together = self.positions.len().div_ceil(rayon::current_num_threads()).max(1);
@@ -173,8 +166,8 @@ impl<'a> Sample<'a> {
         let and = |all: GalerkinSystem, more: &GalerkinSystem| {
             all.and(more).expect("no sample has larger system")
         };
-        let system = parts.iter().fold(known.gained, and);
-        known.gained = system.without_rhs();
+        let system = parts.iter().fold(known.matrix, and);
+        known.matrix = system.without_rhs();
         self.known = Some(known);
         system
     }
@@ -222,23 +215,20 @@ impl<'a> Sample<'a> {
 
     /// The row of the matrix at a position, by function, less that of the successors that were best before: `own` has
     /// the functions that are not 0 there.
-    fn gained(
+    fn matrix_row(
         &self,
         position: &Sampled,
-        query: SampleQuery,
         own: &[(usize, f64)],
         [before, best]: [&[u8]; 2],
-        gained: &mut [f64],
+        row: &mut [f64],
     ) {
-        gained.fill(0.0);
+        row.fill(0.0);
         let mut add = |successor: &Successor, weight: f64| {
             if successor.array < SOLVED {
-                // The gain of a mover is the loss of the player who just moved; turns are turns to both.
-                let loses =
-                    matches!(query, SampleQuery::Correction { .. }) && !successor.rolls_again;
-                let weight = if loses { weight } else { -weight };
+                // The gain of a mover is the loss of the player who just moved.
+                let weight = if successor.rolls_again { -weight } else { weight };
                 let (orientation, features) = (successor.array, successor.features);
-                let read = |function: usize, value: f64| gained[function] += weight * value;
+                let read = |function: usize, value: f64| row[function] += weight * value;
                 self.regions.for_each_function(orientation.into(), features, read);
             }
         };
@@ -256,7 +246,7 @@ impl<'a> Sample<'a> {
         }
         if before.contains(&UNKNOWN) {
             let whole = GalerkinSystem::whole(1.0);
-            own.iter().for_each(|&(function, value)| gained[function] += whole * value);
+            own.iter().for_each(|&(function, value)| row[function] += whole * value);
         }
     }
 }
@@ -269,27 +259,23 @@ struct AddUp<'a, 's, T> {
     best: &'a mut [u8],
     /// As [`Successor::array`] counts them.
     arrays: &'a [&'a [T]; 4],
-    query: SampleQuery,
+    quantum: f64,
     system: &'a mut GalerkinSystem,
 }
 
 impl<T: Value> Operation for AddUp<'_, '_, T> {
     #[inline(always)]
     fn run<I: Instructions>(self, instructions: I) {
-        let Self { sample, positions, best, arrays, query, system } = self;
-        let (quantum, rolls) = (query.quantum(), sample.chances.len());
-        let (mut own, mut gained) = (Vec::new(), vec![0.0; system.functions()]);
+        let Self { sample, positions, best, arrays, quantum, system } = self;
+        let rolls = sample.chances.len();
+        let (mut own, mut row) = (Vec::new(), vec![0.0; system.functions()]);
         let mut now = vec![UNKNOWN; rolls];
         for (i, (position, best)) in positions.iter().zip(best.chunks_exact_mut(rolls)).enumerate()
         {
             if let Some(ahead) = positions.get(i + POSITIONS_AHEAD) {
                 sample.ask(instructions, ahead, arrays);
             }
-            let missing = sample.look_at(position, arrays, &mut now);
-            let quanta = match query {
-                SampleQuery::Correction { .. } => missing / quantum,
-                SampleQuery::Turns => 1.0,
-            };
+            let quanta = sample.look_at(position, arrays, &mut now) / quantum;
             let quanta = quanta.clamp(-LARGEST_RESIDUAL, LARGEST_RESIDUAL).round();
             let Sampled { orientation, features, .. } = *position;
             own.clear();
@@ -297,8 +283,8 @@ impl<T: Value> Operation for AddUp<'_, '_, T> {
             sample.regions.for_each_function(orientation.into(), features, add);
             system.add_rhs(quanta, &own);
             if now != best {
-                sample.gained(position, query, &own, [best, &now], &mut gained);
-                system.add_matrix_row(&gained, &own);
+                sample.matrix_row(position, &own, [best, &now], &mut row);
+                system.add_matrix_row(&row, &own);
                 best.copy_from_slice(&now);
             }
         }
@@ -372,24 +358,4 @@ impl Equations {
             self.successors.last_mut().expect("there is one").is_last = true;
         }
     }
-}
-
-/// The Galerkin system of a sample of the own shards' positions, by orientation; the sample is written down where
-/// there is none yet.
-pub fn galerkin_system<'e, T: Value>(
-    encoding: &'e Encoding,
-    context: &Context<'_, T>,
-    shards: &[Shard],
-    values: &[&[T]],
-    (sample, query): (&mut Option<Sample<'e>>, SampleQuery),
-    simd: Simd,
-    team: Option<&Team<'_>>,
-) -> GalerkinSystem {
-    let write_down = || {
-        let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
-        let ranges = in_order(shards, values.len() - 1).into_iter().filter(own);
-        let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
-        Sample::new(encoding, context, &ranges)
-    };
-    sample.get_or_insert_with(write_down).system(context, values, query, simd)
 }

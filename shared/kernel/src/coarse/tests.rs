@@ -4,7 +4,6 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{
     correction::{CorrectedFrom, functions},
-    galerkin::SampleQuery,
     settings::{Precision, Settings},
     statistics::TierStatistics,
     weights::CycleSlot,
@@ -120,9 +119,8 @@ fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
         with_solved_step(game, tier, |encoding, context, state| {
             let mut sample = None;
             let found = |state: &StepState<f64>, sample: &mut _| {
-                let query = SampleQuery::Correction { quantum: -46 };
-                let system = state.galerkin_system(encoding, context, sample, query, None);
-                system.solve(query).expect("the sample tells")
+                let system = state.galerkin_system(encoding, context, sample, -46, None);
+                system.solve(-46).expect("the sample tells")
             };
             let none = found(state, &mut sample);
             let regions = Regions::new(encoding, tier);
@@ -143,93 +141,8 @@ fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
     }
 }
 
-/// How many more turns the step goes on from each position, by orientation, as sums of functions say, and as steps
-/// from position to position do.
-fn turns(
-    encoding: &Encoding,
-    context: &Context<'_, f64>,
-    state: &StepState<f64>,
-) -> Vec<(f64, f64)> {
-    let tiers = &context.tiers;
-    let system = state.galerkin_system(encoding, context, &mut None, SampleQuery::Turns, None);
-    let multiples = system.solve(SampleQuery::Turns).expect("the sample tells");
-    let regions = Regions::new(encoding, tiers[0]);
-    let foretold = |orientation: usize| {
-        let len = encoding.tier_len(tiers[orientation]) as usize;
-        let table = regions.table(orientation, &multiples);
-        let mut turns = vec![0.0; len];
-        let copy = |turns: &mut [f64], row: &[f32]| {
-            turns.iter_mut().zip(row).for_each(|(turns, &row)| *turns = row.into());
-        };
-        regions.for_each_row(orientation, 0..len, &mut turns, &table, copy);
-        turns
-    };
-    let foretold: Vec<Vec<f64>> = (0..tiers.len()).map(foretold).collect();
-    // The places that the best moves lead to, with their chances.
-    let (ruleset, rolls) = (encoding.ruleset(), encoding.ruleset().dice().rolls());
-    let place = |index: ziggurat_encoding::Index| {
-        let orientation = tiers.iter().position(|&tier| tier == index.tier)?;
-        Some((orientation, index.offset as usize))
-    };
-    let value = |index: ziggurat_encoding::Index| match place(index) {
-        Some((orientation, offset)) => state.values()[orientation][offset],
-        None => 0.2, // all that is read
-    };
-    let led_to = |position: &ziggurat_game::Position, roll: u8| {
-        let moves = ruleset.moves(position, roll).map(|mv| {
-            let outcome = ruleset.apply(position, mv);
-            let next = (!outcome.won).then(|| encoding.rank(&outcome.next()));
-            let stored = next.map_or(0.5, value);
-            (if outcome.rolls_again { -stored } else { stored }, next)
-        });
-        match moves.max_by(|(a, _), (b, _)| a.total_cmp(b)) {
-            Some((_, next)) => next,
-            None => Some(encoding.rank(&position.swap())),
-        }
-    };
-    let mut leads = vec![];
-    for (orientation, &tier) in tiers.iter().enumerate() {
-        for offset in 0..encoding.tier_len(tier) {
-            let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
-            let next = rolls.iter().filter_map(|roll| {
-                let next = led_to(&position, roll.value).and_then(place)?;
-                Some((roll.chance(), next))
-            });
-            leads.push((orientation, offset as usize, next.collect::<Vec<_>>()));
-        }
-    }
-    let mut turns: Vec<Vec<f64>> = foretold.iter().map(|all| vec![0.0; all.len()]).collect();
-    for _ in 0..2_000 {
-        for (orientation, offset, next) in &leads {
-            let after = next.iter().map(|&(chance, (to, at))| chance * turns[to][at]);
-            turns[*orientation][*offset] = 1.0 + after.sum::<f64>();
-        }
-    }
-    foretold.concat().into_iter().zip(turns.concat()).collect()
-}
-
 #[test]
-fn a_sample_tells_how_many_more_turns_a_step_goes_on() {
-    for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(1, 1))] {
-        with_solved_step(game, tier, |encoding, context, state| {
-            let turns = turns(encoding, context, state);
-            let mean = |of: &dyn Fn(&(f64, f64)) -> f64| {
-                turns.iter().map(of).sum::<f64>() / turns.len() as f64
-            };
-            let (foretold, made) = (mean(&|turns| turns.0), mean(&|turns| turns.1));
-            let together = mean(&|turns| (turns.0 - foretold) * (turns.1 - made));
-            let spreads = mean(&|turns| (turns.0 - foretold).powi(2))
-                * mean(&|turns| (turns.1 - made).powi(2));
-            let correlation = together / spreads.sqrt();
-            assert!(correlation > 0.9, "{game}: {correlation}");
-            let ratio = foretold / made;
-            assert!((0.7..1.4).contains(&ratio), "{game}: {foretold} instead of {made}");
-        });
-    }
-}
-
-#[test]
-fn sums_are_the_same_whoever_adds_up_which() {
+fn sums_are_the_same_in_any_partition() {
     let tier = Tier::new(2, 1);
     with_solved_step("double-short", tier, |encoding, context, state| {
         let lengths = tier.both().map(|tier| encoding.tier_len(tier) as usize);
@@ -241,9 +154,8 @@ fn sums_are_the_same_whoever_adds_up_which() {
         let halves: Vec<_> = all.iter().flat_map(half).collect();
         let values: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
         let system = |ranges: &[_]| {
-            let query = SampleQuery::Correction { quantum: -60 };
             let mut sample = Sample::new(encoding, context, ranges);
-            sample.system(context, &values, query, Simd::best())
+            sample.system(context, &values, -60, Simd::best())
         };
         let whole = system(&all);
         let (first, rest) = halves.split_at(1);
@@ -266,20 +178,13 @@ fn what_a_sample_knows_already_changes_no_sum() {
         let made_up: Vec<&[f64]> = made_up.iter().map(|values| &values[..]).collect();
         let new = || Sample::new(encoding, context, &ranges);
         let mut used = new();
-        let missing = SampleQuery::Correction { quantum: -60 };
-        let mut gained = Vec::new();
-        for (values, query) in [
-            (&solution, missing),
-            (&made_up, missing),
-            (&made_up, SampleQuery::Turns),
-            (&solution, missing),
-            (&solution, missing),
-        ] {
-            let system = used.system(context, values, query, Simd::best());
-            assert!(new().system(context, values, query, Simd::best()) == system, "{query:?}");
-            gained.push(system.parts()[1].to_vec());
+        let mut matrices = Vec::new();
+        for values in [&solution, &made_up, &solution, &solution] {
+            let system = used.system(context, values, -60, Simd::best());
+            assert!(new().system(context, values, -60, Simd::best()) == system);
+            matrices.push(system.parts()[1].to_vec());
         }
-        assert!(gained[0] != gained[1] && gained[1] != gained[2], "other moves are best");
+        assert!(matrices[0] != matrices[1], "other moves are best");
     });
 }
 

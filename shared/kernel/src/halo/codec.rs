@@ -11,9 +11,8 @@
 //!   before one of how much more the upper bounds changed.
 //! * Values as they are, as many bytes each as the head says, the lowest first.
 //!
-//! Changes are [foretold](crate::halo::prediction) from those before them: their data begin with a byte that has the
-//! code of the [predictor](Predictor), and above it how many zero bits all changes end in, which are not sent; then
-//! follows the remainder.
+//! Changes are sent as remainders of their [prediction](crate::halo::prediction). The data of offsets begin with a byte that
+//! says how many zero bits all changes end in, which are not sent.
 
 use std::{cell::RefCell, io};
 
@@ -27,7 +26,7 @@ use zstd::{
 
 use crate::{
     delta::encoding::{PIECE, change},
-    halo::prediction::{Number, Predictor},
+    halo::prediction::{remainders, restore},
     simd::{dispatch::Simd, value::Value},
 };
 
@@ -38,9 +37,6 @@ const _: () = assert!(PIECE.is_multiple_of(STRIP));
 
 /// The bit of the head of changes that says that there are none.
 const NOTHING: u8 = 1 << 7;
-
-/// The code of a predictor has so many bits; above them are those of how many zeros follow each number.
-const ZEROS_AT: u32 = 4;
 
 /// How zstd compresses parts. There is hardly anything to find in them twice, so it looks for matches at few places;
 /// the gain is that it codes bytes by how frequent they are, in every block of 16 KiB anew.
@@ -73,7 +69,7 @@ impl Content {
     /// How many bytes the data of a strip of so many numbers have by its head, if there can be such a head.
     fn bytes(self, head: u8, len: usize) -> Option<usize> {
         match (self, head) {
-            (Self::Changes, 1..=126) => Some(1 + len),
+            (Self::Changes, 1..=126) => Some(len),
             (Self::Changes, 129..=254) | (Self::Offsets, 0) => Some(0),
             (Self::Offsets, 1..=2) => Some(1 + usize::from(head) * len),
             (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes * len),
@@ -106,7 +102,7 @@ impl Packed {
             self.heads.push(head);
             let mut left = [0; STRIP];
             let left = &mut left[..changes.len()];
-            self.data.push(left_of(changes, left));
+            remainders(changes, left);
             self.data.extend_from_slice(bytemuck::cast_slice(left));
         }
     }
@@ -132,7 +128,8 @@ impl Packed {
         changes.iter_mut().for_each(|change| *change >>= zeros);
         let mut left = [0; STRIP];
         let left = &mut left[..changes.len()];
-        self.data.push(left_of(changes, left) | (zeros as u8) << ZEROS_AT);
+        remainders(changes, left);
+        self.data.push(zeros as u8);
         let is_narrow = left.iter().all(|&left| i8::try_from(left).is_ok());
         let width = if is_narrow { 1 } else { 2 };
         self.heads.push(width);
@@ -146,13 +143,6 @@ impl Packed {
         self.heads.push(size_of::<T>() as u8);
         self.data.extend_from_slice(bytemuck::cast_slice(values));
     }
-}
-
-/// The remainder of changes by the predictor that suits them best, and its code.
-fn left_of<N: Number>(changes: &[N], left: &mut [N]) -> u8 {
-    let predictor = Predictor::best(changes);
-    predictor.left(changes, left);
-    predictor.code()
 }
 
 /// How many of the lowest bits are 0 in all of some numbers.
@@ -200,8 +190,6 @@ pub fn decompressed(part: &[u8], lengths: &[usize]) -> Result<Vec<u8>, WrongPart
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStrip<'a> {
     head: u8,
-    /// How its numbers are foretold; `None` if they are not.
-    predictor: Option<Predictor>,
     /// How many bits that are 0 follow each number.
     zeros: u8,
     data: &'a [u8],
@@ -221,14 +209,11 @@ pub fn strips<'a>(
     let strips = heads.iter().zip(lengths).map(|(&head, &len)| {
         let bytes = content.bytes(head, len).ok_or(WrongPart)?;
         let mut own = data.split_off(..bytes).ok_or(WrongPart)?;
-        let (mut predictor, mut zeros) = (None, 0);
-        if bytes > 0 && !matches!(content, Content::Values(_)) {
-            let code = own.split_off_first().ok_or(WrongPart)?;
-            zeros = code >> ZEROS_AT;
-            let code = code & ((1 << ZEROS_AT) - 1);
-            predictor = Some(Predictor::with_code(code).ok_or(WrongPart)?);
+        let mut zeros = 0;
+        if bytes > 0 && content == Content::Offsets {
+            zeros = own.split_off_first().copied().filter(|&zeros| zeros < 16).ok_or(WrongPart)?;
         }
-        Ok(PackedStrip { head, predictor, zeros, data: own, len })
+        Ok(PackedStrip { head, zeros, data: own, len })
     });
     let strips = strips.collect::<Result<_, _>>()?;
     if data.is_empty() { Ok(strips) } else { Err(WrongPart) }
@@ -243,16 +228,18 @@ impl PackedStrip<'_> {
     /// Changes values, and keeps their changes.
     pub fn change_values<T: Value>(&self, values: &mut [T], changes: &mut [i8], simd: Simd) {
         self.read_changes(changes);
-        if self.predictor.is_some() {
+        if !self.data.is_empty() {
             change(values, changes, self.quantum(), simd);
         }
     }
 
     /// The changes of values.
     pub fn read_changes(&self, changes: &mut [i8]) {
-        let Some(predictor) = self.predictor else { return changes.fill(0) };
+        if self.data.is_empty() {
+            return changes.fill(0);
+        }
         changes.copy_from_slice(bytemuck::cast_slice(self.data));
-        predictor.restore(changes);
+        restore(changes);
     }
 
     /// The values.
@@ -271,9 +258,11 @@ impl PackedStrip<'_> {
     }
 
     fn integers<'b>(&self, room: &'b mut [i16; STRIP]) -> &'b [i16] {
-        let Self { head, predictor, zeros, data, len } = *self;
+        let Self { head, zeros, data, len } = *self;
         let room = &mut room[..len];
-        let Some(predictor) = predictor else { return room };
+        if data.is_empty() {
+            return room;
+        }
         match head {
             1 => room.iter_mut().zip(data).for_each(|(to, &byte)| *to = i16::from(byte as i8)),
             _ => {
@@ -283,7 +272,7 @@ impl PackedStrip<'_> {
                 }
             }
         }
-        predictor.restore(room);
+        restore(room);
         room.iter_mut().for_each(|number| *number <<= zeros);
         room
     }

@@ -1,9 +1,7 @@
 //! Certificates of tables: proofs of values that are stored already.
 
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::{
-    correction::{Corrected, CorrectedFrom},
-    galerkin::SampleQuery,
     proof::{Certificate, Proof, Verdict},
     settings::{Precision, Settings},
 };
@@ -13,7 +11,6 @@ use crate::{
         offsets::Offsets,
         problem::{Certified, Unproven},
     },
-    coarse::sample::galerkin_system,
     memory::budget::Memory,
     moves::tables::Tables,
     shards::waves::Cut,
@@ -22,7 +19,7 @@ use crate::{
         error::{SolveError, thread_pool},
         plan::plan,
     },
-    sweep::{context::Context, elimination::validity::CandidateLists},
+    sweep::elimination::validity::CandidateLists,
 };
 
 /// Proves certificates of stored values.
@@ -75,9 +72,7 @@ impl<'a> Certifier<'a> {
         let cut = Cut::new(self.encoding, self.encoding.shards(tier, limit));
         let read = tier.reads().map(|tier| finals(tier).bound).fold(0.0, f64::max);
         let finals = |tier| finals(tier); // for no longer than needed here
-        let context = Context::new(self.encoding, &self.tables, tier, |tier| finals(tier).values);
-        let turns = self.turns(&context, &cut.shards, values);
-        let mut proof = Proof::with_turns(bound, read, turns)?;
+        let mut proof = Proof::new(bound, read)?;
         let mut step =
             Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
         self.pool.install(|| {
@@ -86,7 +81,7 @@ impl<'a> Certifier<'a> {
                 .expect("memory that is not in files is there or ends the process");
             loop {
                 if proof.sweeps() == 0 {
-                    offsets.reset(&proof, self.encoding, tier, &cut.shards, None);
+                    offsets.reset(&proof, &cut.shards, None);
                 }
                 step.look_at(&proof);
                 let growth =
@@ -94,36 +89,10 @@ impl<'a> Certifier<'a> {
                 match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
                     Verdict::Proven(certificate) => return Some(certificate),
-                    // A bound that was proven from equal offsets is proven from them again.
-                    Verdict::Refused if !proof.turns().is_empty() => {
-                        proof = Proof::new(bound, read)?
-                    }
                     Verdict::Refused => return None,
                 }
             }
         })
-    }
-}
-
-impl Certifier<'_> {
-    /// The multiples of the basis functions whose sum is the number of turns that a step still goes on, if solves find
-    /// that out, too.
-    fn turns(&self, context: &Context<'_, f64>, shards: &[Shard], values: &[&[f64]]) -> Vec<f64> {
-        let (encoding, tier) = (self.encoding, context.tiers[0]);
-        if CorrectedFrom::DEFAULT.when(encoding, tier) != Corrected::Always {
-            return Vec::new();
-        }
-        let values: Vec<&[f64]> = context
-            .tiers
-            .iter()
-            .zip(values)
-            .map(|(&tier, values)| &values[..encoding.tier_len(tier) as usize])
-            .collect();
-        let sample = (&mut None, SampleQuery::Turns);
-        let system = self.pool.install(|| {
-            galerkin_system(encoding, context, shards, &values, sample, Simd::best(), None)
-        });
-        system.solve(SampleQuery::Turns).unwrap_or_default()
     }
 }
 

@@ -8,7 +8,7 @@ use ziggurat_planning::{
     controller::StepController,
     correction,
     correction::Corrected,
-    galerkin::{GalerkinSystem, SampleQuery},
+    galerkin::GalerkinSystem,
     order::{Order, Outcome},
     proof::{Growth, Proof},
     settings::Precision,
@@ -21,7 +21,7 @@ use crate::{
         offsets::Offsets,
         problem::{Certified, Unproven},
     },
-    coarse::sample::{Sample, galerkin_system},
+    coarse::sample::Sample,
     halo::arrays::{fill, fill_halo},
     memory::array::Array,
     shards::{columns::Part, ranges::parts_of, waves::Cut},
@@ -139,7 +139,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     /// If there is no room for it, it does not fit where the step is, or other members cannot be reached.
     pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
         self.values_are_saved &=
-            matches!(order, Order::Measure | Order::Sample(_) | Order::Prove(_));
+            matches!(order, Order::Measure | Order::Sample { .. } | Order::Prove(_));
         let team = self.inputs.team;
         match order {
             &Order::Sweep { slot, finest } => self.superstep(slot, finest).map(Outcome::Swept),
@@ -150,7 +150,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
                 when_swept!(self.stage, state => state.extrapolate(multiples, team));
                 Ok(Outcome::Done)
             }
-            &Order::Sample(query) => self.sample(query).map(Outcome::Sampled),
+            &Order::Sample { quantum } => self.sample(quantum).map(Outcome::Sampled),
             Order::Correct { multiples } => self.correct(multiples),
             Order::Widen => self.widen(),
             Order::Prove(proof) => self.prove(proof).map(Outcome::Proved),
@@ -179,27 +179,21 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         })
     }
 
-    fn sample(&mut self, query: SampleQuery) -> Result<GalerkinSystem, SolveError> {
-        let Self { inputs, cut, stage, sample, .. } = self;
-        let StepInputs { encoding, tier, simd, team, .. } = *inputs;
+    fn sample(&mut self, quantum: i32) -> Result<GalerkinSystem, SolveError> {
+        let Self { inputs, stage, sample, .. } = self;
+        let StepInputs { encoding, tier, team, .. } = *inputs;
         if correction::functions(encoding, tier) == 0 {
             return Err(SolveError::Order);
         }
         Ok(match stage {
             Stage::Warmup(state, finals) => {
                 let context = inputs.warmup_context(finals);
-                state.galerkin_system(encoding, &context, sample, query, team)
+                state.galerkin_system(encoding, &context, sample, quantum, team)
             }
             Stage::Sweeping(state) => {
-                state.galerkin_system(encoding, &inputs.context(), sample, query, team)
+                state.galerkin_system(encoding, &inputs.context(), sample, quantum, team)
             }
-            Stage::Proving(values, ..) => {
-                let values: Vec<&[T]> = values.iter().map(Array::values).collect();
-                let (context, shards) = (inputs.context(), &cut.shards);
-                let sample = (sample, query);
-                galerkin_system(encoding, &context, shards, &values, sample, simd, team)
-            }
-            Stage::Moving => return Err(SolveError::Order),
+            Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
         })
     }
 
@@ -229,10 +223,6 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     fn prove(&mut self, proof: &Proof) -> Result<Growth, SolveError> {
         let Self { inputs, cut, stage, .. } = self;
         let StepInputs { encoding, memory, tables, tier, simd, team, .. } = *inputs;
-        let functions = || correction::functions(encoding, tier);
-        if !proof.turns().is_empty() && proof.turns().len() != functions() {
-            return Err(SolveError::Order);
-        }
         *stage = match std::mem::replace(stage, Stage::Moving) {
             // Offsets of a later sweep than the first that nobody has computed would be 0, and prove anything.
             Stage::Sweeping(_) if proof.sweeps() > 0 => return Err(SolveError::Order),
@@ -248,7 +238,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
             return Err(SolveError::Order);
         };
         if proof.sweeps() == 0 {
-            offsets.reset(proof, encoding, tier, &cut.shards, team);
+            offsets.reset(proof, &cut.shards, team);
         }
         let values: Vec<&[T]> = values.iter().map(Array::values).collect();
         let finals = |tier| {
@@ -364,8 +354,7 @@ mod tests {
             let shards = shards(&encoding, &settings, tier);
             let mut work = Executor::<f64>::start(inputs, shards, Precision::F64).unwrap();
             let begun = Proof::new(1e-12, 0.0).unwrap();
-            let ends = [begun.least(), begun.start()];
-            let proof = Proof::from_parts(1e-12, begun.unit(), ends, sweeps, Vec::new()).unwrap();
+            let proof = Proof::from_parts(1e-12, begun.unit(), begun.start(), sweeps).unwrap();
             work.carry_out(&Order::Prove(proof))
         };
         assert!(matches!(carried_out(0), Ok(Outcome::Proved(_))));

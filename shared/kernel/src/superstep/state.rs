@@ -16,17 +16,14 @@ use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Shard};
 use ziggurat_planning::{
     columns::Column,
-    galerkin::{GalerkinSystem, SampleQuery},
+    galerkin::GalerkinSystem,
     quanta::most,
     waves::{Wave, tail, waves},
     weights::{CycleSlot, Multiples, Products, VECTORS, add},
 };
 
 use crate::{
-    coarse::{
-        regions::Regions,
-        sample::{Sample, galerkin_system},
-    },
+    coarse::{regions::Regions, sample::Sample},
     delta::{
         encoding::{PIECE, change},
         extrapolation::{NO_QUANTA, Piece, Quanta, extrapolate, quanta_after},
@@ -341,11 +338,17 @@ impl<T: Value> StepState<T> {
         encoding: &'e Encoding,
         context: &Context<'_, T>,
         sample: &mut Option<Sample<'e>>,
-        query: SampleQuery,
+        quantum: i32,
         team: Option<&Team<'_>>,
     ) -> GalerkinSystem {
         let values: Vec<&[T]> = self.published.iter().map(Array::values).collect();
-        galerkin_system(encoding, context, &self.shards, &values, (sample, query), self.simd, team)
+        let write_down = || {
+            let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
+            let ranges = in_order(&self.shards, values.len() - 1).into_iter().filter(own);
+            let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
+            Sample::new(encoding, context, &ranges)
+        };
+        sample.get_or_insert_with(write_down).system(context, &values, quantum, self.simd)
     }
 
     /// Adds multiples of functions to all values, and to the halo.
@@ -549,7 +552,7 @@ mod tests {
     /// Sweeps a step of a game, which reads made-up values, 40 times with candidates and without, and compares
     /// all values after each superstep. Returns how many supersteps went through candidates that had something in them
     /// in the end, and how many shards the tail has.
-    fn compare_with_shortlists<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
+    fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
         let pieces = Some(tier.just_moved.max(tier.to_move));
         let overrides = Overrides { pieces, ..Overrides::default() };
         let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
@@ -597,7 +600,7 @@ mod tests {
     }
 
     #[test]
-    fn shortlists_change_no_bit() {
+    fn candidates_change_no_bit() {
         let mut all = (0, 0);
         for (game, tier) in [
             ("blitz", Tier::new(3, 3)),
@@ -607,12 +610,12 @@ mod tests {
             ("skiriuk", Tier::new(2, 2)),
             ("double-short", Tier::new(2, 1)),
         ] {
-            let (taken, tail) = compare_with_shortlists::<f64>(game, tier);
-            compare_with_shortlists::<f32>(game, tier);
+            let (taken, tail) = compare_with_candidates::<f64>(game, tier);
+            compare_with_candidates::<f32>(game, tier);
             all = (all.0 + taken, all.1 + tail);
         }
         assert!(all.0 > 0 && all.1 > 0, "{all:?}");
         // Slabs without private squares have none.
-        assert_eq!(compare_with_shortlists::<f64>("murray", Tier::new(2, 1)).0, 0);
+        assert_eq!(compare_with_candidates::<f64>("murray", Tier::new(2, 1)).0, 0);
     }
 }

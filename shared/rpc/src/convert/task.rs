@@ -1,14 +1,12 @@
 //! Tasks of the members of an attempt.
 
-use ziggurat_planning::{
-    Multiples, Order, Proof, QUANTUM_EXPONENTS, SAMPLE_QUANTA, SampleQuery, VECTORS,
-};
+use ziggurat_planning::{Multiples, Order, Proof, QUANTUM_EXPONENTS, SAMPLE_QUANTA, VECTORS};
 
 use super::{
-    WireError, required,
+    WireError,
     step::{slot, vectors},
 };
-use crate::proto::{self, order, sample};
+use crate::proto::{self, order};
 
 /// Something to do for an attempt.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,9 +40,7 @@ impl From<Task> for order::Task {
             Task::Order(Order::Extrapolate { multiples }) => {
                 Self::Extrapolate(proto::Extrapolate { multiples: multiples.to_vec() })
             }
-            Task::Order(Order::Sample(query)) => {
-                Self::Sample(proto::Sample { query: Some(query.into()) })
-            }
+            Task::Order(Order::Sample { quantum }) => Self::Sample(proto::Sample { quantum }),
             Task::Order(Order::Correct { multiples }) => {
                 Self::Correct(proto::Correct { multiples })
             }
@@ -74,8 +70,8 @@ impl TryFrom<order::Task> for Task {
                     finite.ok_or_else(|| WireError::new("extrapolate.multiples", problem))?;
                 Order::Extrapolate { multiples }.into()
             }
-            order::Task::Sample(proto::Sample { query }) => {
-                Order::Sample(required(query, "sample.query")?).into()
+            order::Task::Sample(proto::Sample { quantum: exponent }) => {
+                Order::Sample { quantum: quantum(exponent)? }.into()
             }
             order::Task::Correct(proto::Correct { multiples }) => {
                 if let Some(multiple) = multiples.iter().find(|multiple| !multiple.is_finite()) {
@@ -93,30 +89,11 @@ impl TryFrom<order::Task> for Task {
     }
 }
 
-impl From<SampleQuery> for sample::Query {
-    fn from(query: SampleQuery) -> Self {
-        match query {
-            SampleQuery::Correction { quantum } => Self::CorrectionQuantum(quantum),
-            SampleQuery::Turns => Self::Turns(proto::Unit {}),
-        }
-    }
-}
-
-impl TryFrom<sample::Query> for SampleQuery {
-    type Error = WireError;
-
-    fn try_from(query: sample::Query) -> Result<Self, WireError> {
-        match query {
-            sample::Query::CorrectionQuantum(quantum) if SAMPLE_QUANTA.contains(&quantum) => {
-                Ok(Self::Correction { quantum })
-            }
-            sample::Query::CorrectionQuantum(quantum) => Err(WireError::new(
-                "sample.correction_quantum",
-                format_args!("there is no 2^{quantum}"),
-            )),
-            sample::Query::Turns(_) => Ok(Self::Turns),
-        }
-    }
+fn quantum(exponent: i32) -> Result<i32, WireError> {
+    let problem = || {
+        WireError::new("sample.quantum", format_args!("residuals are not counted in 2^{exponent}"))
+    };
+    SAMPLE_QUANTA.contains(&exponent).then_some(exponent).ok_or_else(problem)
 }
 
 fn finest(exponent: i32) -> Result<i32, WireError> {
@@ -132,8 +109,6 @@ impl From<&Proof> for proto::Prove {
             unit: proof.unit(),
             start: proof.start().into(),
             sweeps: proof.sweeps(),
-            least: proof.least().into(),
-            turns: proof.turns().to_vec(),
         }
     }
 }
@@ -142,11 +117,9 @@ impl TryFrom<proto::Prove> for Proof {
     type Error = WireError;
 
     fn try_from(prove: proto::Prove) -> Result<Self, WireError> {
-        let proto::Prove { bound, unit, start, sweeps, least, ref turns } = prove;
-        let offsets = u16::try_from(least).ok().zip(u16::try_from(start).ok());
-        let proof = offsets.and_then(|(least, start)| {
-            Self::from_parts(bound, unit, [least, start], sweeps, turns.clone())
-        });
+        let proto::Prove { bound, unit, start, sweeps } = prove;
+        let start = u16::try_from(start).ok();
+        let proof = start.and_then(|start| Self::from_parts(bound, unit, start, sweeps));
         proof.ok_or_else(|| {
             WireError::new("prove", format_args!("there is no such proof: {prove:?}"))
         })
