@@ -2,7 +2,8 @@
 //!
 //! The tiers (n, m) and (m, n) are a *step*, and read only the steps of the level below, so steps are solved from the
 //! end of the game up. Within a step *supersteps* apply the equation of docs/ARCHITECTURE.md to all values until they
-//! hardly change, and *interval sweeps* then prove how close they are to the true ones.
+//! hardly change (value iteration of a stochastic game: Shapley 1953), and *interval sweeps* then prove how close they
+//! are to the true ones.
 //!
 //! ```
 //! use ziggurat_encoding::Encoding;

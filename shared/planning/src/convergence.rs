@@ -1,9 +1,10 @@
 //! When a step is solved, when `f32` has done its part, and when to extrapolate.
 //!
-//! The residual r, the largest change of a superstep, does not bound the error: if supersteps
-//! shrink changes by a factor q, then all that follow add up to r q / (1 - q). Rates swing (some modes
-//! are complex), and two supersteps with an extrapolation between them have none; so P, the product of L
-//! successive rates, is looked at, the largest of the last two cycles. For geometric sequences
+//! The estimate is the a posteriori bound of a contraction (Banach 1922) with an observed rate in place of a proven
+//! one. The residual r, the largest change of a superstep, does not bound the error: if supersteps shrink changes by a
+//! factor q, then all that follow add up to r q / (1 - q). Rates swing (some modes are complex), and two supersteps
+//! with an extrapolation between them have none; so P, the product of L successive rates, is looked at, the largest of
+//! the last two cycles. For geometric sequences
 //!
 //! ```text
 //! q / (1 - q)  is nearly  L P / (1 - P) + (L - 1) / 2

@@ -1,4 +1,5 @@
-//! The Galerkin system of a coarse correction: its sums over a sample of positions, and its solution.
+//! The Galerkin system of a [coarse correction](crate::correction): its sums over a sample of positions, and its
+//! solution by Gaussian elimination with partial pivoting.
 
 use std::{
     fmt::{self, Debug, Formatter},
@@ -95,7 +96,8 @@ impl GalerkinSystem {
         (is_one_step && self.are_exact()).then_some(self)
     }
 
-    /// The multiples of all functions that solve the equations, if residuals are in quanta of 2 to the power of `quantum`. `None` if these have no solution.
+    /// The multiples of all functions that solve the equations, if residuals are in quanta of 2 to the power of
+    /// `quantum`. `None` if these have no solution.
     pub fn solve(&self, quantum: i32) -> Option<Vec<f64>> {
         let quantum = f64::from(quantum).exp2();
         let functions = self.functions();

@@ -1,8 +1,10 @@
 //! Waves: shards that are swept at the same time, and their order.
 //!
-//! Sweeps take the shards in *waves*, those with the pieces furthest along first, so that most moves lead to a shard
-//! of an earlier wave. How far the pieces of a shard are is the sum of the path positions of the pieces on the squares
-//! of its prefix: every move from one of these to another that captures nothing makes it larger.
+//! A Gauss-Seidel sweep converges fastest in the order of dependence, and its blocks can be updated at the same time
+//! where none depends on another (the multicolouring of block Gauss-Seidel methods: Saad 2003). So sweeps take the
+//! shards in *waves*, those with the pieces furthest along first, so that most moves lead to a shard of an earlier
+//! wave. How far the pieces of a shard are is the sum of the path positions of the pieces on the squares of its
+//! prefix: every move from one of these to another that captures nothing makes it larger.
 
 use std::{cmp::Reverse, collections::BTreeMap};
 

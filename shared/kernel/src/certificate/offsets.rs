@@ -27,7 +27,8 @@ use crate::{
     sweep::scratch::Scratch,
 };
 
-/// The offsets of both bounds from the values of a step, in units, and whether they have [grown](ziggurat_planning::proof::GROWN).
+/// The offsets of both bounds from the values of a step, in units, and whether they have
+/// [grown](ziggurat_planning::proof::GROWN).
 pub struct Offsets {
     /// By bound and orientation.
     pub(super) all: [Vec<Array<u16>>; 2],
@@ -74,7 +75,7 @@ impl Offsets {
     pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
         let barrier = team.barrier(|_| true);
         barrier.send(|HaloStrip { orientation, values, .. }, packed| {
-            let new = self.all.each_ref().map(|end| &end[*orientation][values.clone()]);
+            let new = self.all.each_ref().map(|end| &end[orientation.index()][values.clone()]);
             packed.push_offsets(new, [&[0; STRIP]; 2]);
         })?;
         receive(&mut self.all, &barrier)

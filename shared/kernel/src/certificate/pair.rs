@@ -14,7 +14,7 @@ use crate::{
     },
     memory::array::Array,
     moves::layout::Block,
-    shards::ranges::ranges,
+    shards::ranges::{Orientation, ranges},
     simd::{dispatch::Simd, value::Value, vector::Instructions},
     sweep::{
         pair::Operand,
@@ -47,8 +47,8 @@ pub struct ShardBounds<'a, T> {
 
 impl<T: Value> ShardBounds<'_, T> {
     /// The orientation of a range of the shard, and the range.
-    fn own_range(&self, slot: usize) -> (usize, Range<usize>) {
-        let [first, second] = ranges(self.shard, self.step.values.len() - 1);
+    fn own_range(&self, slot: usize) -> (Orientation, Range<usize>) {
+        let [first, second] = ranges(self.shard, self.step.context.last());
         let range = if slot == 0 { first } else { second };
         range.expect("the shard has the range")
     }
@@ -81,17 +81,17 @@ impl<T: Value> ShardBounds<'_, T> {
         let Location { array, start } = location;
         let others = &self.others[bound.index()];
         let Some(slot) = array.checked_sub(arrays::LIVE) else {
-            let orientation = array - arrays::PUBLISHED;
-            let values = &self.step.values[orientation][start..][..len];
-            return (values, &others[orientation][start..][..len]);
+            let published = array - arrays::PUBLISHED;
+            let values = &self.step.values[published][start..][..len];
+            return (values, &others[published][start..][..len]);
         };
         let (orientation, range) = self.own_range(slot);
         let in_tier = range.start + start;
         let offsets = match self.is_of_chain(bound, slot) {
             true => &self.live[bound.index()][slot][start..][..len],
-            false => &others[orientation][in_tier..][..len],
+            false => &others[orientation.index()][in_tier..][..len],
         };
-        (&self.step.values[orientation][in_tier..][..len], offsets)
+        (&self.step.values[orientation.index()][in_tier..][..len], offsets)
     }
 
     /// How many values there are from a location on.
@@ -118,8 +118,8 @@ impl<T: Value> ShardBounds<'_, T> {
         are_stable
     }
 
-    /// Whether no input of a slab has grown, its own offsets among them; `passing` is the bound that is read where the turn
-    /// passes.
+    /// Whether no input of a slab has grown, its own offsets among them; `passing` is the bound that is read where the
+    /// turn passes.
     fn is_stable(&self, slab: &Slab<'_>, passing: Bound) -> bool {
         let routes = &self.step.context.tables.routes;
         let len = routes.own(slab.budgets).extent().source_reach();
@@ -190,7 +190,7 @@ impl<T: Value> Operand<f64, true> for ShardBounds<'_, T> {
         let slot = location.array - arrays::LIVE;
         let (orientation, range) = self.own_range(slot);
         let start = location.start + block.start;
-        let values = &self.step.values[orientation][range.start + start..];
+        let values = &self.step.values[orientation.index()][range.start + start..];
         let offsets = &mut self.live[bound.index()][slot][start..];
         let sign = bound.sign();
         let (mut largest, mut grown) = (0, 0);

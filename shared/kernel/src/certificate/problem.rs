@@ -4,8 +4,11 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::proof::Proof;
 
 use crate::{
-    certificate::rounding::rounding_margin, moves::tables::Tables, shards::waves::Cut,
-    simd::value::Value, sweep::context::Context,
+    certificate::rounding::rounding_margin,
+    moves::tables::Tables,
+    shards::{ranges::Orientation, waves::Cut},
+    simd::value::Value,
+    sweep::context::Context,
 };
 
 /// A step whose values are to be proven.
@@ -39,7 +42,7 @@ impl<'s, T: Value> Unproven<'s, T> {
     ) -> Self {
         let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
         let after = |orientation| context.after_scoring(orientation).map(&finals);
-        let finals = (0..context.tiers.len()).map(after).collect();
+        let finals = Orientation::all(context.tiers.len()).map(after).collect();
         let len = |&tier| encoding.tier_len(tier) as usize;
         let values = context.tiers.iter().map(len).zip(values);
         let values = values.map(|(len, values)| &values[..len]).collect();

@@ -53,7 +53,7 @@ impl<T: Value> Unproven<'_, T> {
             false => SweepMode::All,
         };
         let encoding = self.context.encoding;
-        let last = self.values.len() - 1;
+        let last = self.context.last();
         let Cut { shards, waves } = self.cut;
         let Offsets { all, live, working } = offsets;
         let working = &*working;
@@ -87,7 +87,7 @@ impl<T: Value> Unproven<'_, T> {
                     let HaloStrip { shard, range, start, orientation, values } = strip;
                     let place = *start..start + values.len();
                     let new = places[shard].each_ref().map(|end| &end[*range][place.clone()]);
-                    let old = all.each_ref().map(|end| &end[*orientation][values.clone()]);
+                    let old = all.each_ref().map(|end| &end[orientation.index()][values.clone()]);
                     packed.push_offsets(new, old);
                 })?;
             }
@@ -95,7 +95,7 @@ impl<T: Value> Unproven<'_, T> {
                 for (offsets, swept) in all.iter_mut().zip(swept) {
                     let own = ranges(shard, last).into_iter().flatten();
                     for ((orientation, range), swept) in own.zip(swept) {
-                        budget::copy_together(&mut offsets[orientation][range], swept);
+                        budget::copy_together(&mut offsets[orientation.index()][range], swept);
                     }
                 }
             }
@@ -140,12 +140,12 @@ impl<T: Value> Unproven<'_, T> {
     ) -> Growth {
         let list = list.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
         let mut lists = Cursor::begin(list.as_deref(), mode, shard);
-        let (context, last) = (&self.context, self.values.len() - 1);
+        let (context, last) = (&self.context, self.context.last());
         for (live, others) in live.iter_mut().zip(others) {
             let own = ranges(shard, last).into_iter().flatten();
             for (live, (orientation, range)) in live.iter_mut().zip(own) {
                 if !live.is_empty() {
-                    budget::copy(live, &others[orientation][range]);
+                    budget::copy(live, &others[orientation.index()][range]);
                 }
             }
         }

@@ -12,6 +12,7 @@ use ziggurat_planning::basis::{basis_len, region_starts};
 
 use crate::{
     moves::occupancy::bits,
+    shards::ranges::Orientation,
     simd::{dispatch::Simd, value::Value},
 };
 
@@ -120,12 +121,12 @@ impl<'a> Regions<'a> {
     #[inline(always)]
     pub fn for_each_function(
         &self,
-        orientation: usize,
+        orientation: Orientation,
         features: [u32; 2],
         mut visit: impl FnMut(usize, f64),
     ) {
         let variables = self.variables();
-        let first = orientation * basis_len(variables);
+        let first = orientation.index() * basis_len(variables);
         let [own, opponent] = features.map(|number| &self.features[number as usize]);
         // The variables that are not 0, ascending.
         let variable = |k: usize| match own.get(k) {
@@ -147,8 +148,8 @@ impl<'a> Regions<'a> {
 
     /// The values of a sum of functions for all features of both players in an orientation: a row for each of the
     /// player who just moved, of all of the other's.
-    pub fn table(&self, orientation: usize, multiples: &[f64]) -> Vec<f32> {
-        let tier = self.tiers[orientation];
+    pub fn table(&self, orientation: Orientation, multiples: &[f64]) -> Vec<f32> {
+        let tier = self.tiers[orientation.index()];
         let all = |pieces: u8| 0..self.counts[pieces as usize] as u32;
         let of_pair = |own: u32, opponent: u32| {
             let mut sum = 0.0;
@@ -178,13 +179,13 @@ impl<'a> Regions<'a> {
     /// win.
     pub fn add<T: Value>(
         &self,
-        orientation: usize,
+        orientation: Orientation,
         places: Range<usize>,
         values: &mut [T],
         table: &[f32],
         simd: Simd,
     ) {
-        let tier = self.tiers[orientation];
+        let tier = self.tiers[orientation.index()];
         let (shared, private) = (self.encoding.shared(), self.encoding.private());
         let width = self.counts[tier.to_move as usize];
         // The entries of the table for a row of a block.

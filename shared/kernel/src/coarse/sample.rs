@@ -12,6 +12,7 @@ use ziggurat_planning::{
 
 use crate::{
     coarse::regions::Regions,
+    shards::ranges::Orientation,
     simd::{
         dispatch::Simd,
         value::Value,
@@ -53,7 +54,7 @@ const SOLVED: u8 = 2;
 /// A sampled position.
 #[derive(Clone, Copy, Debug)]
 struct Sampled {
-    orientation: u8,
+    orientation: Orientation,
     features: [u32; 2],
     offset: u64,
     /// Where its successors begin.
@@ -99,12 +100,12 @@ impl<'a> Sample<'a> {
     pub fn new<T: Value>(
         encoding: &'a Encoding,
         context: &Context<'_, T>,
-        ranges: &[(usize, Range<usize>)],
+        ranges: &[(Orientation, Range<usize>)],
     ) -> Self {
         let tier = context.tiers[0];
         let regions = Regions::new(encoding, tier);
         let stride = stride(encoding, tier);
-        let of_range = |(orientation, range): &(usize, Range<usize>)| {
+        let of_range = |(orientation, range): &(Orientation, Range<usize>)| {
             let first = (range.start as u64).next_multiple_of(stride);
             let mut equations = Equations::default();
             for offset in (first..range.end as u64).step_by(stride as usize) {
@@ -146,8 +147,13 @@ impl<'a> Sample<'a> {
         quantum: i32,
         simd: Simd,
     ) -> GalerkinSystem {
-        let last = published.len() - 1;
-        let arrays = &[published[0], published[last], context.finals(0), context.finals(last)];
+        let last = Orientation::last(published.len());
+        let arrays = &[
+            published[0],
+            published[last.index()],
+            context.finals(Orientation::FIRST),
+            context.finals(last),
+        ];
         let (functions, rolls) = (self.regions.functions(), self.chances.len());
         let mut known = self.known.take().unwrap_or_else(|| Known {
             best: vec![UNKNOWN; self.positions.len() * rolls],
@@ -209,7 +215,7 @@ impl<'a> Sample<'a> {
             }
             chance_of_mover += chance * largest;
         }
-        let own = arrays[usize::from(position.orientation)][position.offset as usize];
+        let own = arrays[position.orientation.index()][position.offset as usize];
         -chance_of_mover - own.to_f64()
     }
 
@@ -227,9 +233,9 @@ impl<'a> Sample<'a> {
             if successor.array < SOLVED {
                 // The gain of a mover is the loss of the player who just moved.
                 let weight = if successor.rolls_again { -weight } else { weight };
-                let (orientation, features) = (successor.array, successor.features);
+                let orientation = Orientation::at(successor.array.into());
                 let read = |function: usize, value: f64| row[function] += weight * value;
-                self.regions.for_each_function(orientation.into(), features, read);
+                self.regions.for_each_function(orientation, successor.features, read);
             }
         };
         let of_position = &self.successors[position.successors..];
@@ -280,7 +286,7 @@ impl<T: Value> Operation for AddUp<'_, '_, T> {
             let Sampled { orientation, features, .. } = *position;
             own.clear();
             let add = |function, value| own.push((function, value));
-            sample.regions.for_each_function(orientation.into(), features, add);
+            sample.regions.for_each_function(orientation, features, add);
             system.add_rhs(quanta, &own);
             if now != best {
                 sample.matrix_row(position, &own, [best, &now], &mut row);
@@ -316,14 +322,14 @@ impl Equations {
         &mut self,
         context: &Context<'_, T>,
         regions: &Regions<'_>,
-        orientation: usize,
+        orientation: Orientation,
         offset: u64,
     ) {
         let (encoding, tiers) = (context.encoding, &context.tiers);
         let ruleset = encoding.ruleset();
-        let position = encoding.unrank(Index { tier: tiers[orientation], offset });
+        let position = encoding.unrank(Index { tier: tiers[orientation.index()], offset });
         self.positions.push(Sampled {
-            orientation: orientation as u8,
+            orientation,
             features: regions.of(&position),
             offset,
             successors: self.successors.len(),
@@ -332,7 +338,10 @@ impl Equations {
             let Index { tier, offset } = encoding.rank(&next);
             let (array, features) = match tiers.iter().position(|&own| own == tier) {
                 Some(orientation) => (orientation as u8, regions.of(&next)),
-                None => (SOLVED + u8::from(context.after_scoring(0) != Some(tier)), [0; 2]),
+                None => (
+                    SOLVED + u8::from(context.after_scoring(Orientation::FIRST) != Some(tier)),
+                    [0; 2],
+                ),
             };
             Successor { offset, features, array, rolls_again, is_last: false }
         };

@@ -13,6 +13,7 @@ use crate::{
     coarse::{regions::Regions, sample::Sample},
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
+    shards::ranges::Orientation,
     simd::dispatch::Simd,
     solver::{
         plan::{Plan, plan},
@@ -38,7 +39,8 @@ fn what_is_added_to_a_value_is_what_the_functions_of_its_position_say() {
         let encoding = encoding(game);
         let regions = Regions::new(&encoding, tier);
         let multiples = multiples(regions.functions());
-        for (orientation, tier) in tier.both().enumerate() {
+        for (i, tier) in tier.both().enumerate() {
+            let orientation = Orientation::at(i);
             let table = regions.table(orientation, &multiples);
             let mut values = vec![0.0; encoding.tier_len(tier) as usize];
             // In pieces that begin and end within rows.
@@ -81,11 +83,13 @@ fn a_number_of_pieces_in_each_section_is_a_function() {
     let (own, opponent) = (position.opponent.board, position.own.board);
     let mut sum = [0.0; 2];
     // The functions behind the first, 1, are the numbers of pieces: seven of each player.
-    regions.for_each_function(0, regions.of(&position), |function, value| match function {
-        0 => assert_eq!(value, 1.0),
-        1..=7 => sum[0] += value,
-        8..=14 => sum[1] += value,
-        _ => {}
+    regions.for_each_function(Orientation::FIRST, regions.of(&position), |function, value| {
+        match function {
+            0 => assert_eq!(value, 1.0),
+            1..=7 => sum[0] += value,
+            8..=14 => sum[1] += value,
+            _ => {}
+        }
     });
     let from_first_section = |board: u64| f64::from((board >> 5).count_ones());
     assert_eq!(sum, [own, opponent].map(from_first_section), "{position:?}");
@@ -146,8 +150,9 @@ fn sums_are_the_same_in_any_partition() {
     let tier = Tier::new(2, 1);
     with_solved_step("double-short", tier, |encoding, context, state| {
         let lengths = tier.both().map(|tier| encoding.tier_len(tier) as usize);
-        let all: Vec<_> = lengths.map(|len| 0..len).enumerate().collect();
-        let half = |(orientation, all): &(usize, std::ops::Range<usize>)| {
+        let all = lengths.map(|len| 0..len).enumerate();
+        let all: Vec<_> = all.map(|(i, range)| (Orientation::at(i), range)).collect();
+        let half = |(orientation, all): &(Orientation, std::ops::Range<usize>)| {
             let middle = all.end / 3;
             [(*orientation, 0..middle), (*orientation, middle..all.end)]
         };
@@ -168,8 +173,8 @@ fn sums_are_the_same_in_any_partition() {
 fn what_a_sample_knows_already_changes_no_sum() {
     let tier = Tier::new(2, 1);
     with_solved_step("double-short", tier, |encoding, context, state| {
-        let ranges: Vec<_> =
-            tier.both().map(|tier| 0..encoding.tier_len(tier) as usize).enumerate().collect();
+        let ranges = tier.both().map(|tier| 0..encoding.tier_len(tier) as usize).enumerate();
+        let ranges: Vec<_> = ranges.map(|(i, range)| (Orientation::at(i), range)).collect();
         let solution: Vec<&[f64]> = state.values().iter().map(Array::values).collect();
         let made_up = |values: &&[f64]| -> Vec<f64> {
             (0..values.len()).map(|i| 0.4 * (i as f64 * 0.37).sin()).collect()

@@ -16,7 +16,7 @@ use crate::{
         array::Array,
         budget::{self, enforce_budget},
     },
-    shards::ranges::{ShardRange, in_order, split_off},
+    shards::ranges::{Orientation, ShardRange, in_order, split_off},
     simd::value::Value,
 };
 
@@ -30,13 +30,13 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
     let Some(team) = team else {
         return arrays.iter_mut().for_each(|array| budget::fill(array, value));
     };
-    for part in in_order(shards, arrays.len() - 1) {
+    for part in in_order(shards, Orientation::last(arrays.len())) {
         if team.owns(part.shard) {
-            budget::fill(&mut arrays[part.orientation][part.values], value);
+            budget::fill(&mut arrays[part.orientation.index()][part.values], value);
         }
     }
     for strip in team.halo().flatten() {
-        arrays[strip.orientation][strip.values.clone()].fill(value);
+        arrays[strip.orientation.index()][strip.values.clone()].fill(value);
     }
 }
 
@@ -47,7 +47,7 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
 pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
     let barrier = team.barrier(|_| true);
     barrier.send(|HaloStrip { orientation, values, .. }, packed| {
-        packed.push_values(&arrays[*orientation][values.clone()]);
+        packed.push_values(&arrays[orientation.index()][values.clone()]);
     })?;
     barrier.receive(Content::Values(size_of::<T>()), 1, |strips, packed| {
         let places = slices(arrays.iter_mut().map(|all| &mut **all).collect(), strips);
@@ -61,13 +61,13 @@ pub fn for_own_parts<V: Pod + Send + Sync>(
     arrays: &mut [Array<V>],
     shards: &[Shard],
     team: Option<&Team<'_>>,
-    visit: impl Fn(usize, Range<usize>, &mut [V]) + Sync,
+    visit: impl Fn(Orientation, Range<usize>, &mut [V]) + Sync,
 ) {
     let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
-    let last = arrays.len() - 1;
+    let last = Orientation::last(arrays.len());
     let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
     let parts = in_order(shards, last).into_iter().map(|part| {
-        let values = split_off(&mut rest[part.orientation], part.values.len());
+        let values = split_off(&mut rest[part.orientation.index()], part.values.len());
         (part, values)
     });
     let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();

@@ -11,8 +11,8 @@
 //!   before one of how much more the upper bounds changed.
 //! * Values as they are, as many bytes each as the head says, the lowest first.
 //!
-//! Changes are sent as remainders of their [prediction](crate::halo::prediction). The data of offsets begin with a byte that
-//! says how many zero bits all changes end in, which are not sent.
+//! Changes are sent as remainders of their [prediction](crate::halo::prediction). The data of offsets begin with a
+//! byte that says how many zero bits all changes end in, which are not sent.
 
 use std::{cell::RefCell, io};
 

@@ -12,7 +12,7 @@ use crate::{
         reads::Reads,
     },
     moves::tables::Tables,
-    shards::ranges::{ShardRange, in_order},
+    shards::ranges::{Orientation, ShardRange, in_order},
     sweep::context::Context,
 };
 
@@ -26,7 +26,7 @@ pub struct HaloStrip {
     /// Where in that.
     pub start: usize,
     /// The orientation.
-    pub orientation: usize,
+    pub orientation: Orientation,
     /// Which values of it: at most [`STRIP`].
     pub values: Range<usize>,
 }
@@ -60,7 +60,7 @@ impl Partition {
     ) -> Self {
         assert!(owners.len() == shards.len() && owners.iter().all(|&owner| owner < members));
         let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
-        let ranges = in_order(shards, context.tiers.len() - 1);
+        let ranges = in_order(shards, context.last());
         let of_member = |member: usize| {
             let own = shards.par_iter().zip(owners).filter(|&(_, &owner)| owner == member);
             own.map(|(shard, _)| Reads::of(&context, shard)).reduce(Reads::default, |mut a, b| {
@@ -94,13 +94,13 @@ impl Partition {
     /// its own shards, and the halo.
     pub(crate) fn known(&self, shards: &[Shard], orientations: usize) -> Vec<Places> {
         let mut known = vec![Places::new(); orientations];
-        for part in in_order(shards, orientations - 1) {
+        for part in in_order(shards, Orientation::last(orientations)) {
             if self.own[part.shard] {
-                known[part.orientation].push(part.values);
+                known[part.orientation.index()].push(part.values);
             }
         }
         for strip in self.receives.iter().flatten() {
-            known[strip.orientation].push(strip.values.clone());
+            known[strip.orientation.index()].push(strip.values.clone());
         }
         known.iter_mut().for_each(|places| tidy(places, 0));
         known
@@ -116,7 +116,7 @@ impl Partition {
 pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<HaloStrip> {
     let mut strips = Vec::new();
     for ShardRange { shard, range, orientation, values } in ranges {
-        let places = &read[*orientation];
+        let places = &read[orientation.index()];
         let first = places.partition_point(|place| place.end <= values.start);
         for place in places[first..].iter().take_while(|place| place.start < values.end) {
             let (from, to) = (place.start.max(values.start), place.end.min(values.end));
@@ -138,7 +138,7 @@ pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<HaloStrip> {
 pub fn slices<'a, V>(values: Vec<&'a mut [V]>, strips: &[&HaloStrip]) -> Vec<&'a mut [V]> {
     let mut rest: Vec<(usize, &mut [V])> = values.into_iter().map(|all| (0, all)).collect();
     let take = |strip: &&HaloStrip| {
-        let (at, values) = &mut rest[strip.orientation];
+        let (at, values) = &mut rest[strip.orientation.index()];
         let skipped = strip.values.start - *at;
         values.split_off_mut(..skipped).expect("strips are in order");
         *at = strip.values.end;

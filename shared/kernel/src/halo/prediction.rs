@@ -1,7 +1,8 @@
 //! Linear prediction: numbers in a row are sent as their differences from a prediction by those before them.
 //!
-//! Positions next to each other change alike. So a change is predicted by the two before it, as half of the last one and a
-//! quarter of the one before, and the remainder takes fewer bits (as in Shorten, Robinson 1994, and FLAC, for sound).
+//! Positions next to each other change alike. So a change is predicted by the two before it, as half of the last one
+//! and a quarter of the one before, and the remainder takes fewer bits (as in Shorten, Robinson 1994, and FLAC, for
+//! sound).
 
 use bytemuck::Pod;
 

@@ -4,6 +4,7 @@ use ziggurat_encoding::Shard;
 
 use crate::{
     halo::places::{Places, tidy},
+    shards::ranges::Orientation,
     sweep::{
         context::Context,
         order::for_each_pair_of_slabs,
@@ -31,8 +32,8 @@ const MOST_UNORDERED: usize = 1 << 16;
 pub struct Everywhere;
 
 impl Locator for Everywhere {
-    fn locate(&self, orientation: usize, offset: u64) -> Location {
-        Location { array: arrays::PUBLISHED + orientation, start: offset as usize }
+    fn locate(&self, orientation: Orientation, offset: u64) -> Location {
+        Location { array: arrays::PUBLISHED + orientation.index(), start: offset as usize }
     }
 }
 

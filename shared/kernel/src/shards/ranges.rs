@@ -10,6 +10,37 @@ use crate::{
     shards::columns::{Number, Part},
 };
 
+/// An orientation of a step: its first tier, or the swapped one. A step of one tier has one.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Orientation(usize);
+
+impl Orientation {
+    /// The first one.
+    pub const FIRST: Self = Self(0);
+
+    /// The last of so many.
+    pub fn last(count: usize) -> Self {
+        Self(count - 1)
+    }
+
+    /// That at a place among the tiers of the step.
+    #[inline(always)]
+    pub fn at(index: usize) -> Self {
+        Self(index)
+    }
+
+    /// All of so many.
+    pub fn all(count: usize) -> impl Iterator<Item = Self> {
+        (0..count).map(Self)
+    }
+
+    /// Its place among the tiers of the step, and among its arrays.
+    #[inline(always)]
+    pub fn index(self) -> usize {
+        self.0
+    }
+}
+
 /// A range of a shard.
 pub struct ShardRange {
     /// The shard's place.
@@ -17,20 +48,20 @@ pub struct ShardRange {
     /// Which of the shard's ranges.
     pub range: usize,
     /// The orientation it is in.
-    pub orientation: usize,
+    pub orientation: Orientation,
     /// Which values of it.
     pub values: Range<usize>,
 }
 
 /// A shard's ranges, each with its orientation; `last` is the last orientation of the step.
-pub fn ranges(shard: &Shard, last: usize) -> [Option<(usize, Range<usize>)>; 2] {
+pub fn ranges(shard: &Shard, last: Orientation) -> [Option<(Orientation, Range<usize>)>; 2] {
     let range = |range: &Range<u64>| range.start as usize..range.end as usize;
     let (first, second) = &shard.ranges;
-    [Some((0, range(first))), second.as_ref().map(|second| (last, range(second)))]
+    [Some((Orientation::FIRST, range(first))), second.as_ref().map(|second| (last, range(second)))]
 }
 
 /// The ranges of shards in the order of their values.
-pub fn in_order(shards: &[Shard], last: usize) -> Vec<ShardRange> {
+pub fn in_order(shards: &[Shard], last: Orientation) -> Vec<ShardRange> {
     let of_shard = |(shard, all)| {
         let ranges = ranges(all, last).into_iter().flatten().enumerate();
         ranges.map(move |(range, (orientation, values))| ShardRange {
@@ -56,13 +87,13 @@ pub fn parts_of<'a, V: Number>(
     arrays: &'a mut [Array<V>],
     shards: &[Shard],
 ) -> Vec<Part<'a>> {
-    let last = arrays.len() - 1;
+    let last = Orientation::last(arrays.len());
     let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
     let part = |ShardRange { shard, range, orientation, values }: ShardRange| Part {
         column,
         shard: shard as u32,
         range: range as u8,
-        data: V::data(split_off(&mut rest[orientation], values.len())),
+        data: V::data(split_off(&mut rest[orientation.index()], values.len())),
     };
     in_order(shards, last).into_iter().map(part).collect()
 }

@@ -5,13 +5,26 @@
 //! one half.
 #![expect(unsafe_code)]
 
-use std::fmt::Debug;
+use std::{
+    fmt::Debug,
+    ops::{Add, Mul, Sub},
+};
 
 use crate::simd::vector::{Instructions, LANES, Vector};
 
 /// A floating-point type for values. Multiplications and additions are separate on every
 /// processor, so that results are the same everywhere.
-pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
+pub trait Value:
+    bytemuck::Pod
+    + PartialOrd
+    + Debug
+    + Default
+    + Send
+    + Sync
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+{
     /// Below every value: the best of a roll before any move is seen.
     const NONE: Self;
     /// The value of a win.
@@ -38,12 +51,11 @@ pub trait Value: bytemuck::Pod + PartialOrd + Debug + Default + Send + Sync {
     fn smaller(self, other: Self) -> Self;
     /// `self` where it is a value, `other` where it is [`Value::NONE`].
     fn or_if_none(self, other: Self) -> Self;
-    /// `self * other`
-    fn times(self, other: Self) -> Self;
-    /// `self + other`
-    fn plus(self, other: Self) -> Self;
-    /// `self - other`
-    fn minus(self, other: Self) -> Self;
+    /// The value of the other player: `0 - self`, so that no zero is negative.
+    #[inline(always)]
+    fn negated(self) -> Self {
+        Self::default() - self
+    }
     /// `|self - other|`
     fn distance(self, other: Self) -> Self;
     /// `self - other`, times a power of two, rounded once.
@@ -105,18 +117,6 @@ macro_rules! value {
             #[inline(always)]
             fn or_if_none(self, other: Self) -> Self {
                 if self == Self::NONE { other } else { self }
-            }
-            #[inline(always)]
-            fn times(self, other: Self) -> Self {
-                self * other
-            }
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self + other
-            }
-            #[inline(always)]
-            fn minus(self, other: Self) -> Self {
-                self - other
             }
             #[inline(always)]
             fn distance(self, other: Self) -> Self {

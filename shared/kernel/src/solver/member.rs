@@ -23,7 +23,7 @@ use crate::{
     moves::tables::Tables,
     shards::{
         columns::Part,
-        ranges::{in_order, split_off},
+        ranges::{Orientation, in_order, split_off},
     },
     simd::{dispatch::Simd, value::Value},
     solver::{
@@ -208,11 +208,13 @@ fn read_finals<T: AsTierValues>(
             _ => (memory.filled(T::default(), encoding.tier_len(tier) as usize)?, Places::new()),
         };
         let missing = without(places, &known);
-        let last = step.both().count() - 1;
+        let last = Orientation::last(step.both().count());
         let mut rest: &mut [T] = &mut values;
         let mut parts = Vec::new();
         let of_tier = in_order(&shards(encoding, settings, step), last).into_iter();
-        for part in of_tier.filter(|part| (part.orientation == 0) == (tier == step)) {
+        for part in
+            of_tier.filter(|part| (part.orientation == Orientation::FIRST) == (tier == step))
+        {
             let own = split_off(&mut rest, part.values.len());
             let needed = within(&missing, &part.values);
             if !needed.is_empty() {

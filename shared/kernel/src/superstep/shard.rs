@@ -13,7 +13,7 @@ use crate::{
         array::Array,
         budget::{self},
     },
-    shards::ranges::ranges,
+    shards::ranges::{Orientation, ranges},
     simd::{
         dispatch::Simd,
         value::{PADDING, Value},
@@ -73,13 +73,15 @@ impl Unswept<'_> {
         let mut live = [first, &mut rest[..second]];
         let guard = candidate_list.map(|list| list.write().unwrap_or_else(PoisonError::into_inner));
         let mut lists = Cursor::begin(guard.as_deref(), lists, shard);
-        let of_range = |(orientation, range): (usize, Range<usize>)| &published[orientation][range];
+        let of_range = |(orientation, range): (Orientation, Range<usize>)| {
+            &published[orientation.index()][range]
+        };
         let published_of =
-            ranges(shard, published.len() - 1).map(|range| range.map_or(&[][..], of_range));
+            ranges(shard, context.last()).map(|range| range.map_or(&[][..], of_range));
         for (live, old) in live.iter_mut().zip(published_of) {
             budget::copy(&mut live[..old.len()], old);
         }
-        let locator = OwnRanges { shard, last: context.tiers.len() - 1 };
+        let locator = OwnRanges { shard, last: context.last() };
         let mut values = ShardValues { context, published, live };
         let mut after = shard.len();
         for_each_pair_of_slabs(context, shard, &locator, |slabs, is_own_swap| {

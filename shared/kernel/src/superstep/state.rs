@@ -1,11 +1,12 @@
 //! A step: the tiers (n, m) and (m, n), solved together by supersteps.
 //!
-//! A superstep sweeps every shard in place, pieces furthest along first. The shards are swept in *waves*, those
-//! furthest along the path first, and each wave ends with a barrier at which its shards publish
-//! their changes: most moves lead forward, to a shard of an earlier wave, and so read values of this
-//! superstep. A shard reads its own values as they are now and those of the other shards as they
-//! were published at the last barrier, so the result does not depend on threads or timing. Its own values are
-//! in room of a thread's own; once it is swept, nothing is left of them but their encoded changes.
+//! A superstep (in the sense of Valiant's bulk-synchronous parallel model, 1990) is a block Gauss-Seidel step of value
+//! iteration (Bertsekas and Tsitsiklis 1989). It sweeps every shard in place, pieces furthest along first. The shards
+//! are swept in *waves*, those furthest along the path first, and each wave ends with a barrier at which its shards
+//! publish their changes: most moves lead forward, to a shard of an earlier wave, and so read values of this
+//! superstep. A shard reads its own values as they are now and those of the other shards as they were published at the
+//! last barrier, so the result does not depend on threads or timing. Its own values are in room of a thread's own;
+//! once it is swept, nothing is left of them but their encoded changes.
 //!
 //! The first shards, whose pieces are nearly all next to the start or in hand, change by far more than others
 //! from superstep to superstep. Of these the slabs that come last are swept twice.
@@ -41,7 +42,7 @@ use crate::{
     },
     shards::{
         columns::{Data, Number, Part},
-        ranges::{ShardRange, in_order, parts_of, split_off},
+        ranges::{Orientation, ShardRange, in_order, parts_of, split_off},
         waves::largest_first,
     },
     simd::{
@@ -100,7 +101,9 @@ impl<T: Value> StepState<T> {
         let vectors = (0..VECTORS).map(|_| memory.filled(0, positions));
         let vectors = vectors.collect::<Result<Vec<_>, _>>()?.try_into();
         let (mut first_pieces, mut pieces) = (vec![[0; 2]; shards.len()], 0);
-        for ShardRange { shard, range, values, .. } in in_order(&shards, values.len() - 1) {
+        for ShardRange { shard, range, values, .. } in
+            in_order(&shards, Orientation::last(values.len()))
+        {
             first_pieces[shard][range] = pieces;
             pieces += values.len().div_ceil(PIECE);
         }
@@ -190,7 +193,9 @@ impl<T: Value> StepState<T> {
         };
         let mut parts: Vec<Unswept<'_>> = own_of_wave.iter().map(unswept).collect();
         let mut rest = &mut *vectors[vector];
-        for ShardRange { shard, range, values, .. } in in_order(shards, published.len() - 1) {
+        for ShardRange { shard, range, values, .. } in
+            in_order(shards, Orientation::last(published.len()))
+        {
             let changes = split_off(&mut rest, values.len());
             if let Ok(i) = own_of_wave.binary_search(&shard) {
                 parts[i].changes[range] = changes;
@@ -344,7 +349,8 @@ impl<T: Value> StepState<T> {
         let values: Vec<&[T]> = self.published.iter().map(Array::values).collect();
         let write_down = || {
             let own = |part: &ShardRange| team.is_none_or(|team| team.owns(part.shard));
-            let ranges = in_order(&self.shards, values.len() - 1).into_iter().filter(own);
+            let ranges =
+                in_order(&self.shards, Orientation::last(values.len())).into_iter().filter(own);
             let ranges: Vec<_> = ranges.map(|part| (part.orientation, part.values)).collect();
             Sample::new(encoding, context, &ranges)
         };
@@ -354,13 +360,14 @@ impl<T: Value> StepState<T> {
     /// Adds multiples of functions to all values, and to the halo.
     pub fn correct(&mut self, regions: &Regions<'_>, multiples: &[f64], team: Option<&Team<'_>>) {
         let Self { shards, published, candidate_lists, simd, .. } = self;
-        let (last, simd) = (published.len() - 1, *simd);
-        let tables: Vec<Vec<f32>> =
-            (0..=last).map(|orientation| regions.table(orientation, multiples)).collect();
+        let simd = *simd;
+        let tables: Vec<Vec<f32>> = Orientation::all(published.len())
+            .map(|orientation| regions.table(orientation, multiples))
+            .collect();
         let largest = tables.iter().flatten().map(|by| by.abs()).fold(0.0, f32::max);
         candidate_lists.extrapolated(largest.into());
         for_own_parts(published, shards, team, |orientation, places, values| {
-            regions.add(orientation, places, values, &tables[orientation], simd);
+            regions.add(orientation, places, values, &tables[orientation.index()], simd);
         });
     }
 
@@ -381,7 +388,7 @@ impl<T: Value + Number> StepState<T> {
     /// vectors.
     pub fn parts(&mut self, vectors: usize) -> Vec<Part<'_>> {
         let Self { shards, published, vectors: all, quanta, .. } = self;
-        let last = published.len() - 1;
+        let last = Orientation::last(published.len());
         let mut parts = parts_of(Column::Values, published, shards);
         let mut all = all.each_mut().map(|all| &mut **all);
         let mut quanta: &mut [Quanta] = quanta;
@@ -411,7 +418,7 @@ fn piece_of(first_pieces: &[[usize; 2]], strip: &HaloStrip) -> usize {
 
 /// Where a vector has the changes of a strip; the first orientation has `len` values.
 fn changes_of(strip: &HaloStrip, len: usize) -> Range<usize> {
-    let first = strip.orientation * len;
+    let first = strip.orientation.index() * len;
     first + strip.values.start..first + strip.values.end
 }
 
@@ -428,12 +435,12 @@ pub fn pieces<'a, T: Value>(
     let mut vectors = vectors.each_mut().map(|all| &mut **all);
     let mut quanta = quanta.iter_mut();
     let mut pieces = Vec::new();
-    for (order, part) in in_order(shards, rest.len() - 1).into_iter().enumerate() {
+    for (order, part) in in_order(shards, Orientation::last(rest.len())).into_iter().enumerate() {
         let order = order as u32;
         for start in (0..part.values.len()).step_by(PIECE) {
             let len = PIECE.min(part.values.len() - start);
             let piece = Piece {
-                published: split_off(&mut rest[part.orientation], len),
+                published: split_off(&mut rest[part.orientation.index()], len),
                 vectors: vectors.each_mut().map(|all| split_off(all, len)),
                 quanta: quanta.next().expect("the shards fit"),
             };

@@ -145,7 +145,7 @@ fn sweep<T: Value, I: Instructions, const SHIFTED: bool>(
     let on_shared = tier.just_moved + tier.to_move - own - opponent;
     let is_crowded = !SHIFTED && swapped.is_some() && on_shared >= CROWDED;
     let passes = if is_crowded { 1 } else { PASSES };
-    let unshift = T::default().minus(shift);
+    let unshift = shift.negated();
     // A block that is its own swap reads its own results. Of others, the player with fewer pieces left has fewer moves
     // that wait for the other's values.
     let turns: &[_] = match swapped {

@@ -3,7 +3,7 @@
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_planning::basis::is_dense;
 
-use crate::{moves::tables::Tables, simd::value::Value};
+use crate::{moves::tables::Tables, shards::ranges::Orientation, simd::value::Value};
 
 /// A step's surroundings: tables, tiers, and the final values of the tiers it reads.
 pub struct Context<'a, T> {
@@ -52,21 +52,34 @@ impl<'a, T: Value> Context<'a, T> {
         is_dense(self.encoding)
     }
 
+    /// The last orientation of the step.
+    #[inline(always)]
+    pub fn last(&self) -> Orientation {
+        Orientation::last(self.tiers.len())
+    }
+
     /// The orientation in which the other player just moved.
     #[inline(always)]
-    pub fn swapped(&self, orientation: usize) -> usize {
-        if self.tiers.len() == 1 { 0 } else { 1 - orientation }
+    pub fn swapped(&self, orientation: Orientation) -> Orientation {
+        match orientation {
+            Orientation::FIRST => self.last(),
+            _ => Orientation::FIRST,
+        }
     }
 
     /// The tier an orientation leads to by scoring; `None` if that wins.
     #[inline(always)]
-    pub fn after_scoring(&self, orientation: usize) -> Option<Tier> {
-        self.after_scoring[orientation].map(|(tier, _)| tier)
+    pub fn after_scoring(&self, orientation: Orientation) -> Option<Tier> {
+        self.after_scoring[orientation.index()].map(|(tier, _)| tier)
     }
 
     /// The values of [`Context::after_scoring`]; none if that wins.
     #[inline(always)]
-    pub fn finals(&self, orientation: usize) -> &'a [T] {
-        self.after_scoring.get(orientation).copied().flatten().map_or(&[], |(_, values)| values)
+    pub fn finals(&self, orientation: Orientation) -> &'a [T] {
+        self.after_scoring
+            .get(orientation.index())
+            .copied()
+            .flatten()
+            .map_or(&[], |(_, values)| values)
     }
 }

@@ -63,14 +63,14 @@ impl<'a, T: Value> Side<'a, T> {
         place: usize,
         own: T,
     ) -> T {
-        let mut sum = own.times(context.zero);
+        let mut sum = own * context.zero;
         let rolls = if ROLLS == 0 { context.chances.len() } else { ROLLS };
         let chances = &context.chances[..rolls];
         for roll in 0..rolls {
             let best = values[self.best + roll * self.stride + place];
-            sum = sum.plus(chances[roll].times(best.or_if_none(own)));
+            sum = sum + chances[roll] * best.or_if_none(own);
         }
-        let shifted = || sum.plus(self.shift).larger(T::default().minus(T::WIN)).smaller(T::WIN);
+        let shifted = || (sum + self.shift).larger(T::WIN.negated()).smaller(T::WIN);
         if SHIFTED { shifted() } else { sum }
     }
 
@@ -94,7 +94,7 @@ pub fn sweep<T: Value, const SHIFTED: bool, const ROLLS: usize>(
     let values = values_of::<T>(scratch);
     let side = Side::new(slab, view, shift);
     let (swapped_view, swapped_slab) = swapped.unwrap_or((view, slab));
-    let other_side = Side::new(swapped_slab, swapped_view, T::default().minus(shift));
+    let other_side = Side::new(swapped_slab, swapped_view, shift.negated());
     for &p in &slab.order {
         let p = p as usize;
         let q = slab.values[p].swapped as usize;
@@ -107,7 +107,7 @@ pub fn sweep<T: Value, const SHIFTED: bool, const ROLLS: usize>(
             let mut value = own;
             for _ in 0..PASSES {
                 value = side.pass::<SHIFTED, ROLLS>(context, values, p, own);
-                own = T::default().minus(value);
+                own = value.negated();
             }
             side.write(values, p, own, value);
             continue;
@@ -116,9 +116,9 @@ pub fn sweep<T: Value, const SHIFTED: bool, const ROLLS: usize>(
         let (mut value, mut other_own, mut other_value) = (own, own, own);
         for _ in 0..PASSES {
             value = side.pass::<SHIFTED, ROLLS>(context, values, p, own);
-            other_own = T::default().minus(value);
+            other_own = value.negated();
             other_value = other_side.pass::<SHIFTED, ROLLS>(context, values, q, other_own);
-            own = T::default().minus(other_value);
+            own = other_value.negated();
         }
         side.write(values, p, own, value);
         other_side.write(values, q, other_own, other_value);
@@ -136,6 +136,6 @@ pub fn value_from_stored<T: Value>(
     let value = (view.slab + view.block.value()) * LANES;
     let own = (swapped.slab + swapped.block.own()) * LANES;
     for (p, at) in slab.values.iter().enumerate() {
-        values[value + p] = T::default().minus(values[own + at.swapped as usize]);
+        values[value + p] = values[own + at.swapped as usize].negated();
     }
 }

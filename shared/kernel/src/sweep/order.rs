@@ -9,6 +9,7 @@ use ziggurat_encoding::{
 
 use crate::{
     memory::budget,
+    shards::ranges::Orientation,
     simd::value::Value,
     sweep::{context::Context, slab::Slab, sources::Locator},
 };
@@ -22,8 +23,8 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
     mut visit: impl FnMut(&[Slab<'t>; 2], bool),
 ) {
     let shared = context.encoding.shared();
-    let last = context.tiers.len() - 1;
-    let one_range = last == 0 && shard.ranges.1.is_none();
+    let last = context.last();
+    let one_range = last == Orientation::FIRST && shard.ranges.1.is_none();
     let mut slabs = [Slab::default(), Slab::default()];
     let mut visit = |w: &SharedConfiguration, budgets: Budgets| {
         let (own, opponent) = budgets;
@@ -32,7 +33,7 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
             return; // visited as the swap of its swap
         }
         budget::enforce_budget();
-        slabs[0].set(context, locator, w, (own, opponent), 0);
+        slabs[0].set(context, locator, w, (own, opponent), Orientation::FIRST);
         slabs[1].set(context, locator, &swapped, (opponent, own), last);
         visit(&slabs, one_range && *w == swapped);
     };
@@ -77,7 +78,6 @@ mod tests {
         let (tables, shared) = (Tables::new(&encoding), encoding.shared());
         for tier in [Tier::new(2, 1), Tier::new(2, 2)] {
             let context = Context::<f64>::new(&encoding, &tables, tier, |_| &[]);
-            let last = context.tiers.len() - 1;
             let shards = encoding.shards(tier, 2_000);
             assert!(shards.len() > 1);
             let (mut visited, mut most) = (BTreeSet::new(), 0);
@@ -89,7 +89,10 @@ mod tests {
                     let advance = shared.advance(&w);
                     assert!(advance < before);
                     (before, own) = (advance, own + 1);
-                    assert_eq!(is_own_swap, last == 0 && first.start == second.start);
+                    assert_eq!(
+                        is_own_swap,
+                        context.tiers.len() == 1 && first.start == second.start
+                    );
                     assert!(visited.insert((first.array, first.start)));
                     assert!(is_own_swap || visited.insert((second.array, second.start)));
                 });

@@ -86,7 +86,7 @@ impl<T: Value> Pass<'_, T> {
         let read = |block: &[T], at: usize| unsafe { *block.get_unchecked(at) };
         for p in (0..rows).rev() {
             let own = read(block, own_start + p);
-            let mut sum = own.times(self.zero);
+            let mut sum = own * self.zero;
             let of_row = moves.split_off(..width * rolls).expect("moves for every row");
             for (roll, &chance) in chances.iter().enumerate() {
                 let mut top = read(block, (2 + roll) * line + p);
@@ -94,10 +94,10 @@ impl<T: Value> Pass<'_, T> {
                     top = top.larger(read(block, at as usize));
                 }
                 // Where there is no legal move the turn passes.
-                sum = sum.plus(chance.times(top.or_if_none(own)));
+                sum = sum + chance * top.or_if_none(own);
             }
             if SHIFTED {
-                sum = sum.plus(self.shift).larger(T::default().minus(T::WIN)).smaller(T::WIN);
+                sum = (sum + self.shift).larger(T::WIN.negated()).smaller(T::WIN);
             }
             block[line + p] = sum;
         }
@@ -106,8 +106,7 @@ impl<T: Value> Pass<'_, T> {
     /// Values and the shift, no further than a win or a loss.
     #[inline(always)]
     fn shifted<I: Instructions>(&self, values: T::Vector<I>) -> T::Vector<I> {
-        let (loss, win) =
-            (T::Vector::<I>::splat(T::default().minus(T::WIN)), T::Vector::<I>::splat(T::WIN));
+        let (loss, win) = (T::Vector::<I>::splat(T::WIN.negated()), T::Vector::<I>::splat(T::WIN));
         values.plus(T::Vector::<I>::splat(self.shift)).larger(loss).smaller(win)
     }
 

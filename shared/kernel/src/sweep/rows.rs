@@ -355,7 +355,7 @@ fn raise_each<'a, T: Value, const NEGATED: bool>(
         // SAFETY: the reach of the list, checked above, is beyond all its values.
         unsafe {
             let offered = source.value(row.from as usize);
-            let offered = if NEGATED { T::default().minus(offered) } else { offered };
+            let offered = if NEGATED { offered.negated() } else { offered };
             let to = slab.get_unchecked_mut(row.to as usize);
             *to = to.larger(offered);
         }

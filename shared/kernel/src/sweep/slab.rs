@@ -11,6 +11,7 @@ use crate::{
         routes::{Route, Routes},
         rules::{BlockMove, End},
     },
+    shards::ranges::Orientation,
     simd::value::Value,
     sweep::{
         context::Context,
@@ -64,7 +65,7 @@ pub struct Slab<'t> {
 /// A slab's shared configuration, in an orientation.
 struct At<'a> {
     w: &'a SharedConfiguration,
-    orientation: usize,
+    orientation: Orientation,
     occupancy: Occupancy,
 }
 
@@ -76,10 +77,10 @@ impl<'t> Slab<'t> {
         locator: &impl Locator,
         w: &SharedConfiguration,
         budgets: Budgets,
-        orientation: usize,
+        orientation: Orientation,
     ) {
         let tables = context.tables;
-        let tier = context.tiers[orientation];
+        let tier = context.tiers[orientation.index()];
         self.budgets = budgets;
         self.own = locator.locate(orientation, context.encoding.shared().offset(tier, w));
         self.successors.resize_with(tables.rules.rolls.len(), Successors::default);
@@ -132,9 +133,9 @@ impl At<'_> {
                     return successors.wins.push(route);
                 };
                 let start = shared.offset(tier, &w) as usize;
-                Location { array: arrays::FINAL + orientation, start }
+                Location { array: arrays::FINAL + orientation.index(), start }
             } else {
-                locator.locate(orientation, shared.offset(context.tiers[orientation], &w))
+                locator.locate(orientation, shared.offset(context.tiers[orientation.index()], &w))
             };
             if route.covers_all_rows {
                 successors.all_rows.push((location, route));
@@ -144,7 +145,7 @@ impl At<'_> {
         }
         if route.rolls_again() {
             let other = context.swapped(orientation);
-            let offset = shared.offset(context.tiers[other], &shared.swap(&w));
+            let offset = shared.offset(context.tiers[other.index()], &shared.swap(&w));
             successors.extra_roll.push((locator.locate(other, offset), route));
         }
     }

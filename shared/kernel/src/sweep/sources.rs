@@ -5,6 +5,7 @@ use ziggurat_encoding::Shard;
 
 use crate::{
     memory::array::Array,
+    shards::ranges::Orientation,
     simd::{
         value::Value,
         vector::{Instructions, Vector},
@@ -73,7 +74,7 @@ impl<T: Value> ValueSource<T> for ValueArrays<'_, T> {
 /// they were published.
 pub trait Locator {
     /// The place of an index of an orientation.
-    fn locate(&self, orientation: usize, offset: u64) -> Location;
+    fn locate(&self, orientation: Orientation, offset: u64) -> Location;
 }
 
 /// A shard's own ranges, whose values are as they are now; those of others are as they were published.
@@ -81,25 +82,27 @@ pub struct OwnRanges<'a> {
     /// The shard.
     pub shard: &'a Shard,
     /// The last orientation of the step: 1, or 0 if both are the same.
-    pub last: usize,
+    pub last: Orientation,
 }
 
 impl Locator for OwnRanges<'_> {
     #[inline(always)]
-    fn locate(&self, orientation: usize, offset: u64) -> Location {
+    fn locate(&self, orientation: Orientation, offset: u64) -> Location {
         let (first, second) = &self.shard.ranges;
         let own = |range: usize, start: u64| Location {
             array: arrays::LIVE + range,
             start: (offset - start) as usize,
         };
-        if orientation == 0 && first.contains(&offset) {
+        if orientation == Orientation::FIRST && first.contains(&offset) {
             return own(0, first.start);
         }
         match second {
             Some(second) if orientation == self.last && second.contains(&offset) => {
                 own(1, second.start)
             }
-            _ => Location { array: arrays::PUBLISHED + orientation, start: offset as usize },
+            _ => {
+                Location { array: arrays::PUBLISHED + orientation.index(), start: offset as usize }
+            }
         }
     }
 }
@@ -167,6 +170,6 @@ pub fn value_arrays<'a, T: Value>(
 ) -> ValueArrays<'a, T> {
     let last = published.len() - 1;
     let [first, second] = live;
-    let finals = [context.finals(0), context.finals(1)];
+    let finals = [0, 1].map(|i| context.finals(Orientation::at(i)));
     ValueArrays { arrays: [&published[0], &published[last], first, second, finals[0], finals[1]] }
 }

@@ -205,7 +205,7 @@ fn transpose_one_by_one<T: Value, const RAISE: bool>(
     let stride = groups(columns);
     for p in 0..rows {
         for q in 0..columns {
-            let value = T::default().minus(source[q * source_stride + p]);
+            let value = source[q * source_stride + p].negated();
             let to = &mut to[p * stride + q / LANES].lanes_mut()[q % LANES];
             *to = if RAISE { to.larger(value) } else { value };
         }

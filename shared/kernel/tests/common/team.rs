@@ -36,7 +36,7 @@ pub struct Rules<'a> {
     /// Never more members than so many.
     pub most_members: usize,
     /// Members of a step, and for each of its shards which sweeps it, by step, attempt.
-    pub owners: &'a dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>),
+    pub owners: &'a (dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>) + Sync),
     /// After how many orders an attempt is ended and begun anew from its last checkpoint.
     pub orders_of_attempt: u32,
     /// Where the arrays of members are, and how many bytes of memory each of them may take; else they are in memory.
@@ -163,12 +163,127 @@ pub fn solve(
     solved
 }
 
+/// The inputs of an attempt at a step.
+struct Attempt<'a> {
+    encoding: &'a Encoding,
+    settings: &'a Settings,
+    tables: &'a Tables,
+    tier: Tier,
+    rules: &'a Rules<'a>,
+    /// How many members there are, and which shards are whose.
+    members: usize,
+    owners: Vec<usize>,
+    /// The number of the solution, if there will be one.
+    number: u32,
+    /// The checkpoint to go on from.
+    saved: Option<&'a Saved>,
+    place: Option<ResumeFrom>,
+    solved: &'a BTreeMap<(u8, u8), Solved>,
+    exchanged: &'a Exchanged,
+}
+
+/// What a member reports: an outcome, and in the end its checkpoint.
+type Report = (Outcome, Option<Saved>);
+
+impl Attempt<'_> {
+    /// Carries out orders on one thread per member until an attempt is to end. Returns the checkpoint of all.
+    fn run(&self, controller: &mut StepController, caches: &[Mutex<SolvedTierCache>]) -> Saved {
+        let (mut to, mut from) = (Vec::new(), Vec::new());
+        for _ in 0..self.members {
+            let (senders, receivers): (Vec<_>, Vec<_>) =
+                (0..self.members).map(|_| mpsc::channel()).unzip();
+            to.push(senders);
+            from.push(receivers);
+        }
+        thread::scope(|scope| {
+            let to = &to;
+            let mut orders = Vec::new();
+            let (report, reports) = mpsc::channel();
+            for (me, from) in from.into_iter().enumerate() {
+                let (order, next) = mpsc::channel();
+                orders.push(order);
+                let report = report.clone();
+                scope.spawn(move || {
+                    let from = from.into_iter().map(Mutex::new).collect();
+                    let proves = AtomicBool::new(false);
+                    let channels = Channels { me, to, from, exchanged: self.exchanged, proves };
+                    self.take_part(&channels, &caches[me], &next, &report);
+                });
+            }
+            let mut made = 0;
+            while made < self.rules.orders_of_attempt || !controller.can_be_saved() {
+                let Some(order) = controller.order() else { break };
+                orders.iter().for_each(|member| member.send(Some(order.clone())).unwrap());
+                let outcomes = reports.iter().take(self.members).map(|(outcome, _)| outcome);
+                let outcome = outcomes.reduce(|a, b| a.and(b).unwrap()).unwrap();
+                assert!(controller.expects(&outcome));
+                controller.apply(outcome);
+                made += 1;
+            }
+            orders.iter().for_each(|member| member.send(None).unwrap());
+            let parts = reports.iter().take(self.members).filter_map(|(_, parts)| parts);
+            parts.flatten().collect()
+        })
+    }
+
+    /// The work of a member: orders until there are no more, then its checkpoint.
+    fn take_part(
+        &self,
+        channels: &Channels<'_>,
+        cache: &Mutex<SolvedTierCache>,
+        next: &mpsc::Receiver<Option<Order>>,
+        report: &mpsc::Sender<Report>,
+    ) {
+        let exchanged = self.exchanged;
+        let in_files =
+            |(place, budget)| Memory::in_files(place, budget, self.settings.threads).unwrap();
+        let assignment = Assignment {
+            encoding: self.encoding,
+            settings: self.settings,
+            tables: self.tables,
+            memory: &self.rules.files.map_or_else(Memory::anonymous, in_files),
+            tier: self.tier,
+            owners: &self.owners,
+            member: channels.me,
+            members: self.members,
+            exchange: channels,
+            place: self.place,
+        };
+        let shelf = Shelf { step: self.tier, saved: self.saved, solved: self.solved };
+        let mut work = |member: &mut dyn Member| {
+            while let Ok(Some(order)) = next.recv() {
+                let proves = matches!(order, Order::Prove(_));
+                channels.proves.store(proves, Ordering::Relaxed);
+                let positions = match order {
+                    Order::Sweep { .. } => &exchanged.halo,
+                    Order::Prove(_) => &exchanged.halo_of_proofs,
+                    _ => &AtomicU64::new(0),
+                };
+                positions.fetch_add(member.halo_positions(), Ordering::Relaxed);
+                let outcome = member.carry_out(&order)?;
+                report.send((outcome, None)).unwrap();
+            }
+            // Everything is saved.
+            let mut saved = Saved::new();
+            for vectors in (0..=VECTORS).rev() {
+                for Part { column, shard, range, data } in member.parts(vectors, true) {
+                    exchanged.add((column, shard, range), data.bytes());
+                    saved.insert((column, shard, range), data.bytes().to_vec());
+                }
+            }
+            report.send((Outcome::Done, Some(saved))).unwrap();
+            Ok(Some(self.number))
+        };
+        take_part(&assignment, &shelf, &mut cache.lock().unwrap(), &mut work).unwrap();
+    }
+}
+
 fn solve_step(
     encoding: &Encoding,
     settings: &Settings,
     tables: &Tables,
     tier: Tier,
-    (rules, cache): (&Rules<'_>, &[Mutex<SolvedTierCache>]),
+    (rules, caches): (&Rules<'_>, &[Mutex<SolvedTierCache>]),
     exchanged: &Exchanged,
     solved: &BTreeMap<(u8, u8), Solved>,
 ) -> Solved {
@@ -186,93 +301,28 @@ fn solve_step(
         }
         let shards = shards(encoding, settings, tier).len();
         let (members, owners) = (rules.owners)(tier, shards, attempt);
-        let (mut to, mut from) = (Vec::new(), Vec::new());
-        for _ in 0..members {
-            let (senders, receivers): (Vec<_>, Vec<_>) =
-                (0..members).map(|_| mpsc::channel()).unzip();
-            to.push(senders);
-            from.push(receivers);
-        }
         let place = saved.as_ref().map(|(_, controller)| ResumeFrom::of(controller));
-        let before = saved.as_ref().map(|(saved, _)| saved);
-        let files = rules.files;
-        let (ended, parts) = thread::scope(|scope| {
-            let (to, owners) = (&to, &owners);
-            let mut orders = Vec::new();
-            let (report, reports) = mpsc::channel();
-            for (me, from) in from.into_iter().enumerate() {
-                let (order, next) = mpsc::channel::<Option<Order>>();
-                orders.push(order);
-                let report = report.clone();
-                scope.spawn(move || {
-                    let from = from.into_iter().map(Mutex::new).collect();
-                    let proves = AtomicBool::new(false);
-                    let channels = Channels { me, to, from, exchanged, proves };
-                    let in_files = |(place, budget)| {
-                        Memory::in_files(place, budget, settings.threads).unwrap()
-                    };
-                    let memory = files.map_or_else(Memory::anonymous, in_files);
-                    let assignment = Assignment {
-                        encoding,
-                        settings,
-                        tables,
-                        memory: &memory,
-                        tier,
-                        owners,
-                        member: me,
-                        members,
-                        exchange: &channels,
-                        place,
-                    };
-                    let shelf = Shelf { step: tier, saved: before, solved };
-                    let mut work = |member: &mut dyn Member| {
-                        while let Ok(Some(order)) = next.recv() {
-                            let proves = matches!(order, Order::Prove(_));
-                            channels.proves.store(proves, Ordering::Relaxed);
-                            let positions = match order {
-                                Order::Sweep { .. } => &exchanged.halo,
-                                Order::Prove(_) => &exchanged.halo_of_proofs,
-                                _ => &AtomicU64::new(0),
-                            };
-                            positions.fetch_add(member.halo_positions(), Ordering::Relaxed);
-                            let outcome = member.carry_out(&order)?;
-                            report.send((outcome, None)).unwrap();
-                        }
-                        // Everything is saved.
-                        let mut saved = Saved::new();
-                        for vectors in (0..=VECTORS).rev() {
-                            for Part { column, shard, range, data } in member.parts(vectors, true) {
-                                exchanged.add((column, shard, range), data.bytes());
-                                saved.insert((column, shard, range), data.bytes().to_vec());
-                            }
-                        }
-                        report.send((Outcome::Done, Some(saved))).unwrap();
-                        Ok(Some(attempt + 1))
-                    };
-                    let mut cache = cache[me].lock().unwrap();
-                    take_part(&assignment, &shelf, &mut cache, &mut work).unwrap();
-                });
-            }
-            let mut made = 0;
-            while made < rules.orders_of_attempt || !controller.can_be_saved() {
-                let Some(order) = controller.order() else { break };
-                orders.iter().for_each(|member| member.send(Some(order.clone())).unwrap());
-                let outcomes = reports.iter().take(members).map(|(outcome, _)| outcome);
-                let outcome = outcomes.reduce(|a, b| a.and(b).unwrap()).unwrap();
-                assert!(controller.expects(&outcome));
-                controller.apply(outcome);
-                made += 1;
-            }
-            orders.iter().for_each(|member| member.send(None).unwrap());
-            let parts = reports.iter().take(members).filter_map(|(_, parts)| parts);
-            (controller.order().is_none(), parts.flatten().collect::<Saved>())
-        });
-        if ended {
-            let (statistics, attempts) = (*controller.statistics(), attempt + 1);
-            return Solved { values: parts, statistics, attempts };
+        let attempt = Attempt {
+            encoding,
+            settings,
+            tables,
+            tier,
+            rules,
+            members,
+            owners,
+            number: attempt + 1,
+            saved: saved.as_ref().map(|(saved, _)| saved),
+            place,
+            solved,
+            exchanged,
+        };
+        let values = attempt.run(&mut controller, caches);
+        if controller.order().is_none() {
+            let (statistics, attempts) = (*controller.statistics(), attempt.number);
+            return Solved { values, statistics, attempts };
         }
         exchanged.add(tier, &serde_json::to_vec(&controller).unwrap());
-        saved = Some((parts, controller.clone()));
+        saved = Some((values, controller.clone()));
     }
     unreachable!("attempts go on")
 }

@@ -110,8 +110,7 @@ fn lower<T: Value, I: Instructions>(
         }
     }
     for best in slab[block.best(0)..block.best(rolls)].iter_mut() {
-        let lowered =
-            read_group::<T, I>(best).plus(T::Vector::<I>::splat(T::default().minus(margin)));
+        let lowered = read_group::<T, I>(best).plus(T::Vector::<I>::splat(margin.negated()));
         write_group::<T, I>(lowered, best);
     }
     // The values beyond the columns are nobody's.
@@ -275,8 +274,7 @@ impl<T: Value, I: Instructions> Recorder<'_, '_, T, I> {
         let may_be_best = |&number: &usize| {
             let RowMove { to, from } = values[number];
             let offered = source[from as usize];
-            let offered =
-                if head.kind == Kind::Single { T::default().minus(offered) } else { offered };
+            let offered = if head.kind == Kind::Single { offered.negated() } else { offered };
             offered >= value::<T>(thresholds, to)
         };
         self.run(head, (0..values.len()).filter(may_be_best));
