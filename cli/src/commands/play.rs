@@ -39,7 +39,7 @@ pub struct Args {
     #[arg(long, value_name = "SIDE", default_value = "light")]
     side: Side,
 
-    /// Who plays the other: perfect, greedy, furthest, rearmost or random
+    /// Who plays the other: perfect, gain, greedy, furthest, rearmost or random
     #[arg(long, value_name = "NAME", default_value_t)]
     against: Policy,
 
@@ -94,7 +94,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         keyboard: Keyboard::listen()?,
         dice: SeededDice::new(seed),
         policy_dice: SeededDice::new(!seed),
-        game: new_game(&advisor, args.against),
+        game: new_game(&advisor, &args.against),
         chances: args.chances,
         pending: None,
     };
@@ -115,7 +115,7 @@ Type the number of a move, or its squares (A4A2), or:
   undo   back to your last move   quit      end the game, and keep the record
 ";
 
-fn new_game(advisor: &Advisor, against: Policy) -> Game {
+fn new_game(advisor: &Advisor, against: &Policy) -> Game {
     let ruleset = advisor.ruleset().clone();
     let mut metadata = vec![("Opponent".to_owned(), against.name().to_owned())];
     // A name that is not built in says nothing to a reader.
@@ -179,7 +179,11 @@ impl Table<'_> {
                     }
                 }
             } else {
-                let chosen = self.args.against.choose(&advice, &mut self.policy_dice);
+                let chosen = self.args.against.choose(
+                    self.advisor.ruleset(),
+                    &advice,
+                    &mut self.policy_dice,
+                );
                 let mv = chosen.expect("a legal move").mv;
                 let name = move_name(&ruleset, by, mv);
                 print(&format!("{} rolled {} and played {name}.\n", self.name(by), roll.value))?;

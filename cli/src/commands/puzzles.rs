@@ -30,7 +30,7 @@ pub struct Args {
     #[arg(long, value_name = "POINTS", default_value_t = 1.0)]
     gap: f64,
 
-    /// The rule of thumb that goes wrong: greedy, furthest, rearmost or random
+    /// The rule of thumb that goes wrong: gain, greedy, furthest, rearmost or random
     #[arg(long, value_name = "NAME", default_value_t = Policy::Greedy)]
     thumb: Policy,
 
@@ -53,7 +53,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             .help("it is in percentage points"));
     }
     if args.thumb == Policy::Perfect {
-        let known = Policy::ALL.into_iter().filter(|it| *it != Policy::Perfect).map(Policy::name);
+        let known = Policy::ALL.iter().filter(|it| **it != Policy::Perfect).map(Policy::name);
         return Err(UnknownName::new("rule of thumb", args.thumb.name(), known).into());
     }
     let advisor = Advisor::open(&args.file)?;
@@ -61,7 +61,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         seed: args.seed,
         count: args.count,
         gap: args.gap / 100.0,
-        thumb: args.thumb,
+        thumb: args.thumb.clone(),
         games: args.count.saturating_mul(GAMES_PER_PUZZLE),
     };
     let puzzles = advisor.puzzles(&wanted)?;

@@ -23,7 +23,7 @@
 //! | `ranking` | the order of moves, and which are a tie |
 //! | `advisor` | an open table, and the moves of positions in it |
 //! | `dice` | dice from a seed |
-//! | `policy` | ways to choose a move |
+//! | `policy` | ways to choose a move: by name, or by weights of features from a file |
 //! | `puzzles` | decisions that a rule of thumb gets wrong |
 //! | `mainline` | play from a position in which nobody is lucky |
 
@@ -39,6 +39,6 @@ pub use advisor::{Advice, Advisor, Outlook};
 pub use bound::Bound;
 pub use dice::SeededDice;
 pub use mainline::{MainLine, Step};
-pub use policy::Policy;
+pub use policy::{Pick, Policy, PolicyFileError, Weights};
 pub use puzzles::{Puzzle, Wanted};
 pub use ranking::ValuedMove;

@@ -29,7 +29,7 @@ impl Puzzle {
 }
 
 /// Which puzzles are wanted.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Wanted {
     /// The dice of the games.
     pub seed: u64,
@@ -82,7 +82,7 @@ impl Advisor {
                 Some(best) => best.outcome.next(),
                 None => position.swap(),
             };
-            let Some(&thumb) = wanted.thumb.choose(&advice, dice) else { continue };
+            let Some(&thumb) = wanted.thumb.choose(self.ruleset(), &advice, dice) else { continue };
             // The best one leads its tie.
             let second = advice.moves.get(1).map_or(f64::INFINITY, |second| second.chance);
             if advice.chance - second <= gap || thumb.place == 1 {

@@ -25,7 +25,8 @@ fn played(advisor: &Advisor, policies: [Policy; 2], seed: u64, most: usize) -> G
         let by = replay.to_roll();
         let roll = dice.roll(advisor.ruleset());
         let advice = advisor.advice(replay.position(), roll).unwrap();
-        let mv = policies[by as usize].choose(&advice, &mut dice).map(|it| it.mv);
+        let mv =
+            policies[by as usize].choose(advisor.ruleset(), &advice, &mut dice).map(|it| it.mv);
         replay.play(roll.value, mv).unwrap();
         game.actions.push(Action { by, roll: roll.value, mv, time: None });
     }
@@ -64,7 +65,7 @@ fn the_account_of_every_game_closes_finished_or_not() {
     let (_directory, advisor) = advisor("finkel");
     for seed in 0..20 {
         for most in [0, 1, 7, 30, 10_000] {
-            let policies = [Policy::ALL[seed as usize % 5], Policy::Random];
+            let policies = [Policy::ALL[seed as usize % Policy::ALL.len()].clone(), Policy::Random];
             assert_closed(&review(played(&advisor, policies, seed, most), &advisor).unwrap());
         }
     }
@@ -127,7 +128,7 @@ fn rolls_and_moves_are_marked_by_what_they_are_worth() {
 fn the_ledger_adds_up_as_it_is_printed() {
     let (_directory, advisor) = advisor("finkel");
     for seed in 0..50 {
-        let game = played(&advisor, [Policy::Random; 2], seed, 10_000);
+        let game = played(&advisor, [Policy::Random, Policy::Random], seed, 10_000);
         let printed = text(&review(game, &advisor).unwrap());
         let ledger = printed.lines().skip_while(|line| !line.contains("chance at the start"));
         let hundredths: Vec<i64> = ledger
