@@ -75,6 +75,7 @@ enum Command {
     Review(commands::review::Args),
     Play(commands::play::Args),
     Puzzles(commands::puzzles::Args),
+    Analyse(commands::analyse::Args),
     #[command(subcommand)]
     Table(commands::table::Command),
     Export(commands::export::Args),
@@ -125,6 +126,7 @@ fn run() -> Result<Exit, Failure> {
         Command::Review(args) => commands::review::run(&args),
         Command::Play(args) => commands::play::run(&args),
         Command::Puzzles(args) => commands::puzzles::run(&args),
+        Command::Analyse(args) => commands::analyse::run(&args),
         Command::Table(command) => commands::table::run(&command),
         Command::Export(args) => commands::export::run(&args),
         Command::Count(args) => commands::count::run(&args),

@@ -2,6 +2,7 @@
 //! and which files it leaves. Modules about stores, clusters, or both kinds of commands are left out of the tests of a lean
 //! program.
 
+mod analyse;
 #[cfg(feature = "full")]
 mod broken_connections;
 #[cfg(feature = "full")]

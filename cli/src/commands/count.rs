@@ -22,10 +22,25 @@ pub struct Args {
     #[arg(long)]
     choices: bool,
 
+    /// Show also the complexity of the game next to that of others
+    #[arg(long)]
+    complexity: bool,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
 }
+
+/// Games with the powers of ten of their state space and their game tree: Allis, "Searching for Solutions in Games and Artificial
+/// Intelligence" (1994), section 6.3; of backgammon as it is usually cited, the state space after Tesauro (1992).
+const OTHER_GAMES: [(&str, u32, u32); 6] = [
+    ("nine men's morris", 10, 50),
+    ("connect four", 14, 21),
+    ("backgammon", 20, 144),
+    ("checkers", 21, 31),
+    ("chess", 46, 123),
+    ("go", 172, 360),
+];
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
@@ -35,9 +50,16 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         encoding.tiers().into_iter().map(|tier| (tier, encoding.tier_len(tier))).collect();
     let choices = args.choices.then(|| choices::count(&ruleset));
     if args.json {
-        print_json(&as_json(&encoding, &tiers, choices.as_ref()))?;
+        let mut document = as_json(&encoding, &tiers, choices.as_ref());
+        if args.complexity {
+            document["state_space_log10"] = json!((encoding.states() as f64).log10());
+        }
+        print_json(&document)?;
     } else {
         print(&as_text(&ruleset, &encoding, &tiers, choices.as_ref()))?;
+        if args.complexity {
+            print(&complexity_text(&encoding))?;
+        }
     }
     Ok(Exit::Success)
 }
@@ -84,6 +106,26 @@ fn tier_grid(pieces: u8, tiers: &[(Tier, u64)]) -> String {
     format!(
         "Undecided positions by tier: pieces left of the player who just moved (down) and of the\n\
          player to move (across)\n{}",
+        columns(&rows)
+    )
+}
+
+fn complexity_text(encoding: &Encoding) -> String {
+    let power = |of: String| format!("10^{of}");
+    let mut rows = vec![
+        vec!["  ".to_owned(), "state space".into(), "game tree".into()],
+        vec![
+            format!("  {}", game(encoding.ruleset())),
+            power(format!("{:.2}", (encoding.states() as f64).log10())),
+            String::new(),
+        ],
+    ];
+    rows.extend(OTHER_GAMES.map(|(name, states, tree)| {
+        vec![format!("  {name}"), power(states.to_string()), power(tree.to_string())]
+    }));
+    format!(
+        "\nComplexity, next to what Allis (1994) and Tesauro (1992) say of other games\n{}  \
+         The game tree of perfect play takes a solved table: `ziggurat analyse FILE` has it.\n",
         columns(&rows)
     )
 }

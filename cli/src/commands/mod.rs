@@ -1,5 +1,6 @@
 //! The commands, one module each: their arguments, and what they print.
 
+pub mod analyse;
 pub mod bench;
 pub mod best;
 pub mod completions;

@@ -106,6 +106,7 @@ fn crates_depend_on_nothing_that_they_must_not() {
         ("ziggurat-planning", &of_values[..]),
         ("ziggurat-rpc", &["ziggurat-kernel"]),
         ("ziggurat-coordinator", &["ziggurat-kernel"]),
+        ("ziggurat-analysis", &["ziggurat-kernel", "tokio"]),
         ("ziggurat-kernel", &["ziggurat-rpc", "ziggurat-table", "ziggurat-store", "tokio"]),
     ]);
     let forbidden = crates().forbidden(&rules);

@@ -1,0 +1,232 @@
+//! What is asked of a table.
+
+use ziggurat_advice::{Advisor, Policy};
+use ziggurat_encoding::Encoding;
+use ziggurat_table::Tell;
+
+use crate::{
+    AnalysisError,
+    graph::{Graph, Lists, Moves, values},
+    play::{Closeness, END, Finished, Games, LANES, Lanes, Play, steps},
+    step::Step,
+    sweep::System,
+    tally::{Hard, Player, Tally},
+    visits::Inflow,
+};
+
+/// An open table of which whole games are asked.
+pub struct Analyst<'a> {
+    pub(crate) advisor: &'a Advisor,
+}
+
+/// Games between perfect players. Where moves are tied, how long a game is depends on how ties are broken.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Perfect {
+    /// Ties broken towards shorter games.
+    pub shortest: Games,
+    /// Ties broken towards longer games: the same where there is no tie.
+    pub longest: Games,
+    /// Positions with a roll for which moves are tied.
+    pub ties: u64,
+}
+
+/// What happens in games between two policies.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Account {
+    /// What each of the players does; if both have the same policy, both together.
+    pub players: Vec<Player>,
+    /// Undecided positions that occur at all.
+    pub reached: u64,
+    /// The hardest decisions that occur, those with the largest gaps between the best and the second best move.
+    pub hardest: Vec<Hard>,
+    /// An expected number of things of which there is at most one in a roll is no further than this from the true one.
+    pub error: f64,
+}
+
+impl Account {
+    /// Both players together.
+    pub fn together(&self) -> Player {
+        Player::together(&self.players)
+    }
+}
+
+impl<'a> Analyst<'a> {
+    /// Asks an open table.
+    pub fn new(advisor: &'a Advisor) -> Self {
+        Self { advisor }
+    }
+
+    pub(crate) fn encoding(&self) -> &'a Encoding {
+        self.advisor.table().encoding()
+    }
+
+    fn told_apart(&self) -> f64 {
+        self.advisor.bound().told_apart()
+    }
+
+    /// The graph of some moves in a step.
+    pub(crate) fn graph(
+        &self,
+        step: &Step<'_>,
+        values: &[f64],
+        moves: Moves<'_>,
+        lists: Lists,
+    ) -> Graph {
+        Graph::new(step, values, self.told_apart(), moves, lists)
+    }
+
+    /// Games between perfect players.
+    ///
+    /// # Errors
+    /// If the table cannot be read or is damaged, a step has too many positions, or games do not end.
+    pub fn perfect(&self, tell: &Tell<'_>) -> Result<Perfect, AnalysisError> {
+        let encoding = self.encoding();
+        let steps = steps(encoding);
+        let mut ties = 0;
+        let mut closeness = [Closeness::new(); 2];
+        let mut shortest: Finished<Lanes<1>> = Finished::new();
+        // The same as the shortest as long as there is no tie.
+        let mut longest: Option<Finished<Lanes<1>>> = None;
+        let mut done = 0;
+        for (at, &tier) in steps.iter().enumerate() {
+            let later = &steps[at + 1..];
+            let step = Step::new(encoding, tier)?;
+            let values = values(&step, self.advisor.table())?;
+            let mut graph = self.graph(&step, &values, Moves::Tied, Lists::Shortest);
+            drop(values);
+            let mut short = shortest.begin(&step, [END], [END]);
+            let solved = alone(&step, &graph).solve(&mut short)?;
+            closeness[0].add(&solved);
+            let tied = graph.count_lists();
+            if tied > 0 && longest.is_none() {
+                longest = Some(shortest.clone());
+                closeness[1] = closeness[0];
+            }
+            ties += tied;
+            if let Some(longest) = &mut longest {
+                graph.lists = Lists::Longest;
+                let mut long = longest.begin_with(&step, &short, [END]);
+                closeness[1].add(&alone(&step, &graph).solve(&mut long)?);
+                longest.finish(&step, &long, later);
+            }
+            shortest.finish(&step, &short, later);
+            done += encoding.step_len(tier);
+            tell(done as f64 / encoding.undecided() as f64);
+        }
+        let games = |finished: &Finished<Lanes<1>>, closeness: &Closeness| {
+            closeness.games(&finished.of_start(encoding)[0])
+        };
+        let shortest = games(&shortest, &closeness[0]);
+        let longest = longest.map_or(shortest, |longest| games(&longest, &closeness[1]));
+        Ok(Perfect { shortest, longest, ties })
+    }
+
+    /// Games between two policies: those that the first of them begins, and those that the second begins. The chance is
+    /// that of the player who begins.
+    ///
+    /// # Errors
+    /// As [`Analyst::perfect`].
+    pub fn games(
+        &self,
+        policies: [&Policy; 2],
+        tell: &Tell<'_>,
+    ) -> Result<[Games; 2], AnalysisError> {
+        self.between(policies.map(|policy| (Moves::Of(policy), Lists::Any)), tell)
+    }
+
+    /// Games between the best player against a policy, who knows it, and that policy; as [`Analyst::games`].
+    ///
+    /// The chance of the best player is proven from below. From above, the bound supposes that no answer to the policy makes games last longer
+    /// than the one that was found.
+    ///
+    /// # Errors
+    /// As [`Analyst::perfect`].
+    pub fn best_response(
+        &self,
+        policy: &Policy,
+        tell: &Tell<'_>,
+    ) -> Result<[Games; 2], AnalysisError> {
+        self.between([(Moves::Legal, Lists::Best), (Moves::Of(policy), Lists::Any)], tell)
+    }
+
+    fn between(
+        &self,
+        sides: [(Moves<'_>, Lists); 2],
+        tell: &Tell<'_>,
+    ) -> Result<[Games; 2], AnalysisError> {
+        let encoding = self.encoding();
+        let steps = steps(encoding);
+        let mut closeness = Closeness::new();
+        let mut finished: Finished<Lanes<2>> = Finished::new();
+        let mut done = 0;
+        for (at, &tier) in steps.iter().enumerate() {
+            let step = Step::new(encoding, tier)?;
+            let values = values(&step, self.advisor.table())?;
+            let graphs = sides.map(|(moves, lists)| self.graph(&step, &values, moves, lists));
+            drop(values);
+            let [first, second] = &graphs;
+            let system = System { step: &step, graphs: [first, second], equation: &Play };
+            let mut lanes = finished.begin(&step, [END; 2], [END; 2]);
+            closeness.add(&system.solve(&mut lanes)?);
+            finished.finish(&step, &lanes, &steps[at + 1..]);
+            done += encoding.step_len(tier);
+            tell(done as f64 / encoding.undecided() as f64);
+        }
+        Ok(finished.of_start(encoding).map(|lanes| closeness.games(&lanes)))
+    }
+
+    /// What happens in games between two policies, if each of them begins half of the games. `longest` is that of [`Games`],
+    /// the larger one, for the bound.
+    ///
+    /// # Errors
+    /// As [`Analyst::perfect`].
+    pub fn account(
+        &self,
+        policies: [&Policy; 2],
+        longest: f64,
+        tell: &Tell<'_>,
+    ) -> Result<Account, AnalysisError> {
+        let [first, second] = policies;
+        match first == second {
+            true => self.account_of([first], longest, tell),
+            false => self.account_of(policies, longest, tell),
+        }
+    }
+
+    fn account_of<const S: usize>(
+        &self,
+        policies: [&Policy; S],
+        longest: f64,
+        tell: &Tell<'_>,
+    ) -> Result<Account, AnalysisError> {
+        let encoding = self.encoding();
+        let mut inflow: Inflow<S> = Inflow::of_start(encoding);
+        let mut tally: Tally<S> = Tally::new();
+        let mut violation = 0.0;
+        let mut done = 0;
+        for tier in steps(encoding).into_iter().rev() {
+            let step = Step::new(encoding, tier)?;
+            let values = values(&step, self.advisor.table())?;
+            let graphs =
+                policies.map(|policy| self.graph(&step, &values, Moves::Of(policy), Lists::Any));
+            let visits = inflow.solve(&step, graphs.each_ref())?;
+            drop(graphs);
+            violation += visits.violation;
+            let told_apart = self.told_apart();
+            let (often, reached) = (&visits.visits, &visits.reached);
+            tally.add(Tally::of_step(&step, &values, told_apart, policies, often, reached));
+            done += encoding.step_len(tier);
+            tell(done as f64 / encoding.undecided() as f64);
+        }
+        let Tally { players, reached, hardest } = tally;
+        // Each sum of so many numbers is rounded, too.
+        let rounding = f64::EPSILON * (encoding.undecided() as f64).log2() * longest;
+        let error = violation * longest + rounding;
+        Ok(Account { players: players.to_vec(), reached, hardest, error })
+    }
+}
+
+/// The equations of games in which both players go by one graph.
+fn alone<'a>(step: &'a Step<'a>, graph: &'a Graph) -> System<'a, Play, { LANES }, 1> {
+    System { step, graphs: [graph], equation: &Play }
+}

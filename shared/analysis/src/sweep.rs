@@ -1,0 +1,224 @@
+//! Linear equations of a step, solved by in-place sweeps.
+//!
+//! For a pair of policies the unknowns x of a position and a player to move satisfy x = b + P x, with P from the policy graphs.
+//! Gauss-Seidel: in a superstep each shard is swept in place, a few times, those whose pieces are furthest along first; of other
+//! shards a shard reads what they had before the superstep. So the numbers do not depend on threads.
+//!
+//! With several unknowns for each position (*lanes*) one pass over the graph does for all of them.
+
+use rayon::prelude::*;
+
+use crate::{
+    AnalysisError,
+    graph::{Graph, Lists, Target},
+    step::{ShardNodes, Step},
+};
+
+/// Sweeps of a shard in a superstep.
+const SWEEPS: u32 = 3;
+
+/// No step takes more supersteps, unless its games last for ever, or nearly.
+const MOST_SUPERSTEPS: u32 = 20_000;
+
+/// A step is solved if in a superstep no lane changes by more than this, as a share of the largest absolute number in it ...
+const CHANGE: f64 = 1e-14;
+
+/// ... or if so many supersteps have brought no smaller change, and the last ones were at most ...
+const PATIENCE: u32 = 16;
+
+/// ... this: rounding.
+const ROUNDING: f64 = 1e-12;
+
+/// So many positions are looked at, or copied, at a time.
+const AT_A_TIME: usize = 8 << 10;
+
+/// The lanes of a position, for each player to move.
+pub(crate) type Unknowns<const K: usize, const S: usize> = [[f64; K]; S];
+
+/// What a target adds to the lanes of a position.
+pub(crate) trait Equation<const K: usize>: Sync {
+    /// Adds what a target with lanes `of` is worth, times a weight.
+    fn add(&self, into: &mut [f64; K], weight: f64, target: Target, of: &[f64; K]);
+
+    /// What a target is preferred by where a list stands for one of its targets: the larger, the better.
+    fn preference(&self, lists: Lists, target: Target, of: &[f64; K]) -> f64;
+}
+
+/// The equations of a step. With S = 1, both players have the same policy, and a position the same lanes whoever is to move.
+pub(crate) struct System<'a, E, const K: usize, const S: usize> {
+    pub step: &'a Step<'a>,
+    pub graphs: [&'a Graph; S],
+    pub equation: &'a E,
+}
+
+/// How closely a step is solved.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Solved<const K: usize> {
+    /// The largest violation of an equation, by lane, with what rounding adds to it.
+    pub violation: [f64; K],
+    /// The largest absolute number, by lane.
+    pub largest: [f64; K],
+}
+
+fn most<const K: usize>(a: [f64; K], b: [f64; K]) -> [f64; K] {
+    std::array::from_fn(|k| a[k].max(b[k]))
+}
+
+impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
+    /// The right side of the equation of a node, for a player to move.
+    #[inline]
+    fn right_side<'x>(
+        &self,
+        chances: &[f64],
+        node: usize,
+        side: usize,
+        of: impl Fn(usize) -> &'x Unknowns<K, S>,
+    ) -> [f64; K] {
+        let graph = self.graphs[side];
+        let lanes = |target: Target| {
+            let side = if S > 1 && target.is_others() { 1 - side } else { side };
+            &of(target.number())[side]
+        };
+        let mut sum = [0.0; K];
+        for (&target, &chance) in graph.of(node).iter().zip(chances) {
+            if !target.is_list() {
+                self.equation.add(&mut sum, chance, target, lanes(target));
+            } else if graph.lists == Lists::Any {
+                let list = graph.list(target);
+                let each = chance / list.len() as f64;
+                list.for_each(|target| self.equation.add(&mut sum, each, target, lanes(target)));
+            } else {
+                let preference =
+                    |target| self.equation.preference(graph.lists, target, lanes(target));
+                let mut list = graph.list(target);
+                let mut best = list.next().expect("a list has two targets or more");
+                for other in list {
+                    if preference(other) > preference(best) {
+                        best = other;
+                    }
+                }
+                self.equation.add(&mut sum, chance, best, lanes(best));
+            }
+        }
+        sum
+    }
+
+    fn chances(&self) -> Vec<f64> {
+        self.step.encoding.ruleset().dice().rolls().iter().map(|roll| roll.chance()).collect()
+    }
+
+    /// Sweeps a shard in place; returns the largest change.
+    fn sweep(
+        &self,
+        chances: &[f64],
+        shard: &ShardNodes,
+        before: &[Unknowns<K, S>],
+        own: &mut [Unknowns<K, S>],
+    ) -> [f64; K] {
+        let mut change = [0.0; K];
+        let (start, end) = (shard.nodes.start as usize, shard.nodes.end as usize);
+        for _ in 0..SWEEPS {
+            change = [0.0; K];
+            for nodes in &shard.order {
+                for node in nodes.clone().rev() {
+                    let node = node as usize;
+                    for side in 0..S {
+                        let new = self.right_side(chances, node, side, |at| {
+                            if (start..end).contains(&at) { &own[at - start] } else { &before[at] }
+                        });
+                        let old = std::mem::replace(&mut own[node - start][side], new);
+                        let moved: [f64; K] = std::array::from_fn(|k| (new[k] - old[k]).abs());
+                        change = most(change, moved);
+                    }
+                }
+            }
+        }
+        change
+    }
+
+    /// Solves the step. `unknowns` are those of all nodes: a guess of those of the step, and those of the tiers that it reads.
+    pub(crate) fn solve(
+        &self,
+        unknowns: &mut [Unknowns<K, S>],
+    ) -> Result<Solved<K>, AnalysisError> {
+        let chances = self.chances();
+        let own = self.step.own as usize;
+        let mut new = unknowns[..own].to_vec();
+        let (mut smallest, mut since) = ([f64::INFINITY; K], 0);
+        let mut supersteps = 0;
+        loop {
+            supersteps += 1;
+            let before: &[Unknowns<K, S>] = unknowns;
+            let changes: Vec<([f64; K], [f64; K])> = self
+                .cut(&mut new)
+                .into_par_iter()
+                .map(|(shard, own)| {
+                    let change = self.sweep(&chances, shard, before, own);
+                    (change, largest(own))
+                })
+                .collect();
+            unknowns[..own]
+                .par_chunks_mut(AT_A_TIME)
+                .zip(new.par_chunks(AT_A_TIME))
+                .for_each(|(unknowns, new)| unknowns.copy_from_slice(new));
+            let (change, largest) = changes
+                .into_iter()
+                .fold(([0.0; K], [0.0; K]), |(a, b), (c, d)| (most(a, c), most(b, d)));
+            let is_within = |share: f64| (0..K).all(|k| change[k] <= share * largest[k]);
+            let is_smaller = (0..K).any(|k| change[k] < 0.99 * smallest[k]);
+            since = if is_smaller { 0 } else { since + 1 };
+            smallest = std::array::from_fn(|k| smallest[k].min(change[k]));
+            if is_within(CHANGE) || since >= PATIENCE && is_within(ROUNDING) {
+                return Ok(self.measure(unknowns));
+            }
+            if supersteps == MOST_SUPERSTEPS || largest.iter().any(|it| !it.is_finite()) {
+                let (tier, sweeps) = (self.step.tiers[0], supersteps * SWEEPS);
+                return Err(AnalysisError::NoEnd { tier, sweeps });
+            }
+        }
+    }
+
+    /// The nodes of each shard.
+    fn cut<'b, T>(&self, mut of_nodes: &'b mut [T]) -> Vec<(&ShardNodes, &'b mut [T])> {
+        let cut = self.step.shards.iter().map(|shard| {
+            let (head, rest) = std::mem::take(&mut of_nodes).split_at_mut(shard.nodes.len());
+            of_nodes = rest;
+            (shard, head)
+        });
+        cut.collect()
+    }
+
+    /// How closely the equations hold.
+    fn measure(&self, unknowns: &[Unknowns<K, S>]) -> Solved<K> {
+        let chances = self.chances();
+        let own = self.step.own as usize;
+        let found: Vec<([f64; K], [f64; K])> = (0..own.div_ceil(AT_A_TIME))
+            .into_par_iter()
+            .map(|part| {
+                let nodes = part * AT_A_TIME..own.min((part + 1) * AT_A_TIME);
+                let mut violation = [0.0; K];
+                for node in nodes.clone() {
+                    for side in 0..S {
+                        let right = self.right_side(&chances, node, side, |at| &unknowns[at]);
+                        let left = unknowns[node][side];
+                        let off = std::array::from_fn(|k| f64::abs(right[k] - left[k]));
+                        violation = most(violation, off);
+                    }
+                }
+                (violation, largest(&unknowns[nodes]))
+            })
+            .collect();
+        let (violation, largest) =
+            found.into_iter().fold(([0.0; K], [0.0; K]), |(a, b), (c, d)| (most(a, c), most(b, d)));
+        // Each of the sums of a right side is rounded, and so is the difference.
+        let roundings = (4 * chances.len() + 8) as f64;
+        let violation =
+            std::array::from_fn(|k| violation[k] + roundings * f64::EPSILON * largest[k].max(1.0));
+        Solved { violation, largest }
+    }
+}
+
+fn largest<const K: usize, const S: usize>(unknowns: &[Unknowns<K, S>]) -> [f64; K] {
+    let lanes = unknowns.iter().flatten();
+    lanes.fold([0.0; K], |most, lanes| std::array::from_fn(|k| most[k].max(lanes[k].abs())))
+}
