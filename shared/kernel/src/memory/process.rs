@@ -3,7 +3,7 @@
 /// The program itself, and the packing of values for a file.
 pub const PROGRAM_MEMORY_BYTES: u64 = 96 << 20;
 
-/// The most memory of the store of a job, beside [`PAGES_BYTES`] per thread.
+/// The most memory of the store of a job, beside `PAGES_BYTES` per thread.
 pub const STORE_MEMORY_BYTES: u64 = 5 << 20;
 
 /// The memory of a thread that packs or unpacks pages of the store.
