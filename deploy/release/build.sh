@@ -63,6 +63,7 @@ share="$package/share"
 rm -rf "$package"
 install -D --mode=755 "$program" "$package/bin/ziggurat"
 "$program" man "$share/man/man1"
+gzip --best --no-name "$share"/man/man1/*
 mkdir -p "$share"/{bash-completion/completions,zsh/vendor-completions,fish/vendor_completions.d,doc/ziggurat}
 "$program" completions bash >"$share/bash-completion/completions/ziggurat"
 "$program" completions zsh >"$share/zsh/vendor-completions/_ziggurat"

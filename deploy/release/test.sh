@@ -51,8 +51,8 @@ solved tarball "$work/archive/bin/ziggurat"
 "$work/archive/bin/ziggurat" table verify "$work/tarball.zgt" --certificate >/dev/null
 bash -n "$work/archive/share/bash-completion/completions/ziggurat"
 for page in ziggurat ziggurat-solve ziggurat-worker ziggurat-table-verify; do
-    [[ -s "$work/archive/share/man/man1/$page.1" ]] || fail "there is no page $page.1"
-    ! command -v man >/dev/null || man --warnings -l "$work/archive/share/man/man1/$page.1" >/dev/null
+    [[ -s "$work/archive/share/man/man1/$page.1.gz" ]] || fail "there is no page $page.1.gz"
+    ! command -v man >/dev/null || man --warnings -l "$work/archive/share/man/man1/$page.1.gz" >/dev/null
 done
 for licence in LICENSE-MIT LICENSE-APACHE LICENSES-OF-COMPONENTS; do
     [[ -s "$work/archive/share/doc/ziggurat/$licence" ]] || fail "there is no $licence"
