@@ -211,6 +211,10 @@ impl Machine {
     pub(super) fn end_attempt(&mut self, step: StepId) {
         self.count(step);
         let Some(attempt) = self.attempts.remove(&step) else { return };
+        self.is_news = true;
+        for member in &attempt.members {
+            self.busy.remove(&member.worker);
+        }
         self.count_time(step.job);
         for member in &attempt.members {
             if self.sessions.contains_key(&member.session) {
@@ -263,6 +267,9 @@ impl Machine {
         let mut late = Vec::new();
         for (&step, attempt) in &self.attempts {
             let waited = self.now - attempt.since;
+            if waited <= LEAST_PATIENCE {
+                continue;
+            }
             let is_late = |member: &&Member| {
                 let expected = member.positions as f64 / self.speeds(&[member.worker])[0];
                 waited > LEAST_PATIENCE + Duration::from_secs_f64(PATIENCE * expected)

@@ -22,16 +22,13 @@ impl Machine {
         checkpoint: &'a Checkpoint,
     ) -> impl Iterator<Item = WorkerId> + 'a {
         let owners = checkpoint.owners.iter().copied();
-        owners.filter(|&owner| {
-            checkpoint.shards_of(owner) > 0
-                && (!self.online.contains_key(&owner) || checkpoint.lost.contains(&owner))
-        })
+        owners.filter(|owner| !self.online.contains_key(owner) || checkpoint.lost.contains(owner))
     }
 
     /// A worker has lost what it had of a step's checkpoint.
     pub(super) fn lose(&mut self, step: StepId, worker: WorkerId) {
         let Some(checkpoint) = self.checkpoint(step) else { return };
-        if checkpoint.shards_of(worker) == 0 || checkpoint.lost.contains(&worker) {
+        if !checkpoint.owners.contains(&worker) || checkpoint.lost.contains(&worker) {
             return;
         }
         let checkpoint = self.step_mut(step).checkpoint.as_mut().expect("it was just there");
@@ -105,7 +102,8 @@ impl Machine {
         if self.sessions.is_empty() || self.online.len() == known {
             return unmet; // nobody waits, or nobody is away
         }
-        for job in self.queue() {
+        let has_begun = |job: &JobId| self.records.steps_of(*job).next().is_some();
+        for job in self.queue().into_iter().filter(has_begun) {
             let mut add = |tier, checkpoint: &Checkpoint| {
                 let away = self.away(checkpoint).filter(|_| checkpoint.stored.is_none());
                 unmet.extend(away.map(|worker| (StepId { job, tier }, worker)));

@@ -1,6 +1,6 @@
 //! Who takes part in an attempt, and its beginning.
 
-use std::sync::Arc;
+use std::{collections::BTreeMap, sync::Arc};
 
 use ziggurat_encoding::Tier;
 
@@ -74,10 +74,10 @@ impl Machine {
                     able.retain(reads_store);
                 }
             }
-            for &owner in &checkpoint.owners {
+            for &owner in checkpoint.owners.iter().filter(|_| !self.apart.is_empty()) {
                 let reaches =
                     |worker: &WorkerId| reads_store(worker) || !self.are_apart(*worker, owner);
-                if checkpoint.shards_of(owner) > 0 && !able.iter().all(reaches) {
+                if !able.iter().all(reaches) {
                     blocked = Blocked::Apart(owner, tier);
                     able.retain(reaches);
                 }
@@ -89,7 +89,7 @@ impl Machine {
 
     /// Leaves out workers that others cannot reach, those first which most cannot.
     fn keep_larger_set(&self, able: &mut Vec<WorkerId>) {
-        loop {
+        while !self.apart.is_empty() {
             let unreached = |&worker: &WorkerId| {
                 able.iter().filter(|&&other| self.are_apart(worker, other)).count()
             };
@@ -125,9 +125,13 @@ impl Machine {
     /// The worker for a whole step: the one that has most of what it needs, then the fastest.
     fn best_for(&self, step: StepId, able: &[WorkerId]) -> WorkerId {
         let speeds = self.speeds(able);
-        let shards = |worker| -> u32 {
-            self.needed(step).map(|(_, checkpoint)| checkpoint.shards_of(worker)).sum()
-        };
+        let mut shards: BTreeMap<WorkerId, u32> = BTreeMap::new();
+        for (_, checkpoint) in self.needed(step) {
+            for run in &checkpoint.runs {
+                *shards.entry(checkpoint.owners[run.owner as usize]).or_default() += run.count;
+            }
+        }
+        let shards = |worker| shards.get(&worker).copied().unwrap_or(0);
         let rank = |i: &usize| (shards(able[*i]), speeds[*i]);
         let better = |a: &usize, b: &usize| {
             let ((a_shards, a_speed), (b_shards, b_speed)) = (rank(a), rank(b));
@@ -212,6 +216,7 @@ impl Machine {
             outcome: None,
             counters: Counters::default(),
         };
+        self.busy.extend(workers.iter().map(|&worker| (worker, step)));
         self.attempts.insert(step, attempt);
         self.count_time(step.job);
         let text = format!("attempt {number} at step {} begins with {count} workers", step.tier);

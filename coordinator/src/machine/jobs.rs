@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use ziggurat_encoding::Tier;
+
 use super::{
     Counters, JobRecord, Key, Machine, Note, Phase, line,
     message::{Changed, Command, Message, Refusal, Submission},
@@ -72,8 +74,8 @@ impl Machine {
                 self.job_mut(id).again = true;
                 self.reopen(id);
                 self.tell(id, "is solved again where its values are lost");
-                let steps = self.records.steps.keys().filter(|step| step.job == id);
-                for step in steps.copied().collect::<Vec<_>>() {
+                let steps = self.records.steps_of(id).map(|(step, _)| step);
+                for step in steps.collect::<Vec<_>>() {
                     self.give_up_unless_whole(step);
                 }
             }
@@ -95,8 +97,8 @@ impl Machine {
             }
             Ok(_) => {
                 self.end_job(id, Phase::Cancelled, "");
-                let steps = self.records.steps.keys().filter(|step| step.job == id);
-                for step in steps.copied().collect::<Vec<_>>() {
+                let steps = self.records.steps_of(id).map(|(step, _)| step);
+                for step in steps.collect::<Vec<_>>() {
                     self.records.steps.remove(&step);
                     self.output.changed.insert(Key::Step(step));
                 }
@@ -109,6 +111,7 @@ impl Machine {
 
     /// The plan that was asked for is there, or there can be none.
     pub(super) fn planned(&mut self, id: JobId, plan: Result<Arc<JobPlan>, String>) {
+        self.planning.remove(&id);
         match (self.phase(id), plan) {
             (Ok(Phase::Active | Phase::Paused), Ok(plan)) => {
                 self.plans.insert(id, plan);
@@ -127,9 +130,6 @@ impl Machine {
         (job.phase, job.ended) = (Phase::Active, None);
         job.message.clear();
         self.trouble.retain(|step, _| step.job != id);
-        if !self.plans.contains_key(&id) {
-            self.output.commands.push(Command::Plan(id));
-        }
     }
 
     /// Ends a job, and the attempts at its steps.
@@ -166,12 +166,14 @@ impl Machine {
 
     /// The steps of a job that there are attempts at.
     pub(super) fn attempted(&self, id: JobId) -> Vec<StepId> {
-        self.attempts.keys().filter(|step| step.job == id).copied().collect()
+        let [first, last] =
+            [0, u8::MAX].map(|pieces| StepId { job: id, tier: Tier::new(pieces, pieces) });
+        self.attempts.range(first..=last).map(|(&step, _)| step).collect()
     }
 
     /// Adds to the counters of a job the time in which it was worked on.
     pub(super) fn count_time(&mut self, id: JobId) {
-        let worked = self.attempts.keys().any(|step| step.job == id);
+        let worked = !self.attempted(id).is_empty();
         let since = match worked {
             true => self.busy_since.insert(id, self.now),
             false => self.busy_since.remove(&id),

@@ -46,6 +46,8 @@ pub use record::{
     Checkpoint, Counters, JobRecord, Key, Phase, Records, Run, Spec, StepRecord, StepSize,
     WorkerRecord,
 };
+#[cfg(test)]
+use schedule::PLANNED_JOBS;
 pub use workers::Connected;
 
 /// How long things may take.
@@ -103,6 +105,16 @@ pub struct Machine {
     sessions: BTreeMap<SessionId, Connected>,
     online: BTreeMap<WorkerId, SessionId>,
     attempts: BTreeMap<StepId, Attempt>,
+    /// What the members of attempts are at.
+    busy: BTreeMap<WorkerId, StepId>,
+    /// Connected workers that want to leave.
+    leaving: BTreeSet<WorkerId>,
+    /// Jobs whose plans were asked for.
+    planning: BTreeSet<JobId>,
+    /// Whether something happened since workers were last given work that may make a difference to that.
+    is_news: bool,
+    /// When they were.
+    scheduled: Time,
     /// When workers that are away were last heard of.
     last_heard: BTreeMap<WorkerId, Time>,
     /// Checkpoints that active jobs wait for, workers that are away and have a part of them, and since when.
@@ -147,6 +159,11 @@ impl Machine {
             sessions: BTreeMap::new(),
             online: BTreeMap::new(),
             attempts: BTreeMap::new(),
+            busy: BTreeMap::new(),
+            leaving: BTreeSet::new(),
+            planning: BTreeSet::new(),
+            is_news: true,
+            scheduled: now,
             last_heard: BTreeMap::new(),
             needs: BTreeMap::new(),
             apart: BTreeMap::new(),
@@ -156,18 +173,18 @@ impl Machine {
             busy_since: BTreeMap::new(),
             output: Output::default(),
         };
-        let unfinished = |job: &JobRecord| matches!(job.phase, Phase::Active | Phase::Paused);
-        let jobs = machine.records.jobs.iter();
-        let jobs: Vec<_> =
-            jobs.filter(|(_, job)| unfinished(job)).map(|(&id, _)| Command::Plan(id)).collect();
-        machine.output.commands.extend(jobs);
+        machine.schedule();
         let output = std::mem::take(&mut machine.output);
         (machine, output)
     }
 
     /// Takes note of an event. Time never goes back; what says so is taken for no time.
+    ///
+    /// What workers say while they live, and answer while others have not, changes nothing for those that have no work. So these
+    /// events are not followed by a look at all jobs.
     pub fn handle(&mut self, event: Event, now: Time) -> Output {
         self.now = self.now.max(now);
+        self.is_news |= !matches!(event, Event::Heartbeat(..) | Event::Report(..));
         match event {
             Event::Submit(submission) => self.submit(submission),
             Event::Pause(job) => self.pause(job),
@@ -183,7 +200,9 @@ impl Machine {
             Event::Disconnect(session) => self.disconnect(session),
             Event::Tick => self.tick(),
         }
-        self.schedule();
+        if std::mem::take(&mut self.is_news) {
+            self.schedule();
+        }
         std::mem::take(&mut self.output)
     }
 

@@ -25,6 +25,15 @@ pub struct Records {
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
 }
 
+impl Records {
+    /// The steps of a job that were ever worked on.
+    pub fn steps_of(&self, job: JobId) -> impl Iterator<Item = (StepId, &StepRecord)> {
+        let [first, last] =
+            [0, u8::MAX].map(|pieces| StepId { job, tier: Tier::new(pieces, pieces) });
+        self.steps.range(first..=last).map(|(&step, record)| (step, record))
+    }
+}
+
 /// The name of a record that has changed.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Key {
@@ -165,7 +174,7 @@ pub struct Checkpoint {
     pub epoch: Epoch,
     /// How to go on from it.
     pub course: StepController,
-    /// The workers that wrote it.
+    /// The workers that wrote it, each of them some shards.
     pub owners: Vec<WorkerId>,
     /// Which shards they wrote.
     pub runs: Vec<Run>,

@@ -136,7 +136,7 @@ impl Machine {
                 let known = checkpoint.is_some_and(|checkpoint| {
                     checkpoint.epoch.number == epoch
                         && owner.map_or(self.reads_store_of(worker, checkpoint), |owner| {
-                            checkpoint.shards_of(owner) > 0 && !checkpoint.lost.contains(&owner)
+                            checkpoint.owners.contains(&owner) && !checkpoint.lost.contains(&owner)
                         })
                 });
                 match owner {

@@ -1,6 +1,9 @@
 //! Events one after the other, and what the machine makes of them.
 
-use std::time::Duration;
+use std::{
+    collections::VecDeque,
+    time::{Duration, Instant},
+};
 
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
@@ -32,9 +35,19 @@ impl World {
 
     /// The same, with workers that have these checkpoint stores.
     fn with_stores(stores: &[Option<u64>], whole_step_positions: u64) -> Self {
-        let pieces = Overrides { pieces: Some(2), ..Overrides::default() };
+        Self::of((2, 20), stores, whole_step_positions)
+    }
+
+    /// The same for a game of so many pieces, in shards of so many positions.
+    fn of(
+        (pieces, shard_positions): (u8, u64),
+        stores: &[Option<u64>],
+        whole_step_positions: u64,
+    ) -> Self {
+        let pieces = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let encoding = Encoding::new(&Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap());
-        let settings = Settings { shard_positions: Some(20), ..Settings::new(Precision::F64) };
+        let settings =
+            Settings { shard_positions: Some(shard_positions), ..Settings::new(Precision::F64) };
         let mut plan = JobPlan::new(encoding.unwrap(), settings);
         plan.goal = |encoding, settings, tier, read| Goal {
             functions: 0,
@@ -101,6 +114,14 @@ impl World {
 
     /// The members of the first attempt do what they are told.
     fn work_once(&mut self) {
+        for answer in self.answers() {
+            self.tell(answer);
+        }
+    }
+
+    /// What the members of the first attempt answer.
+    fn answers(&mut self) -> Vec<Event> {
+        let mut answers = Vec::new();
         let (&step, attempt) = self.machine.attempts.first_key_value().unwrap();
         let attempt = attempt.clone();
         let plan = self.machine.plans[&step.job].clone();
@@ -125,8 +146,9 @@ impl World {
             let Attempt { number: attempt, order, .. } = attempt;
             let (seconds, positions, sent_bytes) = (0.0, 0, 0);
             let report = Report { step, attempt, order, seconds, positions, sent_bytes, answer };
-            self.tell(Event::Report(member.session, report));
+            answers.push(Event::Report(member.session, report));
         }
+        answers
     }
 
     /// Submits the job once more.
@@ -740,4 +762,85 @@ fn workers_that_could_not_reach_each_other_are_told_until_they_have() {
         world.report(worker, Answer::Outcome(Outcome::Swept(0.5)));
     }
     assert_eq!(unreached(&world), []);
+}
+
+#[test]
+fn as_many_jobs_are_worked_on_as_there_are_workers() {
+    let mut world = World::new(0, u64::MAX);
+    for _ in 1..50 {
+        world.submit_another();
+    }
+    let mut commands = Vec::new();
+    for worker in 1..=20 {
+        commands.extend(world.tell(Event::Register(SessionId(worker), registration(worker))));
+    }
+    while let Some(command) = commands.pop() {
+        if let Command::Plan(job) = command {
+            commands.extend(world.tell(Event::Planned(job, Ok(world.plan.clone()))));
+        }
+    }
+    assert_eq!(world.machine.attempts.len(), 20);
+}
+
+#[test]
+fn many_workers_and_jobs_are_scheduled_in_time_and_few_plans_are_kept() {
+    const WORKERS: u64 = 1000;
+    const JOBS: u64 = 10_000;
+    let mut world = World::of((3, 1), &[], 1);
+    let mut records = world.machine.records.clone();
+    let job = records.jobs[&JobId(1)].clone();
+    records.jobs.extend((2..=JOBS).map(|id| (JobId(id), job.clone())));
+    let started = Instant::now();
+    let (machine, output) = Machine::new(records, 2, world.machine.limits, world.now);
+    assert!(started.elapsed() < Duration::from_secs(10), "{:?}", started.elapsed());
+    assert_eq!((output.commands.len(), machine.plans.len()), (PLANNED_JOBS, 0));
+    world.machine = machine;
+    let mut commands = VecDeque::from(output.commands);
+    for worker in 1..=WORKERS {
+        let register = Event::Register(SessionId(worker), registration(worker));
+        commands.extend(world.machine.handle(register, world.now).commands);
+    }
+    let (mut ticks, mut beats, mut rounds, mut members) = (vec![], vec![], vec![], 0);
+    let mut planned = 0;
+    while world.phase() == Phase::Active {
+        let mut events: Vec<Event> = Vec::new();
+        for command in std::mem::take(&mut commands) {
+            if let Command::Plan(job) = command {
+                planned += 1;
+                events.push(Event::Planned(job, Ok(world.plan.clone())));
+            }
+        }
+        if !world.machine.attempts.is_empty() {
+            events.extend(world.answers());
+        }
+        members = members.max(events.len());
+        let mut timed = |event: Event, times: &mut Vec<Duration>| {
+            let started = Instant::now();
+            let output = world.machine.handle(event, world.now);
+            times.push(started.elapsed());
+            commands.extend(output.commands);
+        };
+        let mut round = Vec::new();
+        events.into_iter().for_each(|event| timed(event, &mut round));
+        if round.len() > 100 {
+            rounds.push(round.iter().sum());
+        }
+        timed(Event::Tick, &mut ticks);
+        timed(Event::Heartbeat(SessionId(7), Resources::default()), &mut beats);
+        if ticks.len().is_multiple_of(50) {
+            world.machine.check().unwrap();
+        }
+    }
+    // The middle of them: others use the machine, too.
+    let middle = |times: &mut Vec<Duration>| {
+        times.sort_unstable();
+        times[times.len() / 2]
+    };
+    let [tick, beat, round] = [&mut ticks, &mut beats, &mut rounds].map(middle);
+    println!("{members} members: a tick {tick:?}, a heartbeat {beat:?}, a superstep {round:?}");
+    assert!(members > 100, "{members}");
+    assert!(tick < Duration::from_millis(50), "a tick takes {tick:?}");
+    assert!(beat < Duration::from_millis(1), "a heartbeat takes {beat:?}");
+    assert!(round < Duration::from_millis(50), "a superstep takes {round:?}");
+    assert!(planned < 2 * PLANNED_JOBS, "{planned} plans were asked for");
 }

@@ -19,7 +19,7 @@ impl Machine {
             Phase::Failed => job.message.clone(),
             Phase::Solved => self.why_incomplete(id),
             Phase::Cancelled => String::new(),
-            Phase::Active if !self.plans.contains_key(&id) => "working out the plan".to_owned(),
+            Phase::Active if self.planning.contains(&id) => "working out the plan".to_owned(),
             Phase::Active if attempted.is_empty() => self.why_idle(id),
             Phase::Active => self.why_slow(&attempted),
         }
@@ -77,6 +77,7 @@ impl Machine {
         }
         let blocked = self.steps_to_do(id).into_iter().map(|step| self.able(step, &usable));
         let mut why = blocked.map(|able| match able {
+            Ok(_) if self.attempts.is_empty() => "waiting for what comes before".to_owned(),
             Ok(_) => "waiting for workers: all are busy with what comes before".to_owned(),
             Err(blocked) => self.describe(id, &blocked),
         });

@@ -143,7 +143,7 @@ impl Machine {
         checkpoints.any(|checkpoint| {
             checkpoint.stored.is_none()
                 && !checkpoint.lost.contains(&worker)
-                && checkpoint.shards_of(worker) > 0
+                && checkpoint.owners.contains(&worker)
         })
     }
 
@@ -214,6 +214,7 @@ impl Machine {
         }
         connected.draining = Some(now);
         let Registration { worker, ref name, .. } = connected.registration;
+        self.leaving.insert(worker);
         let text = format!("worker {name} wants to leave");
         self.note(Note { worker: Some(worker), ..line(text) });
         if let Some(step) = self.step_of(worker) {
@@ -225,7 +226,9 @@ impl Machine {
     pub(super) fn disconnect(&mut self, session: SessionId) {
         let Some(connected) = self.sessions.remove(&session) else { return };
         let Registration { worker, name, .. } = connected.registration;
+        self.is_news = true;
         self.online.remove(&worker);
+        self.leaving.remove(&worker);
         self.last_heard.insert(worker, connected.last_heard);
         self.remember_speed(worker, connected.positions_per_second);
         self.note(Note { worker: Some(worker), ..line(format!("worker {name} is gone")) });
@@ -266,7 +269,7 @@ impl Machine {
                 (connected.registration.worker, connected.registration.name.clone());
             let has = |&step: &StepId| {
                 self.checkpoint(step).is_some_and(|checkpoint| {
-                    checkpoint.stored.is_none() && checkpoint.shards_of(worker) > 0
+                    checkpoint.stored.is_none() && checkpoint.owners.contains(&worker)
                 })
             };
             let steps = self.records.steps.keys().copied().filter(has);
@@ -287,7 +290,7 @@ impl Machine {
         self.hands_over(connected)
             && self.records.steps.keys().any(|&step| {
                 let has = |checkpoint: &super::Checkpoint| {
-                    checkpoint.shards_of(connected.registration.worker) > 0
+                    checkpoint.owners.contains(&connected.registration.worker)
                 };
                 self.must_move(step)
                     && self.checkpoint(step).is_some_and(has)
@@ -316,9 +319,9 @@ impl Machine {
         let Some(checkpoint) = self.checkpoint(step) else { return false };
         self.is_active(step.job)
             && checkpoint.stored.is_none()
-            && checkpoint.owners.iter().any(|&owner| {
+            && self.leaving.iter().any(|&owner| {
                 let here = self.connection(owner);
-                checkpoint.shards_of(owner) > 0 && here.is_some_and(|here| self.hands_over(here))
+                checkpoint.owners.contains(&owner) && here.is_some_and(|here| self.hands_over(here))
             })
     }
 
@@ -353,8 +356,7 @@ impl Machine {
 
     /// What a worker is at.
     pub(super) fn step_of(&self, worker: WorkerId) -> Option<StepId> {
-        let at = |attempt: &super::Attempt| attempt.place_of(worker).is_some();
-        self.attempts.iter().find(|(_, attempt)| at(attempt)).map(|(&step, _)| step)
+        self.busy.get(&worker).copied()
     }
 
     /// How fast workers are thought to be, in positions per second.

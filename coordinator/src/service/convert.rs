@@ -7,8 +7,8 @@ use ziggurat_rpc::{
 };
 
 use crate::machine::{
-    Answer, Assignment, CheckpointAt, Epoch, Failure, FailureKind, JobId, Machine, Message, Phase,
-    Refusal, Registration, Report, Run, Spec, StepId, Task, WorkerId,
+    Answer, Assignment, CheckpointAt, Epoch, Failure, FailureKind, JobId, JobRecord, Machine,
+    Message, Phase, Refusal, Registration, Report, Run, Spec, StepId, Task, WorkerId,
 };
 
 /// The most checkpoints, and the most jobs, that one welcome names: so many fit a message.
@@ -33,9 +33,12 @@ pub fn messages(message: &Message, machine: &Machine, cluster: u64) -> Vec<proto
             return welcomes.map(|message| proto::ToWorker { message: Some(message) }).collect();
         }
         Message::Heard => {
-            let jobs = machine.records().jobs.iter();
-            let go_on = jobs.filter(|(_, job)| matches!(job.phase, Phase::Active | Phase::Paused));
-            to_worker::Message::Heard(proto::Heard { jobs: go_on.map(|(id, _)| id.0).collect() })
+            let records = machine.records();
+            let goes_on = |job: &JobRecord| matches!(job.phase, Phase::Active | Phase::Paused);
+            let jobs = records.jobs.iter().filter(|(_, job)| goes_on(job));
+            // Of thousands that wait, no worker has anything.
+            let jobs = jobs.filter(|(id, _)| records.steps_of(**id).next().is_some());
+            to_worker::Message::Heard(proto::Heard { jobs: jobs.map(|(id, _)| id.0).collect() })
         }
         Message::Assign(assignment, member) => {
             let spec = machine.records().jobs.get(&assignment.step.job).map(|job| spec(&job.spec));

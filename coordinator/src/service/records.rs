@@ -98,22 +98,27 @@ impl Saved {
             return Ok(());
         }
         let mut batch = StateBatch::new();
+        let mut is_new = false;
         for &key in changed {
             match key {
                 Key::Job(id) => {
-                    self.index.jobs.insert(id);
+                    is_new |= self.index.jobs.insert(id);
                     put(&mut batch, key, records.jobs.get(&id));
                 }
                 Key::Step(id) => put(&mut batch, key, records.steps.get(&id)),
                 Key::Worker(id) => {
-                    self.index.workers.insert(id);
+                    is_new |= self.index.workers.insert(id);
                     put(&mut batch, key, records.workers.get(&id));
                 }
             }
         }
-        self.commit(batch)
+        if is_new {
+            return self.commit(batch);
+        }
+        self.store.put_state(batch)
     }
 
+    /// Writes the index, too, which grows with the number of jobs.
     fn commit(&mut self, mut batch: StateBatch) -> Result<(), StoreError> {
         batch.put(INDEX, &self.index).expect("an index is JSON");
         self.store.put_state(batch)

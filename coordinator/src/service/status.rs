@@ -108,9 +108,9 @@ pub fn counters(machine: &Machine, id: JobId) -> Counters {
 pub fn state(machine: &Machine, id: JobId) -> JobState {
     let records = machine.records();
     match records.jobs[&id].phase {
-        Phase::Active => match records.steps.keys().any(|step| step.job == id) {
-            true => JobState::Running,
-            false => JobState::Queued,
+        Phase::Active => match records.steps_of(id).next() {
+            Some(_) => JobState::Running,
+            None => JobState::Queued,
         },
         Phase::Paused => JobState::Paused,
         Phase::Solved => JobState::Solved,
