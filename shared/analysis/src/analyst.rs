@@ -7,7 +7,7 @@ use ziggurat_table::Tell;
 use crate::{
     AnalysisError,
     graph::{Graph, Lists, Moves, values},
-    play::{Closeness, END, Finished, Games, LANES, Lanes, Play, steps},
+    play::{Closeness, END, Finished, Games, Lanes, Play, steps},
     step::Step,
     sweep::System,
     tally::{Hard, Player, Tally},
@@ -80,45 +80,34 @@ impl<'a> Analyst<'a> {
     /// # Errors
     /// If the table cannot be read or is damaged, a step has too many positions, or games do not end.
     pub fn perfect(&self, tell: &Tell<'_>) -> Result<Perfect, AnalysisError> {
+        let (shortest, ties) = self.tied(Lists::Shortest, tell)?;
+        let longest = if ties > 0 { self.tied(Lists::Longest, tell)?.0 } else { shortest };
+        Ok(Perfect { shortest, longest, ties })
+    }
+
+    /// Games between perfect players who break ties in one way, and how many ties there are.
+    fn tied(&self, lists: Lists, tell: &Tell<'_>) -> Result<(Games, u64), AnalysisError> {
         let encoding = self.encoding();
         let steps = steps(encoding);
-        let mut ties = 0;
-        let mut closeness = [Closeness::new(); 2];
-        let mut shortest: Finished<Lanes<1>> = Finished::new();
-        // The same as the shortest as long as there is no tie.
-        let mut longest: Option<Finished<Lanes<1>>> = None;
-        let mut done = 0;
+        let (mut ties, mut done) = (0, 0);
+        let mut closeness = Closeness::new();
+        let mut finished: Finished<Lanes<1>> = Finished::new();
         for (at, &tier) in steps.iter().enumerate() {
             let later = &steps[at + 1..];
             let step = Step::new(encoding, tier)?;
             let values = values(&step, self.advisor.table())?;
-            let mut graph = self.graph(&step, &values, Moves::Tied, Lists::Shortest);
+            let graph = self.graph(&step, &values, Moves::Tied, lists);
             drop(values);
-            let mut short = shortest.begin(&step, [END], [END]);
-            let solved = alone(&step, &graph).solve(&mut short)?;
-            closeness[0].add(&solved);
-            let tied = graph.count_lists();
-            if tied > 0 && longest.is_none() {
-                longest = Some(shortest.clone());
-                closeness[1] = closeness[0];
-            }
-            ties += tied;
-            if let Some(longest) = &mut longest {
-                graph.lists = Lists::Longest;
-                let mut long = longest.begin_with(&step, &short, [END]);
-                closeness[1].add(&alone(&step, &graph).solve(&mut long)?);
-                longest.finish(&step, &long, later);
-            }
-            shortest.finish(&step, &short, later);
+            ties += graph.count_lists();
+            let mut lanes = finished.begin(&step, [END], [END], later);
+            let system = System { step: &step, graphs: [&graph], equation: &Play };
+            closeness.add(&system.solve(&mut lanes)?);
+            drop(graph);
+            finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }
-        let games = |finished: &Finished<Lanes<1>>, closeness: &Closeness| {
-            closeness.games(&finished.of_start(encoding)[0])
-        };
-        let shortest = games(&shortest, &closeness[0]);
-        let longest = longest.map_or(shortest, |longest| games(&longest, &closeness[1]));
-        Ok(Perfect { shortest, longest, ties })
+        Ok((closeness.games(&finished.of_start(encoding)[0]), ties))
     }
 
     /// Games between two policies: those that the first of them begins, and those that the second begins. The chance is
@@ -166,9 +155,11 @@ impl<'a> Analyst<'a> {
             drop(values);
             let [first, second] = &graphs;
             let system = System { step: &step, graphs: [first, second], equation: &Play };
-            let mut lanes = finished.begin(&step, [END; 2], [END; 2]);
+            let later = &steps[at + 1..];
+            let mut lanes = finished.begin(&step, [END; 2], [END; 2], later);
             closeness.add(&system.solve(&mut lanes)?);
-            finished.finish(&step, &lanes, &steps[at + 1..]);
+            drop(graphs);
+            finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }
@@ -224,9 +215,4 @@ impl<'a> Analyst<'a> {
         let error = violation * longest + rounding;
         Ok(Account { players: players.to_vec(), reached, hardest, error })
     }
-}
-
-/// The equations of games in which both players go by one graph.
-fn alone<'a>(step: &'a Step<'a>, graph: &'a Graph) -> System<'a, Play, { LANES }, 1> {
-    System { step, graphs: [graph], equation: &Play }
 }

@@ -6,8 +6,9 @@ use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
     graph::Target,
-    play::{LANES, steps},
+    play::{LANES, is_read, steps},
     step::Step,
+    sweep::WAVE,
 };
 
 /// Which question.
@@ -57,18 +58,20 @@ pub fn memory_bytes(encoding: &Encoding, question: Question) -> u64 {
     let mut most = 0;
     for (at, &tier) in steps.iter().enumerate() {
         let later = &steps[at + 1..];
-        let length = |tier: &Tier| encoding.tier_len(*tier);
         if is_down {
-            // What flows in is taken, what flows out is there before.
+            // What flows out is there before.
             kept.extend(tier.reads());
+        } else {
+            kept.retain(|tier| is_read(*tier, later));
         }
-        let positions: u64 = kept.iter().map(length).sum();
-        most = most.max(step_bytes(encoding, tier, positions, question));
+        let positions: u64 = kept.iter().map(|tier| encoding.tier_len(*tier)).sum();
+        let read = tier.both().filter(|tier| later.is_empty() || is_read(*tier, later));
+        let finished = read.map(|tier| encoding.tier_len(tier)).sum();
+        most = most.max(step_bytes(encoding, tier, positions, finished, question));
         if is_down {
             kept.retain(|known| tier.both().all(|tier| tier != *known));
         } else {
             kept.extend(tier.both());
-            kept.retain(|tier| later.iter().any(|step| step.reads().any(|it| it == *tier)));
         }
     }
     most
@@ -83,8 +86,14 @@ fn layer_bytes(encoding: &Encoding, tier: Tier, same: bool, lists: bool) -> u64 
     sides * (own * rolls * ways * EDGE + nodes * 2 * NUMBER + own * NUMBER)
 }
 
-/// Of a step, with so many positions of other tiers kept.
-fn step_bytes(encoding: &Encoding, tier: Tier, kept: u64, question: Question) -> u64 {
+/// Of a step, with so many positions of other tiers kept, and so many of its own at last.
+fn step_bytes(
+    encoding: &Encoding,
+    tier: Tier,
+    kept: u64,
+    finished: u64,
+    question: Question,
+) -> u64 {
     let own = encoding.step_len(tier);
     let nodes = Step::nodes_of(encoding, tier);
     let largest = tier.both().chain(tier.reads()).map(|tier| encoding.tier_len(tier)).max();
@@ -99,17 +108,24 @@ fn step_bytes(encoding: &Encoding, tier: Tier, kept: u64, question: Question) ->
     let listed = own * moving * (1 + u64::from(ruleset.pieces())) * target;
     let graph = |lists: bool| (targets, if lists { listed } else { 0 });
     let lanes = |sides: u64| NUMBER * LANES as u64 * sides;
+    // The shards of a wave are there twice.
+    let shards = encoding.shards(tier.first_of_step(), encoding.default_shard_positions(tier));
+    let mut swept: Vec<u64> = shards.iter().map(|shard| shard.len()).collect();
+    swept.sort_unstable_by(|a, b| b.cmp(a));
+    let swept: u64 = swept.into_iter().take(WAVE).sum();
     match question {
         Question::Perfect => {
             let building = values + targets;
-            let solving = targets + lanes(1) * (2 * nodes + own);
-            building.max(solving) + 2 * lanes(1) * (kept + own)
+            let solving = targets + lanes(1) * (nodes + swept);
+            let finishing = lanes(1) * (nodes + finished);
+            building.max(solving).max(finishing) + lanes(1) * kept
         }
         Question::Games { lists } => {
             let (targets, listed) = graph(lists);
             let building = values + 2 * targets + 4 * listed;
-            let solving = 2 * targets + 2 * listed + lanes(2) * (nodes + own);
-            building.max(solving) + lanes(2) * (kept + own)
+            let solving = 2 * targets + 2 * listed + lanes(2) * (nodes + swept);
+            let finishing = lanes(2) * (nodes + finished);
+            building.max(solving).max(finishing) + lanes(2) * kept
         }
         Question::Account { same, lists } | Question::Distribution { same, lists } => {
             let sides = if same { 1 } else { 2 };
@@ -118,7 +134,7 @@ fn step_bytes(encoding: &Encoding, tier: Tier, kept: u64, question: Question) ->
             let edges = sides * (targets + listed) / target;
             let of_edges = EDGE * edges + NUMBER * rows;
             let building = 4 * listed;
-            let solving = of_edges + 3 * NUMBER * sides * own;
+            let solving = of_edges + NUMBER * sides * (2 * own + swept);
             values
                 + sides * (targets + listed)
                 + building.max(solving)

@@ -139,36 +139,24 @@ impl<T: Copy> Finished<T> {
         Self(BTreeMap::new())
     }
 
-    /// What nodes of a step have before it is solved: `guess` those of the step.
-    pub(crate) fn begin(&self, step: &Step<'_>, guess: T, end: T) -> Vec<T> {
+    /// What nodes of a step have before it is solved: `guess` those of the step. Takes what none of the steps that follow reads.
+    pub(crate) fn begin(&mut self, step: &Step<'_>, guess: T, end: T, later: &[Tier]) -> Vec<T> {
         let mut of_nodes = Vec::with_capacity(step.end() as usize + 1);
         of_nodes.resize(step.own as usize, guess);
-        self.put_below(step, &mut of_nodes);
-        of_nodes.push(end);
-        of_nodes
-    }
-
-    fn put_below(&self, step: &Step<'_>, of_nodes: &mut Vec<T>) {
         for (tier, _) in &step.below {
             of_nodes.extend_from_slice(&self.0[tier]);
+            if !is_read(*tier, later) {
+                self.0.remove(tier);
+            }
         }
-    }
-
-    /// The same of another solution of the same step, whose nodes of the step are the guess.
-    pub(crate) fn begin_with(&self, step: &Step<'_>, guess: &[T], end: T) -> Vec<T> {
-        let mut of_nodes = Vec::with_capacity(guess.len());
-        of_nodes.extend_from_slice(&guess[..step.own as usize]);
-        self.put_below(step, &mut of_nodes);
         of_nodes.push(end);
         of_nodes
     }
 
-    /// Takes what was solved, and drops what none of the steps that follow reads.
+    /// Takes what was solved, if a step that follows reads it, or none follows.
     pub(crate) fn finish(&mut self, step: &Step<'_>, of_nodes: &[T], later: &[Tier]) {
-        let is_read = |tier: &Tier| later.iter().any(|step| step.reads().any(|it| it == *tier));
-        self.0.retain(|tier, _| is_read(tier));
         for &tier in &step.tiers {
-            if is_read(&tier) || later.is_empty() {
+            if is_read(tier, later) || later.is_empty() {
                 self.0.insert(tier, step.of_tier(tier, of_nodes));
             }
         }
@@ -181,10 +169,9 @@ impl<T: Copy> Finished<T> {
     }
 }
 
-impl<T: Copy> Clone for Finished<T> {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
+/// Whether one of some steps reads a tier.
+pub(crate) fn is_read(tier: Tier, steps: &[Tier]) -> bool {
+    steps.iter().any(|step| step.reads().any(|read| read == tier))
 }
 
 /// The steps in the order in which they are solved, each by its first tier.

@@ -54,6 +54,13 @@ pub(crate) struct ShardNodes {
     pub order: Vec<Range<u32>>,
 }
 
+impl ShardNodes {
+    /// Its nodes, to index by.
+    pub(crate) fn range(&self) -> Range<usize> {
+        self.nodes.start as usize..self.nodes.end as usize
+    }
+}
+
 /// A step with its nodes.
 #[derive(Debug)]
 pub(crate) struct Step<'a> {

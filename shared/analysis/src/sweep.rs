@@ -1,8 +1,9 @@
 //! Linear equations of a step, solved by in-place sweeps.
 //!
 //! For a pair of policies the unknowns x of a position and a player to move satisfy x = b + P x, with P from the policy graphs.
-//! Gauss-Seidel: in a superstep each shard is swept in place, a few times, those whose pieces are furthest along first; of other
-//! shards a shard reads what they had before the superstep. So the numbers do not depend on threads.
+//! Gauss-Seidel: in a superstep each shard is swept in place, a few times, those whose pieces are furthest along first. Shards are
+//! swept in waves of a fixed number, and of others a shard reads what they had before the wave. So the numbers do not depend on
+//! threads.
 //!
 //! With several unknowns for each position (*lanes*) one pass over the graph does for all of them.
 
@@ -15,7 +16,10 @@ use crate::{
 };
 
 /// Sweeps of a shard in a superstep.
-const SWEEPS: u32 = 3;
+pub(crate) const SWEEPS: u32 = 3;
+
+/// So many shards are swept at the same time.
+pub(crate) const WAVE: usize = 8;
 
 /// No step takes more supersteps, unless its games last for ever, or nearly.
 const MOST_SUPERSTEPS: u32 = 20_000;
@@ -142,28 +146,26 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
         unknowns: &mut [Unknowns<K, S>],
     ) -> Result<Solved<K>, AnalysisError> {
         let chances = self.chances();
-        let own = self.step.own as usize;
-        let mut new = unknowns[..own].to_vec();
         let (mut smallest, mut since) = ([f64::INFINITY; K], 0);
         let mut supersteps = 0;
         loop {
             supersteps += 1;
-            let before: &[Unknowns<K, S>] = unknowns;
-            let changes: Vec<([f64; K], [f64; K])> = self
-                .cut(&mut new)
-                .into_par_iter()
-                .map(|(shard, own)| {
-                    let change = self.sweep(&chances, shard, before, own);
-                    (change, largest(own))
-                })
-                .collect();
-            unknowns[..own]
-                .par_chunks_mut(AT_A_TIME)
-                .zip(new.par_chunks(AT_A_TIME))
-                .for_each(|(unknowns, new)| unknowns.copy_from_slice(new));
-            let (change, largest) = changes
-                .into_iter()
-                .fold(([0.0; K], [0.0; K]), |(a, b), (c, d)| (most(a, c), most(b, d)));
+            let (mut change, mut largest) = ([0.0; K], [0.0; K]);
+            for wave in self.step.shards.rchunks(WAVE) {
+                let before: &[Unknowns<K, S>] = unknowns;
+                let swept: Vec<_> = wave
+                    .par_iter()
+                    .map(|shard| {
+                        let mut own = before[shard.range()].to_vec();
+                        let change = self.sweep(&chances, shard, before, &mut own);
+                        (change, most_of(&own), own)
+                    })
+                    .collect();
+                for (shard, (changed, most_of_shard, own)) in wave.iter().zip(swept) {
+                    unknowns[shard.range()].copy_from_slice(&own);
+                    (change, largest) = (most(change, changed), most(largest, most_of_shard));
+                }
+            }
             let is_within = |share: f64| (0..K).all(|k| change[k] <= share * largest[k]);
             let is_smaller = (0..K).any(|k| change[k] < 0.99 * smallest[k]);
             since = if is_smaller { 0 } else { since + 1 };
@@ -176,16 +178,6 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                 return Err(AnalysisError::NoEnd { tier, sweeps });
             }
         }
-    }
-
-    /// The nodes of each shard.
-    fn cut<'b, T>(&self, mut of_nodes: &'b mut [T]) -> Vec<(&ShardNodes, &'b mut [T])> {
-        let cut = self.step.shards.iter().map(|shard| {
-            let (head, rest) = std::mem::take(&mut of_nodes).split_at_mut(shard.nodes.len());
-            of_nodes = rest;
-            (shard, head)
-        });
-        cut.collect()
     }
 
     /// How closely the equations hold.
@@ -205,7 +197,7 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                         violation = most(violation, off);
                     }
                 }
-                (violation, largest(&unknowns[nodes]))
+                (violation, most_of(&unknowns[nodes]))
             })
             .collect();
         let (violation, largest) =
@@ -218,7 +210,8 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
     }
 }
 
-fn largest<const K: usize, const S: usize>(unknowns: &[Unknowns<K, S>]) -> [f64; K] {
+/// The largest absolute number, by lane.
+fn most_of<const K: usize, const S: usize>(unknowns: &[Unknowns<K, S>]) -> [f64; K] {
     let lanes = unknowns.iter().flatten();
     lanes.fold([0.0; K], |most, lanes| std::array::from_fn(|k| most[k].max(lanes[k].abs())))
 }

@@ -17,10 +17,8 @@ use crate::{
     AnalysisError,
     graph::Graph,
     step::{ShardNodes, Step},
+    sweep::{SWEEPS, WAVE},
 };
-
-/// Sweeps of a shard in a superstep.
-const SWEEPS: u32 = 3;
 
 /// No step takes more supersteps.
 const MOST_SUPERSTEPS: u32 = 20_000;
@@ -213,31 +211,26 @@ fn solve<const S: usize>(
     entering: &[[f64; S]],
 ) -> Result<(Vec<[f64; S]>, f64), AnalysisError> {
     let mut visits = entering.to_vec();
-    let mut new = visits.clone();
     let (mut smallest, mut since, mut supersteps) = (f64::INFINITY, 0, 0);
     loop {
         supersteps += 1;
-        let mut rest = new.as_mut_slice();
-        let cut: Vec<(&ShardNodes, &mut [[f64; S]])> = step
-            .shards
-            .iter()
-            .map(|shard| {
-                let (head, tail) = std::mem::take(&mut rest).split_at_mut(shard.nodes.len());
-                rest = tail;
-                (shard, head)
-            })
-            .collect();
-        let before: &[[f64; S]] = &visits;
-        let changes: Vec<(f64, f64)> = cut
-            .into_par_iter()
-            .map(|(shard, own)| sweep(edges, entering, shard, before, own))
-            .collect();
-        visits
-            .par_chunks_mut(AT_A_TIME)
-            .zip(new.par_chunks(AT_A_TIME))
-            .for_each(|(visits, new)| visits.copy_from_slice(new));
-        let (change, all) =
-            changes.into_iter().fold((0.0, 0.0), |(a, b), (change, all)| (a + change, b + all));
+        let (mut change, mut all) = (0.0, 0.0);
+        // Positions least far along come first.
+        for wave in step.shards.chunks(WAVE) {
+            let before: &[[f64; S]] = &visits;
+            let swept: Vec<_> = wave
+                .par_iter()
+                .map(|shard| {
+                    let mut own = before[shard.range()].to_vec();
+                    let changed = sweep(edges, entering, shard, before, &mut own);
+                    (changed, own)
+                })
+                .collect();
+            for (shard, (changed, own)) in wave.iter().zip(swept) {
+                visits[shard.range()].copy_from_slice(&own);
+                (change, all) = (change + changed.0, all + changed.1);
+            }
+        }
         since = if change < 0.99 * smallest { 0 } else { since + 1 };
         smallest = f64::min(smallest, change);
         if change <= CHANGE * all || since >= PATIENCE && change <= ROUNDING * all {
