@@ -47,6 +47,9 @@ pub enum Command {
     Pause(Anything),
     /// End a job of a cluster for good (not in this lean program)
     Cancel(Anything),
+    /// Write the pages of the manual (not in this lean program)
+    #[command(hide = true)]
+    Man(Anything),
 }
 
 /// Arguments that only a full program knows.
@@ -70,6 +73,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Watch(_) => "`watch`",
         Command::Pause(_) => "`pause`",
         Command::Cancel(_) => "`cancel`",
+        Command::Man(_) => "`man`",
     }))
 }
 

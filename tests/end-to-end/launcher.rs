@@ -104,6 +104,7 @@ fn commands_that_need_a_full_program_get_one_and_say_why() {
         ("resume d", "resume needs"),
         ("status 3", "status needs"),
         ("jobs", "jobs needs"),
+        ("man man1", "man needs"),
     ] {
         let machine = Machine::with(&["cc", "c++"]);
         let output = machine.run(line);
