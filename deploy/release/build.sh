@@ -101,11 +101,11 @@ step "container image"
 "$here/save.sh" "$context" "ziggurat:$version" "$SOURCE_DATE_EPOCH" "$out/ziggurat-$version-image.tar"
 
 step "components"
-# The wheel has their list.
-python3 -c 'import sys, zipfile
+# The wheel has their list. The folder that this was built in is nobody's business.
+python3 -c 'import os, sys, zipfile
 wheel = zipfile.ZipFile(sys.argv[1])
 [name] = [name for name in wheel.namelist() if name.endswith(".cyclonedx.json")]
-sys.stdout.buffer.write(wheel.read(name))' "$out"/*.whl >"$out/ziggurat-$version.cdx.json"
+sys.stdout.buffer.write(wheel.read(name).replace(os.getcwd().encode(), b""))' "$out"/*.whl >"$out/ziggurat-$version.cdx.json"
 
 (cd "$out" && sha256sum -- * >"$work/sums" && mv "$work/sums" SHA256SUMS)
 step "$out"
