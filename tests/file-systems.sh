@@ -69,8 +69,13 @@ cluster() {
         "$program" jobs --coordinator "$address" >/dev/null 2>&1 && break
         sleep 0.1
     done
-    expect "$codes" "$what: cluster" timeout 300 "$program" submit finkel --pieces 3 --wait --coordinator "$address"
-    expect "$codes" "$what: export of a job" "$@" timeout 300 "$program" export 1 --out job.zgt --coordinator "$address"
+    # A job waits for another worker where this one cannot take part, and says why.
+    expect "$codes 124" "$what: cluster" timeout 60 "$program" submit finkel --pieces 3 --wait --coordinator "$address"
+    if grep -q 'cannot take part' "$dir/said" && ! grep -q 'cannot take part:.*\(ulimit\|quota\)' "$dir/said"; then
+        failures=$((failures + 1))
+        printf 'FAILED: %s: a limit is not named\n' "$what"
+    fi
+    expect "$codes 1" "$what: export of a job" "$@" timeout 60 "$program" export 1 --out job.zgt --coordinator "$address"
     local child own
     for child in "${started[@]}"; do
         own=$(pgrep -P "$child") # of strace, which does not pass signals on
@@ -97,7 +102,17 @@ if strace -f -o /dev/null true 2>/dev/null; then
             everything "$call $error" 0 "$dir/$call-$error" "${strace[@]}" -e trace="$call" -e inject="$call:error=$error"
         done
     done
-    everything "quota" "1 3" "$dir/quota" "${strace[@]}" -e trace=write,pwrite64 -e inject=pwrite64:error=EDQUOT:when=20+
+    # What is printed on the way fails as well.
+    quota=("${strace[@]}" -e trace=write,pwrite64 -e inject=write,pwrite64:error=EDQUOT:when=3+)
+    mkdir "$dir/quota" && cd "$dir/quota" || exit 1
+    "$program" solve finkel --pieces 3 --out x.zgt >/dev/null 2>&1
+    expect "1 3" "quota: solve" "${quota[@]}" "$program" solve finkel --pieces 5 --out y.zgt
+    expect "1 3" "quota: solve --dir" "${quota[@]}" "$program" solve finkel --pieces 4 --dir d --out z.zgt
+    for format in rgu parquet; do
+        expect "1 3" "quota: export" "${quota[@]}" "$program" export x.zgt --format "$format"
+    done
+    find . -name '.*.partial-*' | sed "s/^/LEFT: quota: /"
+    cd "$dir" || exit 1
 else
     echo "SKIPPED: strace is not there, or not allowed"
 fi

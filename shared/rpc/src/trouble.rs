@@ -2,9 +2,9 @@
 //!
 //! The error of a connection says what the first byte was that did not fit, which is the same for many causes. So the
 //! address is looked at again: whether its host has one, whether somebody listens there, and which protocol that is, by
-//! what it answers to the beginning of HTTP/2.
+//! its answer to the beginning of HTTP/2, and to an older request where there is none.
 
-use std::{error::Error, fmt, io, time::Duration};
+use std::{error::Error, fmt, io, net::SocketAddr, time::Duration};
 
 use tokio::{
     io::{AsyncReadExt, AsyncWriteExt},
@@ -102,7 +102,12 @@ pub async fn diagnose(address: &str, asks_for_tls: bool, error: &(dyn Error + 's
     let mut trouble = Trouble::NoSuchHost;
     for host in hosts {
         trouble = match timeout(LOOK, TcpStream::connect(host)).await {
-            Ok(Ok(stream)) => return heard(stream, asks_for_tls).await,
+            Ok(Ok(stream)) => {
+                return match heard(stream, asks_for_tls).await {
+                    Trouble::Lost if answers_old_http(host).await => Trouble::SpeaksOldHttp,
+                    trouble => trouble,
+                };
+            }
             Ok(Err(error)) => of_kind(error.kind()).unwrap_or(Trouble::Unreachable),
             Err(_) => Trouble::Silent,
         };
@@ -162,4 +167,17 @@ async fn heard(mut stream: TcpStream, asks_for_tls: bool) -> Trouble {
         [b'H', b'T', b'T', b'P', ..] => Trouble::SpeaksOldHttp,
         _ => Trouble::SpeaksOther,
     }
+}
+
+/// Whether a web server answers, which may break a connection off that begins as in HTTP/2.
+async fn answers_old_http(host: SocketAddr) -> bool {
+    let mut answer = [0; 4];
+    let hears = async {
+        let mut stream = TcpStream::connect(host).await?;
+        stream
+            .write_all(b"HEAD / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n")
+            .await?;
+        stream.read_exact(&mut answer).await
+    };
+    matches!(timeout(LOOK, hears).await, Ok(Ok(_))) && answer == *b"HTTP"
 }

@@ -22,11 +22,20 @@ async fn trouble_at(address: &str) -> Trouble {
 
 /// Somebody who answers to anything with a text.
 fn answering(text: &'static str) -> String {
+    answering_to(|_| true, text)
+}
+
+/// Somebody who answers to some requests with a text, and hangs up at others.
+fn answering_to(answers: impl Fn(&[u8]) -> bool + Send + 'static, text: &'static str) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap().to_string();
     thread::spawn(move || {
         for mut stream in listener.incoming().map_while(Result::ok) {
-            let _ = stream.read(&mut [0; 1024]).and_then(|_| stream.write_all(text.as_bytes()));
+            let mut request = [0; 1024];
+            let read = stream.read(&mut request).unwrap_or(0);
+            if answers(&request[..read]) {
+                let _ = stream.write_all(text.as_bytes());
+            }
         }
     });
     address
@@ -38,6 +47,9 @@ async fn each_address_at_which_no_server_is_has_its_own_trouble() {
     let nobody = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
     assert_eq!(trouble_at(&nobody).await, Trouble::Refused);
     let web = answering("HTTP/1.1 400 Bad Request\r\nConnection: close\r\n\r\n");
+    assert_eq!(trouble_at(&web).await, Trouble::SpeaksOldHttp);
+    let silent = |request: &[u8]| !request.starts_with(b"PRI ");
+    let web = answering_to(silent, "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n");
     assert_eq!(trouble_at(&web).await, Trouble::SpeaksOldHttp);
     assert_eq!(trouble_at(&answering("SSH-2.0-OpenSSH_9.2p1\r\n")).await, Trouble::SpeaksOther);
 }
