@@ -86,7 +86,7 @@ enum Command {
     #[command(subcommand)]
     Rulesets(commands::rulesets::Command),
     #[command(flatten)]
-    Full(full::Command),
+    Full(Box<full::Command>),
     Completions(commands::completions::Args),
 }
 

@@ -121,7 +121,7 @@ fn tasks_are_those_that_can_be_done() {
         changed(&|prove| prove.start = 1 << 16),
         changed(&|prove| prove.sweeps = 64),
     ] {
-        assert!(Proof::try_from(wrong.clone()).is_err(), "{wrong:?}");
+        assert!(Proof::try_from(wrong).is_err(), "{wrong:?}");
     }
     let save = order::Task::Save(proto::Save { epoch: 1, vectors: 6, offsets: false });
     assert!(Task::try_from(save).is_err());
