@@ -12,7 +12,7 @@
 //! let text = "[Rules finkel]\n\n1. A@A1 * A@A2 / 0 --\n";
 //! let game = read(text.as_bytes(), Rules::Infer).unwrap();
 //! assert_eq!(game.actions.len(), 3);
-//! assert_eq!(game.actions[1].roll, 2); // rolls that were moved with are inferred
+//! assert_eq!(game.actions[1].roll, 3); // rolls that were moved with are inferred
 //! assert_eq!(rgn::write(&game).unwrap(), text);
 //!
 //! let wrong = read(b"1. A@A1 / C@C3", Rules::Known(&Ruleset::builtin("finkel").unwrap()));
