@@ -1,9 +1,7 @@
-//! How advice looks: the moves of a position for a roll, as text and as JSON.
+//! How advice looks: the moves of a position for a roll, as text.
 
-use serde_json::{Value, json};
-use ziggurat_advice::{Advice, Advisor, Outlook};
+use ziggurat_advice::{Advice, Advisor};
 use ziggurat_game::{Move, Outcome, Ruleset};
-use ziggurat_records::{Player, move_name};
 use ziggurat_table::AnyTable;
 
 use crate::{
@@ -53,58 +51,10 @@ fn tie(place: usize) -> String {
     if place == 1 { "tied for best".to_owned() } else { format!("tied for {place}") }
 }
 
-/// The same for machines.
-pub fn json(advice: &Advice, ruleset: &Ruleset) -> Value {
-    let moves = advice.moves.iter().map(|valued| {
-        json!({
-            "from": valued.mv.from,
-            "to": valued.mv.to,
-            "squares": by_squares(ruleset, valued.mv),
-            "percent": valued.chance * 100.0,
-            "place": valued.place,
-            "tied": valued.tied,
-            "captures": valued.outcome.captured,
-            "rolls_again": valued.outcome.rolls_again,
-            "wins": valued.outcome.won,
-            "next": ruleset.format_position(&valued.outcome.next()),
-        })
-    });
-    json!({
-        "roll": advice.roll.value,
-        "probability": advice.roll.chance(),
-        "percent": advice.chance * 100.0,
-        "moves": moves.collect::<Vec<_>>(),
-    })
-}
-
-/// All rolls of a position for machines, each with its luck.
-pub fn outlook_json(outlook: &Outlook, only: Option<u8>, advisor: &Advisor) -> Value {
-    let ruleset = advisor.ruleset();
-    let shown = outlook.rolls.iter().filter(|it| only.is_none_or(|roll| roll == it.roll.value));
-    let rolls = shown.map(|advice| {
-        let mut json = json(advice, ruleset);
-        json["luck_points"] = (outlook.luck(advice) * 100.0).into();
-        json
-    });
-    json!({
-        "ruleset": ruleset.name(),
-        "pieces": ruleset.pieces(),
-        "position": ruleset.format_position(&outlook.position),
-        "percent": outlook.chance * 100.0,
-        "certificate": advisor.table().certificate(),
-        "rolls": rolls.collect::<Vec<_>>(),
-    })
-}
-
 /// The best moves for a roll on one line: `enter on 4`, `4 to 6 = 8 to 10` if they are tied, or `pass`.
 pub fn best_moves(advice: &Advice, name: impl Fn(Move) -> String) -> String {
     let names: Vec<String> = advice.best_moves().iter().map(|it| name(it.mv)).collect();
     if names.is_empty() { "pass".to_owned() } else { names.join(" = ") }
-}
-
-/// A move by the names of its squares, the player to move at column A: `A4A2`.
-pub fn by_squares(ruleset: &Ruleset, mv: Move) -> String {
-    move_name(ruleset, Player::Light, mv)
 }
 
 /// A move in words.

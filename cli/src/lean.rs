@@ -47,6 +47,8 @@ pub enum Command {
     Pause(Anything),
     /// End a job of a cluster for good (not in this lean program)
     Cancel(Anything),
+    /// Serve tables over HTTP, and a page to explore them (not in this lean program)
+    Serve(Anything),
     /// Write the pages of the manual (not in this lean program)
     #[command(hide = true)]
     Man(Anything),
@@ -73,6 +75,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Watch(_) => "`watch`",
         Command::Pause(_) => "`pause`",
         Command::Cancel(_) => "`cancel`",
+        Command::Serve(_) => "`serve`",
         Command::Man(_) => "`man`",
     }))
 }

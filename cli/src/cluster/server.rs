@@ -5,7 +5,7 @@ use std::{pin::Pin, time::Duration};
 use tokio::runtime::Builder;
 use ziggurat_telemetry::logs;
 
-use super::flags::{ListenArgs, LogFormat};
+use super::flags::LogFormat;
 use crate::{
     exhausted::no_threads,
     failure::{Exit, Explain, Failure},
@@ -26,7 +26,7 @@ const GOODBYE: Duration = Duration::from_secs(5);
 /// # Errors
 /// Those of the service.
 pub fn serve<E, F>(
-    args: &ListenArgs,
+    log_format: LogFormat,
     service: impl FnOnce(Shutdown) -> F,
     is_bad_input: impl Fn(&E) -> bool,
 ) -> Result<Exit, Failure>
@@ -35,7 +35,7 @@ where
     E: std::error::Error + Send + Sync + 'static,
 {
     let asked = interrupt::flag_on_interrupt()?;
-    let format = match args.log_format {
+    let format = match log_format {
         LogFormat::Text => logs::LogFormat::Text,
         LogFormat::Json => logs::LogFormat::Json,
     };

@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use ziggurat_advice::{Advisor, Outlook};
 use ziggurat_game::{Move, Position, Ruleset};
+use ziggurat_review::{by_squares, outlook_json};
 
 use crate::{
-    advice::{self, best_moves, outlook_json, tell_if_unproven},
+    advice::{self, best_moves, tell_if_unproven},
     failure::{Exit, Failure},
     output::{pieces, print, print_json},
     questions,
@@ -130,7 +131,7 @@ fn shown(ruleset: &Ruleset, position: &Position, args: &Args) -> String {
 
 /// A move as it is asked for.
 fn called(ruleset: &Ruleset, mv: Move, args: &Args) -> String {
-    if args.squares { advice::by_squares(ruleset, mv) } else { advice::name(ruleset, mv) }
+    if args.squares { by_squares(ruleset, mv) } else { advice::name(ruleset, mv) }
 }
 
 fn text(advisor: &Advisor, outlook: &Outlook, args: &Args) -> String {

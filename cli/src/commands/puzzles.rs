@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use serde_json::json;
 use ziggurat_advice::{Advisor, Policy, Puzzle, Wanted};
 use ziggurat_game::UnknownName;
+use ziggurat_review::advice_json;
 
 use crate::{
     advice::{self, name, tell_if_unproven},
@@ -108,7 +109,7 @@ fn as_text(number: usize, puzzle: &Puzzle, args: &Args, advisor: &Advisor) -> St
 
 fn as_json(puzzle: &Puzzle, advisor: &Advisor) -> serde_json::Value {
     let ruleset = advisor.ruleset();
-    let mut line = advice::json(&puzzle.advice, ruleset);
+    let mut line = advice_json(&puzzle.advice, ruleset);
     line["position"] = ruleset.format_position(&puzzle.position).into();
     line["thumb"] = json!({
         "from": puzzle.thumb.mv.from,

@@ -97,7 +97,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         metrics: args.listening.metrics,
         memory_alone: |encoding, settings| plan(encoding, settings).peak_memory_bytes,
     };
-    serve(&args.listening, |shutdown| ziggurat_coordinator::run(options, shutdown), is_bad_input)
+    serve(
+        args.listening.log_format,
+        |shutdown| ziggurat_coordinator::run(options, shutdown),
+        is_bad_input,
+    )
 }
 
 /// A coordinator that was started in a way that cannot be right is not to be started again like that.

@@ -10,6 +10,7 @@ mod jobs;
 mod man;
 mod pause;
 mod resume;
+mod serve;
 mod status;
 mod submit;
 pub mod terminal;
@@ -33,6 +34,7 @@ pub enum Command {
     Watch(watch::Args),
     Pause(pause::Args),
     Cancel(cancel::Args),
+    Serve(serve::Args),
     Man(man::Args),
 }
 
@@ -49,6 +51,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Watch(args) => watch::run(args),
         Command::Pause(args) => pause::run(args),
         Command::Cancel(args) => cancel::run(args),
+        Command::Serve(args) => serve::run(args),
         Command::Man(args) => man::run(args),
     }
 }

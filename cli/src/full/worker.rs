@@ -149,7 +149,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         insecure_metrics: args.listening.insecure_metrics,
         metrics: args.listening.metrics,
     };
-    serve(&args.listening, |shutdown| ziggurat_worker::serve(options, shutdown), is_bad_input)
+    serve(
+        args.listening.log_format,
+        |shutdown| ziggurat_worker::serve(options, shutdown),
+        is_bad_input,
+    )
 }
 
 /// A worker that was started in a way that cannot be right is not to be started again like that.

@@ -17,18 +17,24 @@
 //! | `totals` | sums over a player's actions, of one game or of several |
 //! | `text` | the account for a terminal |
 //! | `json` | the account for machines |
+//! | `outlook` | positions with the values of their moves, for machines |
+//! | `steps` | the board and its pieces at every step, for what draws them |
 //! | `page` | the account as a page to step through |
 
 mod account;
 mod json;
 mod marks;
+mod outlook;
 mod page;
+mod steps;
 mod text;
 mod totals;
 
 pub use account::{Ledger, Review, ReviewError, Reviewed, review};
 pub use json::{to_json, totals_json};
 pub use marks::{LuckMark, MoveMark};
+pub use outlook::{advice_json, by_squares, outlook_json};
 pub use page::page;
+pub use steps::{board_json, steps_json};
 pub use text::{table, text};
 pub use totals::Totals;

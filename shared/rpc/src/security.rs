@@ -126,8 +126,9 @@ impl Token {
         self.0.now().0[0].clone()
     }
 
-    /// Whether a header carries one of the secrets; how long that takes does not tell how much of it is right.
-    pub(crate) fn is(&self, header: &[u8]) -> bool {
+    /// Whether the value of an `authorization` header carries one of the secrets, as `Bearer SECRET`; how long that takes does
+    /// not tell how much of it is right.
+    pub fn is(&self, header: &[u8]) -> bool {
         let all = self.0.now();
         let any = all
             .0

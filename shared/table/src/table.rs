@@ -37,6 +37,7 @@ pub struct Table {
     path: PathBuf,
     file: File,
     version: u32,
+    checksum: u64,
     header: Header,
     encoding: Encoding,
     entries: Vec<TierEntry>,
@@ -54,7 +55,7 @@ impl Table {
         let file = File::open(path).map_err(TableError::io(path, "open"))?;
         let bytes = file.metadata().map_err(TableError::io(path, "inspect"))?.len();
         let opening = Opening { path, file: &file, bytes };
-        let (version, header, mut entries) = opening.read()?;
+        let (version, checksum, header, mut entries) = opening.read()?;
         if version < CERTIFIED_AS_STORED_SINCE {
             let value_type = header.value_type;
             // To write chances and to read them less one half rounds, too; numbers less one half are read as they are.
@@ -75,7 +76,7 @@ impl Table {
         opening.check_tiers(&header, &encoding, &entries, &by_tier)?;
         let frames = Frames::new(&entries, header.compression);
         let path = path.to_owned();
-        Ok(Self { path, file, version, header, encoding, entries, by_tier, frames })
+        Ok(Self { path, file, version, checksum, header, encoding, entries, by_tier, frames })
     }
 
     /// The file.
@@ -91,6 +92,12 @@ impl Table {
     /// The ranking that orders the values.
     pub fn encoding(&self) -> &Encoding {
         &self.encoding
+    }
+
+    /// A checksum of the whole file: XXH3 of its trailer, which has those of the header and of the index, which has those of
+    /// all values.
+    pub fn checksum(&self) -> u64 {
+        self.checksum
     }
 
     /// The type of the values.
@@ -271,8 +278,8 @@ struct Opening<'a> {
 }
 
 impl Opening<'_> {
-    /// The version, the header and the index, the last two verified.
-    fn read(&self) -> Result<(u32, Header, Vec<TierEntry>), TableError> {
+    /// The version, the checksum of all, the header and the index, the last two verified.
+    fn read(&self) -> Result<(u32, u64, Header, Vec<TierEntry>), TableError> {
         let missing = "no complete header";
         let start = self.part(0, self.bytes.min(PREAMBLE_BYTES as u64), missing)?;
         if !may_begin(&start, &MAGIC) {
@@ -323,7 +330,7 @@ impl Opening<'_> {
         if end != trailer.index_offset {
             return Err(self.damaged(format!("the values end at byte {end}, not at the index")));
         }
-        Ok((version, header, entries))
+        Ok((version, xxh3_64(&trailer.to_bytes()), header, entries))
     }
 
     fn trailer(&self) -> Result<Trailer, TableError> {

@@ -38,6 +38,12 @@ impl<'a> Exporter<'a> {
         self.with_unit(name, help, Unit::Seconds, Histogram::new(buckets))
     }
 
+    /// A histogram of times from 1/10 of a millisecond to 20 seconds.
+    pub(crate) fn short_times(&mut self, name: &str, help: &str) -> Histogram {
+        let buckets = exponential_buckets(0.0001, 3.0, 12);
+        self.with_unit(name, help, Unit::Seconds, Histogram::new(buckets))
+    }
+
     fn with_unit<M: Metric + Clone>(&mut self, name: &str, help: &str, unit: Unit, metric: M) -> M {
         self.0.register_with_unit(name, help, unit, metric.clone());
         metric

@@ -32,13 +32,16 @@
 //! | --- | --- |
 //! | `logs` | where lines go, and in which form |
 //! | `labels`, `age` | metrics with labels, and time since something happened |
-//! | `coordinator`, `worker`, `export` | which metrics there are |
+//! | `coordinator`, `worker`, `explorer`, `export` | which metrics there are |
 //! | `health` | whether a service is ready |
+//! | `connections` | HTTP within limits |
 //! | `serve`, `accept`, `text` | all of it over HTTP, in the format that is asked for |
 
 mod accept;
 mod age;
+mod connections;
 mod coordinator;
+mod explorer;
 mod export;
 mod health;
 mod labels;
@@ -48,7 +51,9 @@ mod text;
 mod worker;
 
 pub use age::Age;
+pub use connections::{Limits, serve_connections};
 pub use coordinator::CoordinatorMetrics;
+pub use explorer::{ExplorerMetrics, RequestLabels, Route};
 pub use health::Health;
 pub use labels::{
     ByCertificate, ByFailure, ByJob, ByState, ByStep, ByWorker, CertificateLabels, FailureKind,
@@ -59,7 +64,7 @@ pub use prometheus_client::{
     metrics::{counter::Counter, histogram::Histogram},
     registry::Registry,
 };
-pub use serve::{BindError, bind, serve};
+pub use serve::{BindError, bind, health_pages, metrics_page, serve};
 pub use worker::WorkerMetrics;
 
 /// A whole number that goes up and down.

@@ -1,6 +1,6 @@
 //! Metrics and health over HTTP: a port that can only be read.
 
-use std::{collections::VecDeque, io, net::SocketAddr, sync::Arc, time::Duration};
+use std::{future::pending, io, net::SocketAddr, sync::Arc, time::Duration};
 
 use axum::{
     Router,
@@ -9,22 +9,23 @@ use axum::{
     response::{IntoResponse, Response},
     routing::get,
 };
-use hyper_util::{
-    rt::{TokioExecutor, TokioIo, TokioTimer},
-    server::conn::auto::Builder,
-    service::TowerToHyperService,
-};
 use prometheus_client::{encoding, registry::Registry};
 use thiserror::Error;
-use tokio::{net::TcpListener, task::AbortHandle, time::sleep};
+use tokio::net::TcpListener;
 
-use crate::{Health, accept::prefers_open_metrics, text};
+use crate::{
+    Health,
+    accept::prefers_open_metrics,
+    connections::{Limits, serve_connections},
+    text,
+};
 
-/// The most connections at the same time.
-const CONNECTIONS: usize = 64;
-
-/// How long a request may take to come.
-const HEADER_TIMEOUT: Duration = Duration::from_secs(10);
+/// What a port for metrics is good for.
+const LIMITS: Limits = Limits {
+    connections: 64,
+    header_timeout: Duration::from_secs(10),
+    goodbye: Duration::from_secs(1),
+};
 
 /// What the text of `/metrics` is for requests that ask for it.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -76,34 +77,20 @@ pub async fn bind(address: SocketAddr, insecure: bool) -> Result<TcpListener, Bi
 ///
 /// A connection whose request takes longer than ten seconds to come is closed; of more than 64 at a time the oldest one is.
 pub async fn serve(listener: TcpListener, registry: Registry, health: Arc<Health>) {
-    let pages = Router::new()
-        .route("/metrics", get(metrics).with_state(Arc::new(registry)))
+    let pages = metrics_page(Arc::new(registry)).merge(health_pages(health));
+    serve_connections(listener, pages, LIMITS, pending()).await;
+}
+
+/// `/metrics`, for servers that have other pages beside it.
+pub fn metrics_page(registry: Arc<Registry>) -> Router {
+    Router::new().route("/metrics", get(metrics).with_state(registry))
+}
+
+/// `/healthz` and `/readyz`, likewise.
+pub fn health_pages(health: Arc<Health>) -> Router {
+    Router::new()
         .route("/healthz", get(|| async { "alive\n" }))
-        .route("/readyz", get(readiness).with_state(health));
-    let mut connections: VecDeque<AbortHandle> = VecDeque::new();
-    loop {
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
-            Err(error) => {
-                // A connection that is gone already, or no file handles left, which takes a moment.
-                tracing::debug!(%error, "could not accept a connection for metrics");
-                sleep(Duration::from_secs(1)).await;
-                continue;
-            }
-        };
-        connections.retain(|connection| !connection.is_finished());
-        if connections.len() >= CONNECTIONS {
-            connections.pop_front().iter().for_each(AbortHandle::abort);
-        }
-        let pages = TowerToHyperService::new(pages.clone());
-        let served = tokio::spawn(async move {
-            let mut server = Builder::new(TokioExecutor::new()).http1_only();
-            server.http1().timer(TokioTimer::new()).header_read_timeout(HEADER_TIMEOUT);
-            // How it ends concerns nobody.
-            let _ = server.serve_connection(TokioIo::new(stream), pages).await;
-        });
-        connections.push_back(served.abort_handle());
-    }
+        .route("/readyz", get(readiness).with_state(health))
 }
 
 async fn metrics(State(registry): State<Arc<Registry>>, headers: HeaderMap) -> Response {

@@ -6,7 +6,9 @@ use std::{
 };
 
 use prometheus_client::encoding::text;
-use ziggurat_telemetry::{CoordinatorMetrics, FailureKind, JobState, Registry, WorkerMetrics};
+use ziggurat_telemetry::{
+    CoordinatorMetrics, ExplorerMetrics, FailureKind, JobState, Registry, Route, WorkerMetrics,
+};
 
 const PAGE: &str = include_str!("../../../docs/METRICS.md");
 const STEP: (u64, (u8, u8)) = (17, (5, 4));
@@ -101,17 +103,25 @@ fn fill_worker(metrics: &WorkerMetrics) {
     failures.of(FailureKind::Damage).inc();
 }
 
+fn fill_explorer(metrics: &ExplorerMetrics) {
+    let ExplorerMetrics { requests, request, positions } = metrics;
+    Route::ALL.into_iter().for_each(|route| drop(requests.of((route, 200)).inc()));
+    request.observe(0.001);
+    positions.inc();
+}
+
 fn exported(registry: &Registry) -> String {
     let mut page = String::new();
     text::encode(&mut page, registry).unwrap();
     page
 }
 
-/// Both services' metrics, each with something in it.
-fn both() -> String {
+/// All services' metrics, each with something in it.
+fn all() -> String {
     let mut registry = Registry::default();
     fill_coordinator(&CoordinatorMetrics::new(&mut registry));
     fill_worker(&WorkerMetrics::new(&mut registry));
+    fill_explorer(&ExplorerMetrics::new(&mut registry));
     exported(&registry)
 }
 
@@ -161,7 +171,7 @@ fn documented() -> BTreeMap<String, Metric> {
 
 #[test]
 fn every_metric_is_documented_and_every_documented_metric_is_exported() {
-    let (documented, exported) = (documented(), metrics_of(&both()));
+    let (documented, exported) = (documented(), metrics_of(&all()));
     let names = |metrics: &BTreeMap<_, _>| metrics.keys().cloned().collect::<BTreeSet<String>>();
     assert_eq!(names(&documented), names(&exported));
     assert_eq!(documented, exported);
@@ -169,13 +179,18 @@ fn every_metric_is_documented_and_every_documented_metric_is_exported() {
 
 #[test]
 fn every_value_of_a_label_is_documented() {
-    let page = both();
+    let page = all();
     let values = page.lines().filter_map(|line| {
-        let (_, rest) = line.split_once("{state=\"").or_else(|| line.split_once("{kind=\""))?;
+        let labels = ["{state=\"", "{kind=\"", "{route=\""];
+        let (_, rest) = labels.iter().find_map(|label| line.split_once(label))?;
         Some(rest.split_once('"').unwrap().0)
     });
     let values: BTreeSet<_> = values.collect();
-    assert_eq!(values.len(), JobState::ALL.len() + FailureKind::ALL.len() - 1, "{values:?}");
+    assert_eq!(
+        values.len(),
+        JobState::ALL.len() + FailureKind::ALL.len() - 1 + Route::ALL.len(),
+        "{values:?}"
+    );
     for value in values {
         assert!(PAGE.contains(&format!("`{value}`")), "{value}");
     }

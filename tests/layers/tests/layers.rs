@@ -107,6 +107,7 @@ fn crates_depend_on_nothing_that_they_must_not() {
         ("ziggurat-rpc", &["ziggurat-kernel"]),
         ("ziggurat-coordinator", &["ziggurat-kernel"]),
         ("ziggurat-analysis", &["ziggurat-kernel", "tokio"]),
+        ("ziggurat-web", &["ziggurat-kernel", "ziggurat-store"]),
         ("ziggurat-kernel", &["ziggurat-rpc", "ziggurat-table", "ziggurat-store", "tokio"]),
     ]);
     let forbidden = crates().forbidden(&rules);

@@ -66,6 +66,14 @@ fn format(table: &AnyTable) -> (&'static str, Compression) {
     }
 }
 
+/// The checksum of the whole file, if its format has one.
+fn checksum(table: &AnyTable) -> Option<u64> {
+    match table {
+        AnyTable::Rgu(_) => None,
+        AnyTable::Zgt(table) => Some(table.checksum()),
+    }
+}
+
 /// The largest residual, if every tier has one.
 fn largest_residual(tiers: &[TierInfo]) -> Option<f64> {
     tiers.iter().try_fold(0.0_f64, |largest, (.., made)| Some(largest.max(made.residual?)))
@@ -127,6 +135,7 @@ fn as_json(table: &AnyTable, tiers: &[TierInfo], start: f64, size: u64) -> serde
         "bytes": size,
         "residual": largest_residual(tiers),
         "certificate": table.certificate(),
+        "checksum": checksum(table).map(|checksum| format!("{checksum:016x}")),
         "first_player_percent": start * 100.0,
         "tiers": tiers.iter().map(|(tier, positions, statistics)| json!({
             "tier": tier.to_string(),

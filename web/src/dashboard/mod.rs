@@ -1,0 +1,1 @@
+//! Jobs: the page that watches them.
