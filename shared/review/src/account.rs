@@ -151,8 +151,24 @@ pub fn review(game: Game, advisor: &Advisor) -> Result<Review, ReviewError> {
         .collect();
     let ledger = ledger(&game, &actions, advisor)?;
     let totals =
-        Player::BOTH.map(|player| Totals::of(actions.iter().filter(|action| action.by == player)));
+        Player::BOTH.map(|player| totals(actions.iter().filter(|action| action.by == player)));
     Ok(Review { game, actions, ledger, totals })
+}
+
+/// The sums over some actions.
+fn totals<'a>(actions: impl Iterator<Item = &'a Reviewed>) -> Totals {
+    let mut totals = Totals::default();
+    for action in actions {
+        let is_decision = action.is_decision();
+        totals += Totals {
+            rolls: 1,
+            decisions: is_decision.into(),
+            right: (is_decision && action.better.is_none()).into(),
+            luck: action.luck,
+            loss: action.loss,
+        };
+    }
+    totals
 }
 
 /// The account of an action.

@@ -2,8 +2,6 @@
 
 use std::ops::AddAssign;
 
-use crate::Reviewed;
-
 /// What a player did, in one game or in several.
 #[derive(Clone, Copy, PartialEq, Debug, Default)]
 pub struct Totals {
@@ -20,22 +18,6 @@ pub struct Totals {
 }
 
 impl Totals {
-    /// Of some actions.
-    pub(crate) fn of<'a>(actions: impl Iterator<Item = &'a Reviewed>) -> Self {
-        let mut totals = Self::default();
-        for action in actions {
-            let is_decision = action.is_decision();
-            totals += Self {
-                rolls: 1,
-                decisions: is_decision.into(),
-                right: (is_decision && action.better.is_none()).into(),
-                luck: action.luck,
-                loss: action.loss,
-            };
-        }
-        totals
-    }
-
     /// The performance rating: 1000 times the mean loss over decisions, ten times that in percentage points. The less the
     /// better; 0 is perfect, and nothing without a decision.
     pub fn rating(&self) -> Option<f64> {
