@@ -3,11 +3,12 @@
 use std::{
     fs,
     io::{self, Write},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 use tempfile::{Builder, NamedTempFile};
-use ziggurat_files::{publish, sync, sync_dir};
+use tokio::task::spawn_blocking;
+use ziggurat_files::{make_dir, publish, sync, sync_dir};
 
 /// What a file is called while it is written; what is left over of one that never was goes with its epoch.
 pub(crate) const UNFINISHED: &str = ".writing-";
@@ -44,5 +45,22 @@ fn unfinished(dir: &Path) -> io::Result<NamedTempFile> {
             Err(error) if error.kind() == io::ErrorKind::NotFound && tries < TRIES => tries += 1,
             done => return done,
         }
+    }
+}
+
+/// A directory that is made if there is none, in full.
+pub(crate) async fn made(dir: PathBuf) -> io::Result<PathBuf> {
+    blocking(move || {
+        make_dir(&dir)?;
+        dir.canonicalize()
+    })
+    .await
+}
+
+/// Does what takes time away from the runtime's threads.
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match spawn_blocking(work).await {
+        Ok(done) => done,
+        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }

@@ -19,9 +19,9 @@ use tokio::time::{sleep, timeout};
 use crate::{
     CheckpointError,
     answer::{self, Refused},
+    directory::made,
     place::Place,
     settings::{Patience, Settings},
-    store::made,
 };
 
 /// A bucket says within this time whether it can be used, or does not answer.

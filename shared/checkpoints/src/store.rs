@@ -2,7 +2,6 @@
 
 use std::{
     io,
-    path::PathBuf,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering::Relaxed},
@@ -13,14 +12,14 @@ use std::{
 use bytes::Bytes;
 use futures::{StreamExt, TryStreamExt};
 use object_store::{Error, ObjectStore, PutMode, PutPayload, WriteMultipart, path::Path};
-use tokio::{task::spawn_blocking, time::Instant};
+use tokio::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
-use ziggurat_files::make_dir;
 
 use crate::{
     CheckpointError, CheckpointPlace, Epoch, EpochKey,
     answer::{self, Refused},
-    directory, name, object,
+    directory::{self, blocking},
+    name, object,
     place::Place,
     settings::TRIES,
 };
@@ -464,22 +463,5 @@ impl CheckpointPlace {
             read_bytes: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
         })))
-    }
-}
-
-/// A directory that is made if there is none, in full.
-pub(crate) async fn made(dir: PathBuf) -> io::Result<PathBuf> {
-    blocking(move || {
-        make_dir(&dir)?;
-        dir.canonicalize()
-    })
-    .await
-}
-
-/// Does what takes time away from the runtime's threads.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
-    match spawn_blocking(work).await {
-        Ok(done) => done,
-        Err(error) => std::panic::resume_unwind(error.into_panic()),
     }
 }
