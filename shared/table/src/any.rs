@@ -220,19 +220,4 @@ impl AnyTable {
         }
         writer.finish()
     }
-
-    /// Writes the table as an `.rgu` file; see [`rgu::export`].
-    ///
-    /// # Errors
-    /// If the format cannot express the ruleset, the table cannot be read, the file exists and
-    /// is to be kept, or cannot be written.
-    pub fn export_rgu(
-        &self,
-        path: &Path,
-        existing: Existing,
-        value_type: ValueType,
-        tell: &Tell<'_>,
-    ) -> Result<(), TableError> {
-        rgu::export(self, path, existing, value_type, tell)
-    }
 }

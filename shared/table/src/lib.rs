@@ -31,6 +31,7 @@ mod position;
 mod progress;
 pub mod rgu;
 mod rules;
+mod squares;
 mod table;
 mod value;
 mod verify;

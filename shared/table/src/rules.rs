@@ -1,8 +1,11 @@
 //! Whether two rulesets are the same game.
 
-use ziggurat_game::{Path, PathPosition, Ruleset};
+use ziggurat_game::{Path, Ruleset};
 
-use crate::TableError;
+use crate::{
+    TableError,
+    squares::{is_safe, squares_where},
+};
 
 /// Compares everything that decides the value of a position: not the names, and nothing that
 /// makes no difference in these rulesets.
@@ -43,17 +46,4 @@ fn squares(path: &Path) -> String {
 fn rolls(ruleset: &Ruleset) -> String {
     let roll = |roll: &ziggurat_game::Roll| format!("{}: {}", roll.value, roll.probability);
     ruleset.dice().rolls().iter().map(roll).collect::<Vec<_>>().join(", ")
-}
-
-/// Whether the safety of a square makes a difference: both players come there, and it is safe.
-pub(crate) fn is_safe(ruleset: &Ruleset, at: PathPosition) -> bool {
-    ruleset.is_safe(at) && ruleset.opponent_on_square_of(at) != 0
-}
-
-/// The squares of the path positions that are wanted, each once, in the order of the path.
-pub(crate) fn squares_where(ruleset: &Ruleset, wanted: impl Fn(PathPosition) -> bool) -> String {
-    let path = ruleset.path();
-    let positions = path.positions().filter(|&(at, _)| path.lap(at) == 1 && wanted(at));
-    let squares: Vec<String> = positions.map(|(_, square)| square.to_string()).collect();
-    if squares.is_empty() { "none".to_owned() } else { squares.join(" ") }
 }

@@ -5,7 +5,7 @@ use thiserror::Error;
 use ziggurat_game::{Captures, Dice, Overrides, PathPosition, Ruleset, RulesetParts};
 
 use super::format::MAX_PIECES;
-use crate::rules::{is_safe, squares_where};
+use crate::squares::{is_safe, squares_where};
 
 /// The `game_settings` of an `.rgu` file.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -69,6 +69,23 @@ pub fn export(
     export_in_windows(table, path, existing, value_type, WINDOW_VALUES, tell)
 }
 
+impl AnyTable {
+    /// Writes the table as an `.rgu` file; see [`export`].
+    ///
+    /// # Errors
+    /// If the format cannot express the ruleset, the table cannot be read, the file exists and
+    /// is to be kept, or cannot be written.
+    pub fn export_rgu(
+        &self,
+        path: &Path,
+        existing: Existing,
+        value_type: ValueType,
+        tell: &Tell<'_>,
+    ) -> Result<(), TableError> {
+        export(self, path, existing, value_type, tell)
+    }
+}
+
 /// The most bytes of values that [`export`] has in memory.
 ///
 /// # Errors
