@@ -93,7 +93,8 @@ impl Store {
         self.values()
             .ingest_many(&files)
             .map_err(StoreError::rocksdb(self.values().dir(), "take values into"))?;
-        self.counters().wrote(&sealed, file_bytes);
+        let pages = sealed.iter().map(|sealed| (sealed.epoch.pages(), sealed.page_bytes));
+        self.counters().wrote(pages, file_bytes);
         Ok(epochs)
     }
 

@@ -82,14 +82,14 @@
 //! DIR/values          files of pages, one per shard epoch, without a log
 //! DIR/staging         files on their way in
 //! DIR/values-damaged  only while values are being recovered
-//! DIR/witness         what the state was when it was written last
+//! DIR/witness         a digest of the state as it was written last
 //! ```
 //!
 //! Values and state are apart since they fail apart. RocksDB does not open a database of which one file
 //! is gone or corrupt. Values need not care: the database is nothing but the files that were
 //! ingested, so what can be read of them is ingested again into a new one, without copying
 //! (`recovery`), and the state says what is missing. The state is never guessed: if it is damaged, or an earlier one than the
-//! witness saw, the store says so and stops, and deletes no values.
+//! one of the digest, the store says so and stops, and deletes no values.
 //!
 //! A database per step of the job was the other choice, so that dropping a step is removing a
 //! directory. But epochs must be dropped within a step anyhow, and that does for
@@ -107,19 +107,21 @@
 //! | `value`, `page` | pages: values packed and under a checksum |
 //! | `settings` | RocksDB's settings, and why |
 //! | `values`, `recovery` | the database of values, and opening it when it is damaged |
-//! | `state`, `witness` | the database of the small state, and how it is known to be whole |
+//! | `state`, `rollback_guard` | the database of the small state, and the digest that detects a rollback |
 //! | `store`, `writer`, `reader`, `commit` | the store: opening it, writing, reading, committing and dropping |
 //! | `sync` | what RocksDB's syncs come to where a file system has none |
 //! | `space`, `statistics` | disk space, and what was done |
 //! | `failpoint` | places where tests make it fail (cargo feature `failpoints`) |
 
 mod commit;
+mod counters;
 mod error;
 mod failpoint;
 mod key;
 mod page;
 mod reader;
 mod recovery;
+mod rollback_guard;
 mod settings;
 mod space;
 mod state;
@@ -128,16 +130,15 @@ mod store;
 mod sync;
 mod value;
 mod values;
-mod witness;
 mod writer;
 
 pub use error::StoreError;
 pub use key::{Epoch, EpochKey, ShardEpoch, ShardKey};
 pub use recovery::Recovery;
-pub use settings::LEAST_MEMORY_BUDGET_BYTES;
+pub use settings::{LEAST_MEMORY_BUDGET_BYTES, Reads, StoreOptions};
 pub use space::largest_bytes;
 pub use state::{StateBatch, is_in_use, is_store};
 pub use statistics::Statistics;
-pub use store::{Reads, Store, StoreOptions};
+pub use store::Store;
 pub use value::{PAGE_BYTES, Value, ValueType};
 pub use writer::{EpochWriter, SealedEpoch};

@@ -20,15 +20,11 @@ use crate::{
     StoreError,
     error::{is_damage, is_unreadable},
     failpoint::failpoint,
-    values::Values,
+    values::{STAGING, Values},
 };
 
 const VALUES: &str = "values";
 const DAMAGED: &str = "values-damaged";
-/// Where files wait until they are ingested. Whatever is there when a store is opened was left
-/// behind by a process that was killed.
-pub(crate) const STAGING: &str = "staging";
-
 /// What had to be done to open a damaged store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Recovery {

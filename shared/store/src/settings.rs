@@ -12,7 +12,30 @@ use rocksdb::{
 
 use ziggurat_files::open_files_limit;
 
-use crate::{Reads, StoreError, StoreOptions};
+use crate::StoreError;
+
+/// How pages are read from the disk.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Reads {
+    /// Past the page cache of the system, where the file system can: whatever memory there is
+    /// beside the budget stays with others.
+    #[default]
+    Direct,
+    /// Through the page cache of the system, which keeps what was read in memory that nobody uses.
+    PageCache,
+}
+
+/// How to open a store.
+#[derive(Clone, Debug)]
+pub struct StoreOptions {
+    /// Whose the store is: the job, or the worker. Another's is refused.
+    pub owner: u64,
+    /// What RocksDB may hold in memory. The buffers of reads and writes under way come on top: about
+    /// three mebibytes per thread.
+    pub memory_budget_bytes: u64,
+    /// How pages are read.
+    pub reads: Reads,
+}
 
 const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
@@ -105,7 +128,7 @@ pub(crate) fn state() -> Options {
     // A record cut short at the end of the log is a write that never returned. A damaged one in
     // the middle is an error: what comes after it must not be forgotten in silence.
     rocksdb.set_wal_recovery_mode(DBRecoveryMode::TolerateCorruptedTailRecords);
-    // A closed log that is gone is noticed; the last one is for the witness.
+    // A closed log that is gone is noticed; the last one is for the rollback guard.
     rocksdb.set_track_and_verify_wals_in_manifest(true);
     rocksdb
 }

@@ -23,8 +23,8 @@ use crate::{
     error::is_damage,
     failpoint::failpoint,
     recovery::tables,
+    rollback_guard::{self, RollbackGuard, StateDigest},
     settings,
-    witness::{self, Testimony, Witness},
 };
 
 /// Version of the layout of a store.
@@ -100,9 +100,9 @@ pub(crate) struct State {
     seen: Mutex<Seen>,
 }
 
-/// What there is to tell the witness.
+/// The state as the rollback guard is to see it.
 struct Seen {
-    witness: Witness,
+    guard: RollbackGuard,
     /// The [checksum](State::checksum) of all there is; `None` after a write that failed, which may have changed something.
     checksum: Option<u64>,
 }
@@ -116,9 +116,9 @@ impl State {
         // table, of which the first has the manifest, nor values.
         let values = root.join("values");
         let any_values = || values.read_dir().is_ok_and(|mut files| files.next().is_some());
-        let file = root.join(witness::FILE);
-        let said = witness::ask(root).map_err(StoreError::io(&file, "read"))?;
-        if !current && (said.is_some() || !tables(&dir)?.is_empty() || any_values()) {
+        let file = root.join(rollback_guard::FILE);
+        let digest = rollback_guard::read(root).map_err(StoreError::io(&file, "read"))?;
+        if !current && (digest.is_some() || !tables(&dir)?.is_empty() || any_values()) {
             let what = format!("{} is gone", dir.join("CURRENT").display());
             return Err(StoreError::StateDamaged { dir: root.to_owned(), what });
         }
@@ -135,16 +135,16 @@ impl State {
                 opened => break opened?,
             }
         };
-        let witness = Witness::open(root).map_err(StoreError::io(&file, "open"))?;
-        let seen = Mutex::new(Seen { witness, checksum: None });
+        let guard = RollbackGuard::open(root).map_err(StoreError::io(&file, "open"))?;
+        let seen = Mutex::new(Seen { guard, checksum: None });
         let state = Self { db, settings, root: root.to_owned(), seen };
-        let is_earlier = match said {
-            Some(said) => {
+        let is_earlier = match digest {
+            Some(digest) => {
                 let checksum = state.checksum()?;
                 lock(&state.seen).checksum = Some(checksum);
-                !said.allows(state.testimony(checksum))
+                !digest.allows(state.digest(checksum))
             }
-            // A store without a witness was made by an earlier version, and committed something before it had values.
+            // A store without a digest was made by an earlier version, and committed something before it had values.
             None => !tables(&values)?.is_empty() && state.epochs()?.is_empty(),
         };
         if is_earlier {
@@ -158,7 +158,7 @@ impl State {
             (Some(_), true) => return Err(StoreError::Exists { dir: root.to_owned() }),
             (Some(manifest), false) => manifest.check(root, owner)?,
         }
-        state.tell(&mut lock(&state.seen));
+        state.guard(&mut lock(&state.seen));
         Ok(state)
     }
 
@@ -190,23 +190,23 @@ impl State {
             .write_opt(changes, &settings::synced())
             .map_err(StoreError::rocksdb(&self.root, "write the state in"))?;
         seen.checksum = after;
-        self.tell(&mut seen);
+        self.guard(&mut seen);
         Ok(())
     }
 
-    /// Lets the witness see what the state is. If that fails, the state is on disk all the same, and the next change is
+    /// Writes the digest of the state. If that fails, the state is on disk all the same, and the next change is
     /// seen.
-    fn tell(&self, seen: &mut Seen) {
+    fn guard(&self, seen: &mut Seen) {
         if seen.checksum.is_none() {
             seen.checksum = self.checksum().ok();
         }
         if let Some(checksum) = seen.checksum {
-            let _ = seen.witness.tell(self.testimony(checksum));
+            let _ = seen.guard.write(self.digest(checksum));
         }
     }
 
-    fn testimony(&self, checksum: u64) -> Testimony {
-        Testimony { sequence: self.db.latest_sequence_number(), checksum }
+    fn digest(&self, checksum: u64) -> StateDigest {
+        StateDigest { sequence: self.db.latest_sequence_number(), checksum }
     }
 
     /// A checksum of all keys and values: a sum, so that a change of a few takes no reading of the others.

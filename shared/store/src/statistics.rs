@@ -1,38 +1,10 @@
 //! What the store did, and what it takes.
 
-use std::{
-    collections::HashMap,
-    sync::atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::{collections::HashMap, sync::atomic::Ordering::Relaxed};
 
 use rocksdb::statistics::Ticker;
 
-use crate::{SealedEpoch, Store, StoreError};
-
-/// What is counted while the store is open.
-#[derive(Default)]
-pub(crate) struct Counters {
-    pages_written: AtomicU64,
-    page_bytes_written: AtomicU64,
-    file_bytes_ingested: AtomicU64,
-    pages_read: AtomicU64,
-    page_bytes_read: AtomicU64,
-}
-
-impl Counters {
-    pub(crate) fn wrote(&self, sealed: &[SealedEpoch], file_bytes: u64) {
-        for sealed in sealed {
-            self.pages_written.fetch_add(sealed.epoch.pages(), Relaxed);
-            self.page_bytes_written.fetch_add(sealed.page_bytes, Relaxed);
-        }
-        self.file_bytes_ingested.fetch_add(file_bytes, Relaxed);
-    }
-
-    pub(crate) fn read(&self, bytes: usize) {
-        self.pages_read.fetch_add(1, Relaxed);
-        self.page_bytes_read.fetch_add(bytes as u64, Relaxed);
-    }
-}
+use crate::{Store, StoreError};
 
 /// What a store did since it was opened, and what it takes now.
 #[derive(Clone, Copy, PartialEq, Debug, serde::Serialize)]

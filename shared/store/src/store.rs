@@ -14,36 +14,13 @@ use ziggurat_files::{free_bytes, make_dir, sync_dir};
 
 use crate::{
     Recovery, StateBatch, StoreError,
+    counters::Counters,
     failpoint::failpoint,
-    recovery::{self, STAGING},
-    settings,
+    recovery,
+    settings::{self, Reads, StoreOptions},
     state::{State, is_absence},
-    statistics::Counters,
-    values::Values,
+    values::{STAGING, Values},
 };
-
-/// How pages are read from the disk.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Reads {
-    /// Past the page cache of the system, where the file system can: whatever memory there is
-    /// beside the budget stays with others.
-    #[default]
-    Direct,
-    /// Through the page cache of the system, which keeps what was read in memory that nobody uses.
-    PageCache,
-}
-
-/// How to open a store.
-#[derive(Clone, Debug)]
-pub struct StoreOptions {
-    /// Whose the store is: the job, or the worker. Another's is refused.
-    pub owner: u64,
-    /// What RocksDB may hold in memory. The buffers of reads and writes under way come on top: about
-    /// three mebibytes per thread.
-    pub memory_budget_bytes: u64,
-    /// How pages are read.
-    pub reads: Reads,
-}
 
 /// Shard epochs and small state in one directory, which nobody else can open at the same time.
 ///

@@ -12,9 +12,12 @@ use rocksdb::{DB, DBPinnableSlice, Options, SstFileWriter, properties, statistic
 use crate::{
     EpochKey, StoreError,
     key::{MOST_PAGES, PAGE_KEY_BYTES, pages_before},
-    recovery::STAGING,
     settings,
 };
+
+/// Where files wait until they are ingested. Whatever is there when a store is opened was left
+/// behind by a process that was killed.
+pub(crate) const STAGING: &str = "staging";
 
 /// The open database of values.
 pub(crate) struct Values {

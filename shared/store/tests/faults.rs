@@ -293,7 +293,7 @@ fn an_earlier_state_is_not_taken_for_this_one() {
 }
 
 #[test]
-fn values_beside_an_empty_state_are_kept_without_a_witness() {
+fn values_beside_an_empty_state_are_kept_without_a_digest() {
     let (dir, _) = closed();
     let state = dir.path().join("state");
     let log = |(file, _): &(PathBuf, Vec<u8>)| file.extension().is_some_and(|it| it == "log");
@@ -305,7 +305,7 @@ fn values_beside_an_empty_state_are_kept_without_a_witness() {
 }
 
 #[test]
-fn a_store_without_a_witness_gets_one() {
+fn a_store_without_a_digest_gets_one() {
     let of_an_earlier_version = "00000000000000000009 0123456789abcdef\n";
     let cut_short = "00000000000000000099 sum 0123456";
     for text in [None, Some(""), Some("rubbish"), Some(cut_short), Some(of_an_earlier_version)] {
@@ -322,7 +322,7 @@ fn a_store_without_a_witness_gets_one() {
 }
 
 #[test]
-fn the_witness_sees_every_change() {
+fn the_digest_follows_every_change() {
     let (dir, _) = closed();
     let witness = dir.path().join("witness");
     let mut seen = vec![fs::read(&witness).unwrap()];
@@ -394,7 +394,7 @@ fn a_store_of_another_format_is_refused() {
 }
 
 #[test]
-fn a_state_of_which_only_the_witness_is_left_is_missed() {
+fn a_state_of_which_only_the_digest_is_left_is_missed() {
     let (dir, store) = new_store();
     drop(store);
     for gone in ["state", "values"] {
