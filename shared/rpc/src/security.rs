@@ -14,7 +14,7 @@ use tonic::metadata::{Ascii, MetadataValue};
 use crate::{
     RpcError,
     limits::TOKEN_BYTES,
-    renewal::{Expiry, Look, OfFiles, Renewed},
+    renewed::{Expiry, Look, OfFiles, Renewed},
     tls::{Loaded, secret},
 };
 

@@ -16,7 +16,7 @@ use tokio_rustls::rustls::{
 
 use crate::{
     RpcError,
-    renewal::{Expiry, OfFiles},
+    renewed::{Expiry, OfFiles},
 };
 
 /// The protocol below, as TLS calls it.
