@@ -20,7 +20,10 @@ use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Statistics, Store, StoreError, StoreOptions,
 };
 
-use crate::journal::StepRecord;
+use crate::{
+    state::{lock, put},
+    step_record::StepRecord,
+};
 
 /// The version of what a job writes down, and of what is done to it: a job that another version began would end
 /// in other bytes.
@@ -271,16 +274,6 @@ impl Job {
     pub fn take_forgotten(&self) -> Vec<String> {
         std::mem::take(&mut *lock(&self.forgotten))
     }
-}
-
-/// The contents of a mutex; a thread that panicked does not make them worse.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
-/// Sets an entry that JSON can express.
-pub(crate) fn put<T: Serialize>(batch: &mut StateBatch, key: &str, value: &T) {
-    batch.put(key, value).expect("records have texts for keys");
 }
 
 pub(crate) fn io_error(path: &Path, action: &'static str) -> impl FnOnce(io::Error) -> JobError {

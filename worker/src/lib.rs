@@ -16,9 +16,11 @@
 
 pub mod cluster;
 mod job;
-mod journal;
 mod parts;
 mod progress;
+mod state;
+mod step_record;
+mod step_store;
 
 pub use cluster::{ServeError, ServeOptions, serve};
 pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest};

@@ -10,10 +10,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 use ziggurat_kernel::{Found, Step, TierStatistics};
 
-use crate::{
-    Job, Manifest,
-    job::{STORE, lock},
-};
+use crate::{Job, Manifest, job::STORE, state::lock};
 
 /// The file's name.
 const FILE: &str = "progress.json";

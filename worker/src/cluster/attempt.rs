@@ -27,11 +27,12 @@ use ziggurat_telemetry::{Counted, Gauge};
 
 use super::{
     Worker,
+    failure::{Unread, cancelled, not_saved, unable, wrong},
     halo::{AttemptName, Halo},
-    shelf::SaveName,
-    sources::{CheckpointAt, Saved, Unread},
+    local_checkpoints::SaveName,
+    sources::{CheckpointAt, Saved},
 };
-use crate::{job::lock, parts::key};
+use crate::{parts::key, state::lock};
 
 /// What a job is to a worker.
 pub struct KnownJob {
@@ -326,12 +327,13 @@ impl TakesPart {
                     .map_err(|error| not_saved(unable(error.to_string())))?;
             }
         }
-        let (shelf, name) = (&self.worker.shelf, SaveName { job, step, epoch, incarnation });
+        let checkpoints = &self.worker.local_checkpoints;
+        let name = SaveName { job, step, epoch, incarnation };
         let failed = |error: StoreError| not_saved(unable(error.to_string()));
-        shelf.save(name, parts).map_err(failed)?;
+        checkpoints.save(name, parts).map_err(failed)?;
         if self.stop.is_cancelled() {
             // Nobody wants it, and the job may be forgotten already.
-            shelf.retain(|save| save != name).map_err(failed)?;
+            checkpoints.retain(|save| save != name).map_err(failed)?;
             return Err(not_saved(cancelled()));
         }
         info!(epoch, "saved");
@@ -368,7 +370,7 @@ struct Team {
 }
 
 impl Team {
-    /// Opens the doors to the other members.
+    /// Opens the inboxes of the other members.
     fn gather(
         worker: &Worker,
         name: AttemptName,
@@ -381,9 +383,9 @@ impl Team {
         if me >= members.len() {
             return Err(wrong(WireError::new("assign.member", "is none of the members")));
         }
-        let Worker { doors, metrics, .. } = worker;
+        let Worker { inboxes, metrics, .. } = worker;
         let (security, stop) = (&worker.options.security, stop.child_token());
-        let halo = Halo::open(name, &members, me, security, doors, metrics, stop);
+        let halo = Halo::open(name, &members, me, security, inboxes, metrics, stop);
         Ok(Self { members: members.len(), me, halo })
     }
 }
@@ -392,23 +394,6 @@ struct Assigned {
     owners: Vec<usize>,
     place: Option<ResumeFrom>,
     saved: Saved,
-}
-
-fn not_saved(why: Failure) -> StepStoreError {
-    StepStoreError { is_damage: false, source: Box::new(Unread(why)) }
-}
-
-fn wrong(error: WireError) -> Failure {
-    Failure { message: error.to_string(), kind: None }
-}
-
-fn unable(message: String) -> Failure {
-    Failure { message, kind: Some(FailureKind::Unable) }
-}
-
-/// Why nothing more is done for an attempt that is over.
-pub fn cancelled() -> Failure {
-    Failure { message: "the attempt is over".to_owned(), kind: Some(FailureKind::Cancelled) }
 }
 
 impl Worker {
@@ -463,7 +448,7 @@ mod tests {
         let is_there = |epoch| {
             let AttemptName { incarnation, job, step, .. } = name;
             let save = SaveName { job, step, epoch, incarnation };
-            worker.shelf.find(save, Column::Values, (0, 0)).is_some()
+            worker.local_checkpoints.find(save, Column::Values, (0, 0)).is_some()
         };
         save(1).unwrap();
         stop.cancel();
@@ -472,7 +457,7 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn the_doors_are_open_while_a_worker_still_ends_what_it_did() {
+    async fn the_inboxes_are_open_while_a_worker_still_ends_what_it_did() {
         let dir = tempfile::tempdir().unwrap();
         let worker = idle_worker(dir.path());
         let before = worker.clone();
@@ -500,7 +485,7 @@ mod tests {
         };
         let attempt = Attempt::begin(&worker, 5, assign, mpsc::channel(1).0).unwrap();
         let soon = std::time::Duration::from_secs(5);
-        assert!(worker.doors.enter(name, 1, soon).await.is_ok());
+        assert!(worker.inboxes.enter(name, 1, soon).await.is_ok());
         drop(attempt);
         drop(ends);
         busy.join().unwrap().unwrap_err();

@@ -23,8 +23,8 @@ use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
 use super::{
     Worker,
     halo::{AttemptName, OVERHEAD_BYTES, Waiting},
+    local_checkpoints::SaveName,
     pieces::{chosen, packed, places_of},
-    shelf::SaveName,
 };
 use crate::parts::key;
 
@@ -63,12 +63,12 @@ impl Data for DataService {
         let FetchRequest { protocol, job, step, epoch, incarnation, .. } = request;
         let FetchRequest { column, shard, range, spans, worker, .. } = request;
         check_protocol(protocol)?;
-        check_addressee(&worker, self.0.shelf.identity())?;
+        check_addressee(&worker, self.0.local_checkpoints.identity())?;
         let step = required(step, "fetch.step")?;
         let column: Column = required(column, "fetch.column")?;
         let range = u8::try_from(range).map_err(|_| Status::invalid_argument("no such range"))?;
         let save = SaveName { job, step, epoch, incarnation };
-        let found = self.0.shelf.find(save, column, (shard, range));
+        let found = self.0.local_checkpoints.find(save, column, (shard, range));
         let (replies, stream) = mpsc::channel(4);
         let worker = self.0.clone();
         let Some(found) = found else {
@@ -82,7 +82,7 @@ impl Data for DataService {
         };
         let places = places_of(&spans, found.values)?;
         tokio::task::spawn_blocking(move || {
-            let is_there = || worker.shelf.find(save, column, (shard, range)).is_some();
+            let is_there = || worker.local_checkpoints.find(save, column, (shard, range)).is_some();
             if let Err(status) = send_range(&worker, &found, &places, is_there, &replies) {
                 drop(replies.blocking_send(Err(status))); // whoever asked may be gone
             }
@@ -109,11 +109,11 @@ impl DataService {
             return Err(wrong("the first message is not `open`"));
         };
         check_protocol(open.protocol)?;
-        check_addressee(&open.worker, self.0.shelf.identity())?;
+        check_addressee(&open.worker, self.0.local_checkpoints.identity())?;
         let step = required(open.step, "open.step")?;
         let HaloOpen { incarnation, job, attempt, .. } = open;
         let name = AttemptName { incarnation, job, step, attempt };
-        let mut entrance = self.0.doors.enter(name, open.member, PATIENCE).await?;
+        let mut inbox = self.0.inboxes.enter(name, open.member, PATIENCE).await?;
         let received = self.0.metrics.received.of(name.job);
         let (mut bytes, mut at) = (0, None);
         while let Some(message) = messages.message().await.map_err(note)? {
@@ -133,7 +133,7 @@ impl DataService {
             bytes = if last { 0 } else { bytes };
             let part = HaloPart { bytes: data.to_vec(), is_last: last };
             let over = || Status::not_found("the attempt is over");
-            entrance.put(barrier, part).await.ok_or_else(over)?;
+            inbox.put(barrier, part).await.ok_or_else(over)?;
         }
         Ok(())
     }
@@ -241,12 +241,12 @@ fn read(
         read(&mut values)?;
         Ok(bytemuck::cast_slice(&values).to_vec())
     }
-    let shelf = &worker.shelf;
+    let checkpoints = &worker.local_checkpoints;
     match found.value_type {
-        ValueType::F32 => of(count, |values| shelf.read(found, start, Numbers::F32(values))),
-        ValueType::F64 => of(count, |values| shelf.read(found, start, Numbers::F64(values))),
-        ValueType::I8 => of(count, |values| shelf.read(found, start, Numbers::I8(values))),
-        ValueType::U16 => of(count, |values| shelf.read(found, start, Numbers::U16(values))),
+        ValueType::F32 => of(count, |values| checkpoints.read(found, start, Numbers::F32(values))),
+        ValueType::F64 => of(count, |values| checkpoints.read(found, start, Numbers::F64(values))),
+        ValueType::I8 => of(count, |values| checkpoints.read(found, start, Numbers::I8(values))),
+        ValueType::U16 => of(count, |values| checkpoints.read(found, start, Numbers::U16(values))),
     }
 }
 
@@ -292,7 +292,7 @@ mod tests {
             epoch: save.epoch,
             incarnation: save.incarnation,
             column: Some(column.into()),
-            worker: identity_text(worker.shelf.identity()),
+            worker: identity_text(worker.local_checkpoints.identity()),
             ..FetchRequest::default()
         }
     }
@@ -304,7 +304,10 @@ mod tests {
         let (column, mut values) = (Column::Values, [0.25, 0.5, -0.125]);
         let save = SaveName { job: 7, step: STEP, epoch: 3, incarnation: 5 };
         let data = Numbers::F64(&mut values);
-        worker.shelf.save(save, vec![Part { column, shard: 0, range: 0, data }]).unwrap();
+        worker
+            .local_checkpoints
+            .save(save, vec![Part { column, shard: 0, range: 0, data }])
+            .unwrap();
         let client = served(&worker);
         let right = request(&worker, save, column);
         let mut replies = client().fetch(right.clone()).await.unwrap().into_inner();
@@ -312,7 +315,7 @@ mod tests {
         let numbers = unpacked(&reply, 8).unwrap();
         assert_eq!(numbers, values.map(f64::to_le_bytes).concat());
         assert_eq!(reply.checksum, Some(xxh3_64(&numbers)));
-        let another = identity_text(worker.shelf.identity() ^ 1);
+        let another = identity_text(worker.local_checkpoints.identity() ^ 1);
         for (wrong, expected) in [
             (FetchRequest { worker: another, ..right.clone() }, Code::FailedPrecondition),
             (FetchRequest { protocol: 0, ..right.clone() }, Code::FailedPrecondition),
@@ -336,7 +339,7 @@ mod tests {
         let mut wide: Vec<f64> = (0..LEN).map(|i| i as f64).collect();
         let mut narrow: Vec<f32> = (0..LEN).map(|i| i as f32).collect();
         worker
-            .shelf
+            .local_checkpoints
             .save(
                 save,
                 vec![
@@ -373,12 +376,12 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let worker = idle_worker(dir.path());
         let client = served(&worker);
-        let me = worker.shelf.identity();
+        let me = worker.local_checkpoints.identity();
         let opened = |attempt| {
             let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt };
             let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
             let (members, stop) = ([member(me), member(me ^ 1)], CancellationToken::new());
-            Halo::open(name, &members, 0, &Security::Open, &worker.doors, &worker.metrics, stop)
+            Halo::open(name, &members, 0, &Security::Open, &worker.inboxes, &worker.metrics, stop)
         };
         let open = |attempt, worker| {
             Content::Open(HaloOpen {

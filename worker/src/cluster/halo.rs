@@ -35,7 +35,7 @@ use ziggurat_rpc::{
 };
 use ziggurat_telemetry::{Counted, Gauge, WorkerMetrics};
 
-use crate::job::lock;
+use crate::state::lock;
 
 /// How many parts may wait to be sent to a member.
 const OUTGOING: usize = 16;
@@ -76,19 +76,19 @@ pub struct AttemptName {
 
 /// Where payloads come in, for all attempts of a worker.
 #[derive(Default)]
-pub struct Doors {
-    open: Mutex<HashMap<(u64, Tier), Door>>,
+pub struct Inboxes {
+    open: Mutex<HashMap<(u64, Tier), AttemptInboxes>>,
     changed: Notify,
 }
 
-struct Door {
+struct AttemptInboxes {
     name: AttemptName,
     /// By member; gone once a stream has come.
-    entrances: Vec<Option<Entrance>>,
+    by_member: Vec<Option<Inbox>>,
 }
 
 /// Where the parts of a member's payloads come in.
-pub struct Entrance {
+pub struct Inbox {
     queue: mpsc::UnboundedSender<Waiting>,
     rooms: Arc<Semaphore>,
     /// That of a payload of which parts are still to come.
@@ -96,7 +96,7 @@ pub struct Entrance {
     waiting: Gauge,
 }
 
-impl Entrance {
+impl Inbox {
     /// Lets a part in as soon as there is room for its payload; `None` if the attempt is over.
     pub async fn put(&mut self, barrier: u32, part: HaloPart) -> Option<()> {
         if self.room.is_none() {
@@ -108,22 +108,22 @@ impl Entrance {
     }
 }
 
-impl Doors {
+impl Inboxes {
     /// Lets the payloads of an attempt in; those of earlier ones no more.
-    fn open(&self, name: AttemptName, entrances: Vec<Option<Entrance>>) {
-        lock(&self.open).insert((name.job, name.step), Door { name, entrances });
+    fn open(&self, name: AttemptName, by_member: Vec<Option<Inbox>>) {
+        lock(&self.open).insert((name.job, name.step), AttemptInboxes { name, by_member });
         self.changed.notify_waiters();
     }
 
     fn close(&self, name: AttemptName) {
         let mut open = lock(&self.open);
         let place = (name.job, name.step);
-        if open.get(&place).is_some_and(|door| door.name == name) {
+        if open.get(&place).is_some_and(|of_attempt| of_attempt.name == name) {
             open.remove(&place);
         }
     }
 
-    /// The entrance for what a member sends; waits for a while until the attempt begins.
+    /// The inbox of a member; waits for a while until the attempt begins.
     ///
     /// # Errors
     /// NOT_FOUND if it does not, or is over; INVALID_ARGUMENT for a member that is none;
@@ -133,20 +133,19 @@ impl Doors {
         name: AttemptName,
         member: u32,
         patience: Duration,
-    ) -> Result<Entrance, Status> {
+    ) -> Result<Inbox, Status> {
         let deadline = tokio::time::Instant::now() + patience;
         loop {
             let changed = self.changed.notified();
-            if let Some(door) = lock(&self.open).get_mut(&(name.job, name.step)) {
-                let same = door.name.incarnation == name.incarnation;
-                if same && door.name.attempt > name.attempt {
+            if let Some(of_attempt) = lock(&self.open).get_mut(&(name.job, name.step)) {
+                let same = of_attempt.name.incarnation == name.incarnation;
+                if same && of_attempt.name.attempt > name.attempt {
                     return Err(Status::not_found("the attempt is over"));
                 }
-                if door.name == name {
-                    let entrance = door.entrances.get_mut(member as usize);
-                    let entrance =
-                        entrance.ok_or_else(|| Status::invalid_argument("no such member"))?;
-                    return entrance.take().ok_or_else(|| Status::already_exists("it came before"));
+                if of_attempt.name == name {
+                    let inbox = of_attempt.by_member.get_mut(member as usize);
+                    let inbox = inbox.ok_or_else(|| Status::invalid_argument("no such member"))?;
+                    return inbox.take().ok_or_else(|| Status::already_exists("it came before"));
                 }
             }
             if tokio::time::timeout_at(deadline, changed).await.is_err() {
@@ -159,7 +158,7 @@ impl Doors {
 /// The halo of one attempt.
 pub struct Halo {
     name: AttemptName,
-    doors: Arc<Doors>,
+    inboxes: Arc<Inboxes>,
     runtime: Handle,
     /// By member: to the task that sends, and what came.
     outgoing: Vec<mpsc::Sender<Waiting>>,
@@ -184,34 +183,29 @@ impl Shared {
 }
 
 impl Halo {
-    /// Opens the doors to the other members, and will reach them when there is something to send.
+    /// Opens the inboxes of the other members, and will reach them when there is something to send.
     pub fn open(
         name: AttemptName,
         members: &[Member],
         me: usize,
         security: &Security,
-        doors: &Arc<Doors>,
+        inboxes: &Arc<Inboxes>,
         metrics: &WorkerMetrics,
         stop: CancellationToken,
     ) -> Self {
         let runtime = Handle::current();
         let shared =
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
-        let (mut outgoing, mut incoming, mut entrances) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut outgoing, mut incoming, mut by_member) = (Vec::new(), Vec::new(), Vec::new());
         for (member, Member { worker, address }) in members.iter().enumerate() {
             let (queue, came) = mpsc::unbounded_channel();
             incoming.push(Mutex::new(came));
             let waiting = metrics.halo_parts_to_apply.clone();
             let rooms = Arc::new(Semaphore::new(INCOMING));
-            entrances.push((member != me).then_some(Entrance {
-                queue,
-                rooms,
-                room: None,
-                waiting,
-            }));
+            by_member.push((member != me).then_some(Inbox { queue, rooms, room: None, waiting }));
             let (send, parts) = mpsc::channel(OUTGOING);
             outgoing.push(send);
-            let way = Way {
+            let outbox = Outbox {
                 name,
                 me: me as u32,
                 member,
@@ -220,12 +214,12 @@ impl Halo {
                 security: security.clone(),
                 shared: shared.clone(),
             };
-            runtime.spawn(way.send_all(parts));
+            runtime.spawn(outbox.send_all(parts));
         }
-        doors.open(name, entrances);
-        let (doors, waited_nanos) = (doors.clone(), AtomicU64::new(0));
+        inboxes.open(name, by_member);
+        let (inboxes, waited_nanos) = (inboxes.clone(), AtomicU64::new(0));
         let to_send = metrics.halo_parts_to_send.clone();
-        Self { name, doors, runtime, outgoing, incoming, shared, to_send, waited_nanos }
+        Self { name, inboxes, runtime, outgoing, incoming, shared, to_send, waited_nanos }
     }
 
     /// Bytes sent so far, with what gRPC and HTTP/2 add.
@@ -266,7 +260,7 @@ impl Halo {
 
 impl Drop for Halo {
     fn drop(&mut self) {
-        self.doors.close(self.name);
+        self.inboxes.close(self.name);
     }
 }
 
@@ -293,8 +287,8 @@ impl Exchange for Halo {
     }
 }
 
-/// The way to another member.
-struct Way {
+/// The outbox of another member: the stream that carries payloads to it.
+struct Outbox {
     name: AttemptName,
     me: u32,
     member: usize,
@@ -304,7 +298,7 @@ struct Way {
     shared: Arc<Shared>,
 }
 
-impl Way {
+impl Outbox {
     async fn send_all(self, mut parts: mpsc::Receiver<Waiting>) {
         // A member of whom nobody reads anything is never connected to.
         let Some(first) = parts.recv().await else { return };
@@ -373,15 +367,15 @@ mod tests {
     #[tokio::test(flavor = "multi_thread")]
     async fn parts_that_came_are_counted_and_payloads_wait_for_room() {
         let metrics = WorkerMetrics::new(&mut Registry::default());
-        let doors = Arc::new(Doors::default());
+        let inboxes = Arc::new(Inboxes::default());
         let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 1 };
         let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
         let (members, stop) = ([member(1), member(2)], CancellationToken::new());
-        let halo = Halo::open(name, &members, 0, &Security::Open, &doors, &metrics, stop);
-        let mut entrance = doors.enter(name, 1, Duration::ZERO).await.unwrap();
+        let halo = Halo::open(name, &members, 0, &Security::Open, &inboxes, &metrics, stop);
+        let mut inbox = inboxes.enter(name, 1, Duration::ZERO).await.unwrap();
         let part = |is_last| HaloPart { bytes: vec![7], is_last };
-        entrance.put(0, part(false)).await.unwrap();
-        entrance.put(0, part(true)).await.unwrap();
+        inbox.put(0, part(false)).await.unwrap();
+        inbox.put(0, part(true)).await.unwrap();
         assert_eq!(metrics.halo_parts_to_apply.get(), 2);
         let receive = move || {
             let came = [halo.receive(1, 0).unwrap(), halo.receive(1, 0).unwrap()];
@@ -391,23 +385,23 @@ mod tests {
         assert_eq!((came, metrics.halo_parts_to_apply.get()), ([false, true], 0));
 
         for barrier in 1..=INCOMING as u32 {
-            entrance.put(barrier, part(true)).await.unwrap();
+            inbox.put(barrier, part(true)).await.unwrap();
         }
         let soon = Duration::from_millis(50);
-        assert!(tokio::time::timeout(soon, entrance.put(9, part(true))).await.is_err());
+        assert!(tokio::time::timeout(soon, inbox.put(9, part(true))).await.is_err());
         drop(halo);
         assert_eq!(metrics.halo_parts_to_apply.get(), 0);
-        assert_eq!(entrance.put(9, part(true)).await, None);
+        assert_eq!(inbox.put(9, part(true)).await, None);
     }
 
     #[tokio::test]
     async fn an_attempt_is_not_taken_for_that_of_another_incarnation() {
-        let doors = Doors::default();
+        let inboxes = Inboxes::default();
         let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 2 };
-        doors.open(name, vec![None]);
+        inboxes.open(name, vec![None]);
         let enter = |incarnation, attempt| {
             let name = AttemptName { incarnation, attempt, ..name };
-            doors.enter(name, 0, Duration::ZERO)
+            inboxes.enter(name, 0, Duration::ZERO)
         };
         for (incarnation, attempt) in [(2, 1), (2, 2), (2, 3), (1, 1), (1, 3)] {
             let refused = enter(incarnation, attempt).await.err().map(|status| status.code());

@@ -2,12 +2,13 @@
 //!
 //! | module | knows |
 //! | --- | --- |
-//! | `serve` | how a worker is started, and why it may not run |
+//! | `serve` | how a worker is started |
+//! | `failure` | why a worker may not run, or cannot carry an order out |
 //! | `session` | what the coordinator says, and what to do then |
 //! | `attempt` | carrying out the orders of one attempt at a step |
 //! | `halo` | payloads on their way between members |
-//! | `sources` | where saved values come from: the shelf, other workers, the checkpoint store |
-//! | `shelf` | what this worker has saved |
+//! | `sources` | where saved values come from: local checkpoints, other workers, the checkpoint store |
+//! | `local_checkpoints` | the checkpoints that this worker has saved |
 //! | `data` | what others may ask of this worker |
 //! | `pieces` | numbers on their way to whoever asked |
 //!
@@ -15,11 +16,12 @@
 
 mod attempt;
 mod data;
+mod failure;
 mod halo;
+mod local_checkpoints;
 mod pieces;
 mod serve;
 mod session;
-mod shelf;
 mod sources;
 
 use std::{
@@ -50,25 +52,26 @@ use ziggurat_telemetry::{FailureKind as CountedFailure, Health, WorkerMetrics, r
 
 use self::{
     attempt::KnownJob,
-    halo::Doors,
+    halo::Inboxes,
+    local_checkpoints::{LocalCheckpoints, NotIts, SaveName},
     session::Ended,
-    shelf::{NotIts, SaveName, Shelf},
 };
 pub use self::{
+    failure::ServeError,
     pieces::{packed, receive},
-    serve::{ServeError, ServeOptions, serve},
+    serve::{ServeOptions, serve},
 };
-use crate::job::lock;
+use crate::state::lock;
 
 /// A worker at work.
 pub(crate) struct Worker {
     options: ServeOptions,
     /// How others reach it.
     address: String,
-    shelf: Arc<Shelf>,
+    local_checkpoints: Arc<LocalCheckpoints>,
     scratch: PathBuf,
     pool: rayon::ThreadPool,
-    doors: Arc<Doors>,
+    inboxes: Arc<Inboxes>,
     metrics: WorkerMetrics,
     health: Arc<Health>,
     /// Held by whoever works on a step: its job, and what is still at hand of that job's solved steps, since the last
@@ -204,7 +207,7 @@ impl Worker {
         if matches!(self.busy.try_lock(), Err(TryLockError::WouldBlock)) {
             return Err(Ended::Broken("still ends what it did before".to_owned()));
         }
-        self.shelf.belong_to(cluster).map_err(|not_its| match not_its {
+        self.local_checkpoints.belong_to(cluster).map_err(|not_its| match not_its {
             NotIts::Failed(error) => Ended::Unfit(error.into()),
             NotIts::Other(found) => Ended::Unfit(ServeError::OtherCluster {
                 dir: self.options.dir.clone(),
@@ -263,7 +266,7 @@ impl Worker {
             }
             // The coordinator may be another one, or not know any more what was done for it.
             *busy = Default::default();
-            worker.shelf.retain(|save| wanted.contains(&save))
+            worker.local_checkpoints.retain(|save| wanted.contains(&save))
         };
         let retained = tokio::task::spawn_blocking(retain).await;
         retained.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
@@ -282,7 +285,7 @@ impl Worker {
         let of_step = step.into();
         self.dispose(
             format!("the checkpoints of step {step} of job {job} before {epoch}"),
-            move |shelf| shelf.drop_before(job, step, epoch),
+            move |checkpoints| checkpoints.drop_before(job, step, epoch),
             move |store: CheckpointStore| async move {
                 store.delete_epochs(job, of_step, Epoch(epoch)).await
             },
@@ -302,7 +305,7 @@ impl Worker {
         });
         self.dispose(
             format!("job {job}"),
-            move |shelf| shelf.retain(|save| save.job != job),
+            move |checkpoints| checkpoints.retain(|save| save.job != job),
             move |store: CheckpointStore| async move { store.delete_job(job).await },
         );
     }
@@ -312,7 +315,7 @@ impl Worker {
     fn dispose<E: Display, D: Future<Output = Result<(), E>> + Send + 'static>(
         self: &Arc<Self>,
         what: String,
-        here: impl FnOnce(&Shelf) -> Result<(), StoreError> + Send + 'static,
+        here: impl FnOnce(&LocalCheckpoints) -> Result<(), StoreError> + Send + 'static,
         stored: impl FnOnce(CheckpointStore) -> D,
     ) {
         if let Some(store) = self.checkpoints() {
@@ -323,9 +326,9 @@ impl Worker {
                 }
             });
         }
-        let shelf = self.shelf.clone();
+        let checkpoints = self.local_checkpoints.clone();
         tokio::task::spawn_blocking(move || {
-            if let Err(error) = here(&shelf) {
+            if let Err(error) = here(&checkpoints) {
                 warn!("cannot drop {what}: {error}");
             }
         });
@@ -345,8 +348,8 @@ impl Worker {
 
     /// What the stores have read and written.
     fn count_traffic(&self) {
-        raise(&self.metrics.store_read, self.shelf.read_bytes());
-        raise(&self.metrics.store_written, self.shelf.written_bytes());
+        raise(&self.metrics.store_read, self.local_checkpoints.read_bytes());
+        raise(&self.metrics.store_written, self.local_checkpoints.written_bytes());
         if let Some(store) = self.checkpoints() {
             raise(&self.metrics.checkpoint_store_read, store.read_bytes());
             raise(&self.metrics.checkpoint_store_written, store.written_bytes());
@@ -383,10 +386,10 @@ pub(crate) mod tests {
         };
         Arc::new(Worker {
             address: "127.0.0.1:1".to_owned(),
-            shelf: Arc::new(Shelf::open(dir).unwrap()),
+            local_checkpoints: Arc::new(LocalCheckpoints::open(dir).unwrap()),
             scratch: dir.join("scratch"),
             pool: rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap(),
-            doors: Arc::default(),
+            inboxes: Arc::default(),
             metrics: WorkerMetrics::new(&mut Registry::default()),
             health: Arc::new(Health::starting("not registered")),
             busy: Mutex::default(),
@@ -406,7 +409,7 @@ pub(crate) mod tests {
         let save = SaveName { job: 7, step: Tier::new(2, 1), epoch: 1, incarnation: 5 };
         let data = Data::F64(&mut [0.25; 3]);
         let part = Part { column: Column::Values, shard: 0, range: 0, data };
-        worker.shelf.save(save, vec![part]).unwrap();
+        worker.local_checkpoints.save(save, vec![part]).unwrap();
         let at_work = worker.clone();
         let (done, is_done) = std::sync::mpsc::channel::<()>();
         let work = std::thread::spawn(move || {
@@ -437,6 +440,6 @@ pub(crate) mod tests {
         work.join().unwrap();
         assert_eq!((broken.await.unwrap(), now.await.unwrap()), (Ok(()), Ok(())));
         assert_eq!(lock(&worker.busy).0, 0);
-        assert!(worker.shelf.find(save, Column::Values, (0, 0)).is_some());
+        assert!(worker.local_checkpoints.find(save, Column::Values, (0, 0)).is_some());
     }
 }

@@ -1,25 +1,19 @@
 //! Starting a worker.
 
 use std::{
-    fs, io,
+    fs,
     net::SocketAddr,
     path::PathBuf,
     sync::{Arc, Mutex, atomic::AtomicU64},
 };
 
-use thiserror::Error;
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
-use ziggurat_rpc::{
-    RpcError, Security, bind, data as data_service, is_any_address, is_loopback, server,
-};
-use ziggurat_store::StoreError;
-use ziggurat_telemetry::{
-    BindError, FailureKind as CountedFailure, Health, Registry, WorkerMetrics,
-};
+use ziggurat_rpc::{Security, bind, data as data_service, is_any_address, is_loopback, server};
+use ziggurat_telemetry::{FailureKind as CountedFailure, Health, Registry, WorkerMetrics};
 
-use super::{Worker, data::DataService, shelf::Shelf};
+use super::{ServeError, Worker, data::DataService, local_checkpoints::LocalCheckpoints};
 
 /// How a worker is run.
 #[derive(Clone, Debug)]
@@ -50,86 +44,6 @@ pub struct ServeOptions {
     pub metrics: Option<SocketAddr>,
     /// Whether they may be beyond this machine, to everybody.
     pub insecure_metrics: bool,
-}
-
-/// Why a worker cannot run.
-#[derive(Debug, Error)]
-pub enum ServeError {
-    /// Its store said no.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// It cannot listen, or the security is not right.
-    #[error(transparent)]
-    Rpc(#[from] RpcError),
-    /// It cannot listen for those who want metrics.
-    #[error(transparent)]
-    Metrics(#[from] BindError),
-    /// The directory was made by another version.
-    #[error(
-        "{} was made by another version of ziggurat (format {found}, this one knows {known}); \
-         use that version, or another directory", .dir.display()
-    )]
-    OtherFormat {
-        /// The directory.
-        dir: PathBuf,
-        /// Its format.
-        found: u32,
-        /// This program's.
-        known: u32,
-    },
-    /// The identity that was written down is none.
-    #[error("{} does not say whose it is; use another directory", .dir.display())]
-    Identity {
-        /// The directory.
-        dir: PathBuf,
-    },
-    /// Nobody could reach it.
-    #[error(
-        "{address} is no address that others reach this worker at; name one, with --advertise HOST:PORT"
-    )]
-    Unreachable {
-        /// What it would have told others.
-        address: String,
-    },
-    /// The directory has what was saved for another cluster.
-    #[error(
-        "{} has what was saved for the cluster {found}, and the coordinator at {coordinator} is that of the cluster \
-         {cluster}; use another directory, or delete this one if nobody wants its values any more", .dir.display()
-    )]
-    OtherCluster {
-        /// The directory.
-        dir: PathBuf,
-        /// The cluster that it belongs to.
-        found: String,
-        /// The coordinator.
-        coordinator: String,
-        /// The cluster of the coordinator.
-        cluster: String,
-    },
-    /// The coordinator does not want this worker.
-    #[error("the coordinator at {coordinator} refuses this worker: {reason}")]
-    Refused {
-        /// The coordinator.
-        coordinator: String,
-        /// Why.
-        reason: String,
-        /// Whether that is for the secret or the certificate that the worker was started with.
-        is_bad_input: bool,
-    },
-    /// There cannot be such a checkpoint store.
-    #[error(transparent)]
-    Checkpoints(#[from] CheckpointError),
-    /// The threads could not be started.
-    #[error("could not start the threads of the worker; ask for fewer")]
-    Threads(#[source] rayon::ThreadPoolBuildError),
-    /// The operating system said no.
-    #[error("cannot {action}: {source}")]
-    Io {
-        /// What was tried.
-        action: String,
-        /// What it said.
-        source: io::Error,
-    },
 }
 
 /// Runs a worker until `shutdown`, upon which it finishes what it is at, saves, hands over and leaves.
@@ -164,7 +78,7 @@ pub async fn serve(
     let io = |action: String| move |source| ServeError::Io { action, source };
     let scratch = options.dir.join("scratch");
     fs::create_dir_all(&scratch).map_err(io(format!("create {}", scratch.display())))?;
-    let shelf = Arc::new(Shelf::open(&options.dir)?);
+    let local_checkpoints = Arc::new(LocalCheckpoints::open(&options.dir)?);
     let pool = rayon::ThreadPoolBuilder::new()
         .num_threads(options.threads)
         .thread_name(|i| format!("sweep {i}"))
@@ -182,10 +96,10 @@ pub async fn serve(
     };
     let worker = Arc::new(Worker {
         address,
-        shelf,
+        local_checkpoints,
         scratch,
         pool,
-        doors: Arc::default(),
+        inboxes: Arc::default(),
         metrics,
         health: health.clone(),
         busy: Mutex::default(),

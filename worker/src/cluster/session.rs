@@ -139,12 +139,12 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
     let register = Register {
         protocol: PROTOCOL,
         encoder: Encoding::VERSION,
-        worker: identity_text(worker.shelf.identity()),
+        worker: identity_text(worker.local_checkpoints.identity()),
         name: options.name.clone(),
         address: worker.address.clone(),
         cores: worker.pool.current_num_threads() as u32,
         memory_bytes: options.memory_bytes.unwrap_or(0),
-        disk_bytes: worker.shelf.free_bytes().unwrap_or(0),
+        disk_bytes: worker.local_checkpoints.free_bytes().unwrap_or(0),
         checkpoint_store: worker.store_identity().map(identity_text).unwrap_or_default(),
         replaces: options.replaces.clone().unwrap_or_default(),
     };
@@ -271,6 +271,9 @@ impl Worker {
         let resident_bytes = resident_bytes().unwrap_or(0);
         self.metrics.memory_resident.set(resident_bytes as i64);
         self.count_traffic();
-        Heartbeat { resident_bytes, free_disk_bytes: self.shelf.free_bytes().unwrap_or(0) }
+        Heartbeat {
+            resident_bytes,
+            free_disk_bytes: self.local_checkpoints.free_bytes().unwrap_or(0),
+        }
     }
 }

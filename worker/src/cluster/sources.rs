@@ -1,8 +1,7 @@
-//! Where an attempt gets saved values from: this worker's shelf, other workers, the checkpoint store.
+//! Where an attempt gets saved values from: this worker's checkpoints, other workers, the checkpoint store.
 
 use std::{
     collections::{HashMap, HashSet},
-    fmt,
     ops::Range,
     sync::{
         Arc, Mutex,
@@ -29,12 +28,12 @@ use ziggurat_store::Epoch;
 
 use super::{
     Worker,
-    attempt::cancelled,
+    failure::{Unread, cancelled},
     halo::OVERHEAD_BYTES,
+    local_checkpoints::SaveName,
     pieces::{receive, spans_of},
-    shelf::SaveName,
 };
-use crate::{job::lock, parts::key};
+use crate::{parts::key, state::lock};
 
 /// How long a connection to a worker may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
@@ -54,18 +53,6 @@ pub struct CheckpointAt {
     /// Whether it is in the checkpoint store.
     pub stored: bool,
 }
-
-/// Values could not be read.
-#[derive(Debug)]
-pub struct Unread(pub Failure);
-
-impl fmt::Display for Unread {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0.message)
-    }
-}
-
-impl std::error::Error for Unread {}
 
 /// What an attempt goes on from, and reads.
 pub struct Saved {
@@ -116,12 +103,12 @@ impl Saved {
             return Err(StepStoreError { is_damage: false, source: Box::new(Unread(cancelled())) });
         }
         let wanted = Wanted { save: place.save, column, shard, range };
-        let me = self.worker.shelf.identity();
+        let me = self.worker.local_checkpoints.identity();
         let holder = place.owners.get(shard as usize).and_then(|&i| place.holders.get(i as usize));
-        let mut problem = match self.load_from_shelf(wanted, &mut data)? {
-            Shelved::Here => return Ok(()),
-            Shelved::Damaged(problem) => problem,
-            Shelved::Missing => match holder {
+        let mut problem = match self.load_locally(wanted, &mut data)? {
+            Local::Here => return Ok(()),
+            Local::Damaged(problem) => problem,
+            Local::Missing => match holder {
                 Some(holder) if holder.worker == me => {
                     let message =
                         format!("shard {shard} of step {step} is not on this disk any more");
@@ -148,21 +135,17 @@ impl Saved {
         }
     }
 
-    fn load_from_shelf(
-        &self,
-        wanted: Wanted,
-        data: &mut Data<'_>,
-    ) -> Result<Shelved, StepStoreError> {
+    fn load_locally(&self, wanted: Wanted, data: &mut Data<'_>) -> Result<Local, StepStoreError> {
         let Wanted { save, column, shard, range } = wanted;
-        let shelf = &self.worker.shelf;
-        if shelf.find(save, column, (shard, range)).is_none() {
-            return Ok(Shelved::Missing);
+        let checkpoints = &self.worker.local_checkpoints;
+        if checkpoints.find(save, column, (shard, range)).is_none() {
+            return Ok(Local::Missing);
         }
         let part = Part { column, shard, range, data: data.again() };
-        match shelf.load(save, part) {
-            Ok(()) => Ok(Shelved::Here),
+        match checkpoints.load(save, part) {
+            Ok(()) => Ok(Local::Here),
             Err(error) if error.damaged().is_some() => {
-                Ok(Shelved::Damaged(wanted.damaged(error.to_string(), Some(shelf.identity()))))
+                Ok(Local::Damaged(wanted.damaged(error.to_string(), Some(checkpoints.identity()))))
             }
             Err(error) => Err(unread(error.to_string(), Some(FailureKind::Unable))),
         }
@@ -286,7 +269,7 @@ impl Wanted {
 }
 
 /// What a worker's own disk had to say.
-enum Shelved {
+enum Local {
     Here,
     Missing,
     Damaged(StepStoreError),
@@ -360,7 +343,7 @@ mod tests {
         tokio::spawn(server(&Security::Open).add_service(service).serve_with_incoming(incoming));
         let place = CheckpointAt {
             save: SaveName { job: 1, step: STEP, epoch: 2, incarnation: 3 },
-            holders: vec![Member { worker: worker.shelf.identity() ^ 1, address }],
+            holders: vec![Member { worker: worker.local_checkpoints.identity() ^ 1, address }],
             owners: vec![0],
             stored,
         };

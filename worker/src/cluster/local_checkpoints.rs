@@ -1,7 +1,7 @@
 //! What a worker has saved: parts of steps of any number of jobs, by epoch.
 //!
-//! All of it is of one cluster. Jobs and epochs are numbers that the coordinator of another cluster gives out, too, so a shelf
-//! with anything on it stays with its cluster. A coordinator that was restored from a copy gives them out again, too: of what
+//! All of it is of one cluster. Jobs and epochs are numbers that the coordinator of another cluster gives out, too, so a directory
+//! with anything in it stays with its cluster. A coordinator that was restored from a copy gives them out again, too: of what
 //! incarnation an epoch is, is written down with it.
 
 use std::{
@@ -26,8 +26,8 @@ use ziggurat_store::{
 
 use super::ServeError;
 use crate::{
-    job::{lock, put},
     parts::{self, key},
+    state::{lock, put},
 };
 
 /// Whose stores they are: those of workers.
@@ -66,7 +66,7 @@ type JobStep = (u64, (u8, u8));
 type JobEpoch = (Epoch, u64);
 
 /// A worker's store.
-pub struct Shelf {
+pub struct LocalCheckpoints {
     store: Store,
     identity: AtomicU64,
     cluster: Mutex<Option<String>>,
@@ -74,7 +74,7 @@ pub struct Shelf {
     held: Mutex<BTreeMap<JobStep, BTreeMap<JobEpoch, Vec<ShardEpoch>>>>,
 }
 
-impl Shelf {
+impl LocalCheckpoints {
     /// Opens what is in a directory, or begins there.
     ///
     /// # Errors
@@ -291,7 +291,7 @@ impl Shelf {
     }
 }
 
-/// Why a shelf cannot become a cluster's.
+/// Why a worker's checkpoints cannot become a cluster's.
 #[derive(Debug)]
 pub enum NotIts {
     /// It has what was saved for this cluster.
@@ -330,114 +330,114 @@ mod tests {
         SaveName { job, step: STEP, epoch, incarnation: 7 }
     }
 
-    fn save(shelf: &Shelf, name: SaveName) {
+    fn save(checkpoints: &LocalCheckpoints, name: SaveName) {
         let data = Data::F64(&mut [0.25; 3]);
         let part = Part { column: Column::Values, shard: 0, range: 0, data };
-        shelf.save(name, vec![part]).unwrap();
+        checkpoints.save(name, vec![part]).unwrap();
     }
 
-    fn has(shelf: &Shelf, name: SaveName) -> bool {
-        shelf.find(name, Column::Values, (0, 0)).is_some()
+    fn has(checkpoints: &LocalCheckpoints, name: SaveName) -> bool {
+        checkpoints.find(name, Column::Values, (0, 0)).is_some()
     }
 
     #[test]
     fn what_was_saved_for_a_cluster_is_neither_used_nor_dropped_for_another() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
-        let identity = shelf.identity();
-        shelf.belong_to("one").unwrap();
-        assert_eq!(shelf.identity(), identity);
-        save(&shelf, name(1, 1));
-        assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
-        drop(shelf);
-        let shelf = Shelf::open(dir.path()).unwrap();
-        assert!(matches!(shelf.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
-        shelf.belong_to("one").unwrap();
-        assert!(has(&shelf, name(1, 1)) && shelf.identity() == identity);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        let identity = checkpoints.identity();
+        checkpoints.belong_to("one").unwrap();
+        assert_eq!(checkpoints.identity(), identity);
+        save(&checkpoints, name(1, 1));
+        assert!(matches!(checkpoints.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
+        drop(checkpoints);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        assert!(matches!(checkpoints.belong_to("two"), Err(NotIts::Other(of)) if of == "one"));
+        checkpoints.belong_to("one").unwrap();
+        assert!(has(&checkpoints, name(1, 1)) && checkpoints.identity() == identity);
 
-        shelf.retain(|_| false).unwrap();
-        shelf.belong_to("two").unwrap();
-        assert!(!has(&shelf, name(1, 1)));
-        assert_ne!(shelf.identity(), identity);
-        save(&shelf, name(1, 1));
-        assert!(matches!(shelf.belong_to("one"), Err(NotIts::Other(of)) if of == "two"));
+        checkpoints.retain(|_| false).unwrap();
+        checkpoints.belong_to("two").unwrap();
+        assert!(!has(&checkpoints, name(1, 1)));
+        assert_ne!(checkpoints.identity(), identity);
+        save(&checkpoints, name(1, 1));
+        assert!(matches!(checkpoints.belong_to("one"), Err(NotIts::Other(of)) if of == "two"));
     }
 
     #[test]
     fn what_another_version_saved_is_refused() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
         let mut batch = StateBatch::new();
         let (worker, cluster) = ("0".repeat(16), None);
         put(&mut batch, IDENTITY, &Identity { format: FORMAT - 1, worker, cluster });
-        shelf.store.put_state(batch).unwrap();
-        drop(shelf);
-        let refused = Shelf::open(dir.path()).map(drop).unwrap_err();
+        checkpoints.store.put_state(batch).unwrap();
+        drop(checkpoints);
+        let refused = LocalCheckpoints::open(dir.path()).map(drop).unwrap_err();
         assert!(matches!(refused, ServeError::OtherFormat { found, .. } if found == FORMAT - 1));
     }
 
     #[test]
     fn what_is_gone_can_be_saved_anew() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
-        save(&shelf, name(1, 1));
-        drop(shelf);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        save(&checkpoints, name(1, 1));
+        drop(checkpoints);
         std::fs::remove_dir_all(dir.path().join("store/values")).unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
-        assert!(!has(&shelf, name(1, 1)));
-        save(&shelf, name(1, 1));
-        assert!(has(&shelf, name(1, 1)));
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        assert!(!has(&checkpoints, name(1, 1)));
+        save(&checkpoints, name(1, 1));
+        assert!(has(&checkpoints, name(1, 1)));
     }
 
     #[test]
     fn what_is_not_wanted_is_dropped_epoch_by_epoch_and_can_be_saved_anew() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
         for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 2)] {
-            save(&shelf, name(job, epoch));
+            save(&checkpoints, name(job, epoch));
         }
-        shelf.retain(|save| save == name(1, 2)).unwrap();
-        let there = |shelf: &Shelf| {
-            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| has(shelf, name(job, epoch)))
+        checkpoints.retain(|save| save == name(1, 2)).unwrap();
+        let there = |checkpoints: &LocalCheckpoints| {
+            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| has(checkpoints, name(job, epoch)))
         };
-        assert_eq!(there(&shelf), [false, true, false, false]);
-        save(&shelf, name(1, 3));
-        drop(shelf);
-        assert_eq!(there(&Shelf::open(dir.path()).unwrap()), [false, true, true, false]);
+        assert_eq!(there(&checkpoints), [false, true, false, false]);
+        save(&checkpoints, name(1, 3));
+        drop(checkpoints);
+        assert_eq!(there(&LocalCheckpoints::open(dir.path()).unwrap()), [false, true, true, false]);
     }
 
     #[test]
     fn what_came_before_a_checkpoint_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
         for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 1)] {
-            save(&shelf, name(job, epoch));
+            save(&checkpoints, name(job, epoch));
         }
-        shelf.drop_before(1, STEP, 2).unwrap();
-        shelf.drop_before(1, STEP.swap(), 9).unwrap();
-        let there = |shelf: &Shelf| {
-            [(1, 1), (1, 2), (1, 3), (2, 1)].map(|(job, epoch)| has(shelf, name(job, epoch)))
+        checkpoints.drop_before(1, STEP, 2).unwrap();
+        checkpoints.drop_before(1, STEP.swap(), 9).unwrap();
+        let there = |checkpoints: &LocalCheckpoints| {
+            [(1, 1), (1, 2), (1, 3), (2, 1)].map(|(job, epoch)| has(checkpoints, name(job, epoch)))
         };
-        assert_eq!(there(&shelf), [false, true, true, true]);
-        drop(shelf);
-        assert_eq!(there(&Shelf::open(dir.path()).unwrap()), [false, true, true, true]);
+        assert_eq!(there(&checkpoints), [false, true, true, true]);
+        drop(checkpoints);
+        assert_eq!(there(&LocalCheckpoints::open(dir.path()).unwrap()), [false, true, true, true]);
     }
 
     #[test]
     fn an_epoch_is_not_taken_for_that_of_another_incarnation() {
         let dir = tempfile::tempdir().unwrap();
-        let shelf = Shelf::open(dir.path()).unwrap();
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
         let (before, again) = (name(1, 2), SaveName { incarnation: 8, ..name(1, 2) });
-        save(&shelf, before);
-        assert!(has(&shelf, before) && !has(&shelf, again));
-        drop(shelf);
-        let shelf = Shelf::open(dir.path()).unwrap();
-        assert!(has(&shelf, before) && !has(&shelf, again));
-        shelf.retain(|save| save == again).unwrap();
-        assert!(!has(&shelf, before));
-        save(&shelf, again);
-        drop(shelf);
-        let shelf = Shelf::open(dir.path()).unwrap();
-        assert!(has(&shelf, again) && !has(&shelf, before));
+        save(&checkpoints, before);
+        assert!(has(&checkpoints, before) && !has(&checkpoints, again));
+        drop(checkpoints);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        assert!(has(&checkpoints, before) && !has(&checkpoints, again));
+        checkpoints.retain(|save| save == again).unwrap();
+        assert!(!has(&checkpoints, before));
+        save(&checkpoints, again);
+        drop(checkpoints);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        assert!(has(&checkpoints, again) && !has(&checkpoints, before));
     }
 }

@@ -1,4 +1,4 @@
-//! A job's directory as the journal of its solve.
+//! A job's directory as the step store of its solve.
 
 use std::{
     collections::{BTreeMap, HashSet},
@@ -6,70 +6,16 @@ use std::{
 };
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{
-    Column, Found, Part, StepController, StepStore, StepStoreError, TierStatistics,
-};
+use ziggurat_kernel::{Column, Found, Part, StepStore, StepStoreError};
 use ziggurat_store::{Epoch, ShardKey, StateBatch, StoreError};
 
 use crate::{
     Job,
-    job::{lock, put},
     parts::{self, key},
+    state::{lock, put},
+    step_record::{JOB, StepRecord, entry},
 };
-
-/// Every store of a job holds one job.
-const JOB: u64 = 0;
-
-/// What is written down of a step.
-#[derive(Clone, Debug, Default, Serialize, Deserialize)]
-pub struct StepRecord {
-    /// The number of its latest checkpoint.
-    epoch: u32,
-    /// Where it is, if it is under way.
-    course: Option<Box<StepController>>,
-    /// How its solution came about, if it is solved.
-    solved: Option<TierStatistics>,
-    /// The parts there are: ranges of shards, by column, with the checkpoint they are from.
-    columns: Vec<(Column, u32)>,
-    /// Ranges of shards a column has.
-    ranges: Vec<(u32, u8)>,
-}
-
-impl StepRecord {
-    fn epoch_of(&self, column: Column) -> Option<Epoch> {
-        let found = self.columns.iter().find(|(other, _)| *other == column);
-        found.map(|&(_, epoch)| Epoch(epoch))
-    }
-
-    /// Where the step is.
-    pub(crate) fn found(&self) -> Found {
-        match (&self.solved, &self.course) {
-            (Some(statistics), _) => Found::Solved(*statistics),
-            (None, Some(course)) => Found::Begun(course.clone()),
-            (None, None) => Found::Nothing,
-        }
-    }
-
-    fn set_found(&mut self, found: &Found) {
-        (self.course, self.solved) = match found {
-            Found::Nothing => (None, None),
-            Found::Begun(course) => (Some(course.clone()), None),
-            Found::Solved(statistics) => (None, Some(*statistics)),
-        };
-    }
-
-    /// The shards of a column.
-    fn keys(&self, step: Tier, column: Column) -> Vec<ShardKey> {
-        self.ranges.iter().map(|&(shard, range)| key(JOB, step, column, shard, range)).collect()
-    }
-}
-
-/// The entry of a step in the store's state.
-fn entry(step: Tier) -> String {
-    format!("step/{},{}", step.just_moved, step.to_move)
-}
 
 impl StepStore for Job {
     fn find(&self, step: Tier) -> Result<Found, StepStoreError> {
