@@ -15,7 +15,7 @@ use signal_hook::{consts::SIGABRT, low_level};
 use ziggurat_table::abandon_outputs_at_once;
 
 use crate::{
-    failure::{Exit, Failure},
+    failure::{Exit, Failure, MORE_THREADS},
     output::note,
 };
 
@@ -35,10 +35,6 @@ pub fn no_threads(error: io::Error) -> Failure {
     Failure::refused(format!("the system starts no more threads for this process: {error}"))
         .help(MORE_THREADS)
 }
-
-/// What to do about threads that the system does not start.
-pub const MORE_THREADS: &str = "raise that limit (ulimit -u, that of the control group, or memory for their stacks), or \
-                                take fewer (--threads N)";
 
 /// The stack of a thread of a library in C++, as systems usually have it.
 const STACK_BYTES: usize = 8 << 20;

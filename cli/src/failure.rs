@@ -9,7 +9,9 @@ use ziggurat_files::Limit;
 use ziggurat_game::{NotationError, RulesetError, RulesetFileError, UnknownName};
 use ziggurat_table::TableError;
 
-use crate::exhausted::MORE_THREADS;
+/// The remedy for threads that the system does not start.
+pub const MORE_THREADS: &str = "raise that limit (ulimit -u, that of the control group, or memory for their stacks), or \
+                                take fewer (--threads N)";
 
 /// What the process says to its parent when it ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

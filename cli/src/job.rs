@@ -7,7 +7,12 @@ use ziggurat_game::Ruleset;
 use ziggurat_kernel::{Precision, Settings, Simd, USELESS_BOUND};
 use ziggurat_table::{Compression, ValueType};
 
-use crate::{failure::Failure, needs::Needs, selection::Selection, suggested};
+use crate::{
+    failure::Failure,
+    needs::{Needs, value_type_of},
+    selection::Selection,
+    suggested,
+};
 
 /// The ruleset, and how good the values are to be: what decides the bytes of a result.
 #[derive(Args, Debug)]
@@ -123,14 +128,6 @@ impl JobArgs {
     /// What the solve will take.
     pub fn needs(&self, encoding: &Encoding) -> Needs {
         Needs::of(encoding, &self.settings(), self.value_type(), self.compression())
-    }
-}
-
-/// The type of values that keeps all digits of a precision.
-pub fn value_type_of(precision: Precision) -> ValueType {
-    match precision {
-        Precision::F32 => ValueType::F32,
-        Precision::F64 => ValueType::F64,
     }
 }
 

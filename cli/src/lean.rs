@@ -108,7 +108,7 @@ pub mod fetch {
     use ziggurat_game::Ruleset;
     use ziggurat_table::ValueType;
 
-    use crate::{commands::export::Wish, failure::Failure};
+    use crate::{failure::Failure, target::Wish};
 
     /// Says how to get it.
     pub fn fetch(

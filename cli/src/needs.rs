@@ -5,18 +5,25 @@ use std::path::Path;
 
 use ziggurat_encoding::Encoding;
 use ziggurat_files::Limit;
-use ziggurat_kernel::{Memory, Plan, Settings, VECTORS, base_memory_bytes, plan};
+use ziggurat_kernel::{Memory, Plan, Precision, Settings, VECTORS, base_memory_bytes, plan};
 use ziggurat_table::{Compression, ValueType};
 
 use crate::{
     failure::{Explain, Failure},
-    job::value_type_of,
     output::{bytes, game},
     resources,
 };
 
 /// What is mapped at a time at the least, if arrays are in files.
 pub const LEAST_MAPPED_BYTES: u64 = 64 << 20;
+
+/// The type of values that keeps all digits of a precision.
+pub fn value_type_of(precision: Precision) -> ValueType {
+    match precision {
+        Precision::F32 => ValueType::F32,
+        Precision::F64 => ValueType::F64,
+    }
+}
 
 /// Bytes of a position, compressed, in hundredths: as measured on solved games, rounded up.
 fn compressed_hundredths(stored: ValueType) -> u128 {

@@ -253,12 +253,12 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let mut progress = Progress::new(&needs.plan, encoding.ruleset(), settings, solving.json);
     let scratch = job.map(WrittenDown::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
-    let journal = job.map(|job| job as &dyn StepStore);
+    let step_store = job.map(|job| job as &dyn StepStore);
     let mut swept = 0;
     let result = solve(
         encoding,
         settings,
-        Surroundings { cancelled: interrupted, memory: &memory, simd, step_store: journal },
+        Surroundings { cancelled: interrupted, memory: &memory, simd, step_store },
         &mut |event| {
             if let Event::Superstep { swept_positions, .. } = event {
                 swept = swept_positions;

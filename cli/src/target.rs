@@ -6,10 +6,12 @@ use std::{
 };
 
 use clap::Args;
-use ziggurat_table::{Existing, remove_leftovers};
+use ziggurat_game::Ruleset;
+use ziggurat_table::{Compression, Existing, ValueType, remove_leftovers};
 
 use crate::{
     failure::Failure,
+    format::Format,
     output::{note, typed},
     program_name,
     resources::directory_of,
@@ -115,6 +117,20 @@ impl TargetArgs {
     pub fn existing(&self) -> Existing {
         if self.force { Existing::Replace } else { Existing::Keep }
     }
+}
+
+/// The table of a job that is wanted.
+pub struct Wish<'a> {
+    /// Where it goes.
+    pub target: &'a TargetArgs,
+    /// Its format.
+    pub format: Format,
+    /// The type of its values, by the ruleset and the type that loses nothing.
+    pub value_type: &'a dyn Fn(&Ruleset, ValueType) -> ValueType,
+    /// How they are packed, in a `.zgt` file.
+    pub compression: Compression,
+    /// Whether machines read what is printed.
+    pub json: bool,
 }
 
 #[cfg(test)]

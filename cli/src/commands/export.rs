@@ -18,7 +18,7 @@ use crate::{
     progress::watched,
     solving::although_complete,
     suggested,
-    target::{JobOrPath, TargetArgs},
+    target::{JobOrPath, TargetArgs, Wish},
 };
 
 /// Write a table in another format or with another type of values, or the table of a job of a cluster
@@ -66,20 +66,6 @@ pub struct Args {
 
     #[command(flatten)]
     coordinator: CoordinatorArgs,
-}
-
-/// The table of a job that is wanted.
-pub struct Wish<'a> {
-    /// Where it goes.
-    pub target: &'a TargetArgs,
-    /// Its format.
-    pub format: Format,
-    /// The type of its values, by the ruleset and the type that loses nothing.
-    pub value_type: &'a dyn Fn(&Ruleset, ValueType) -> ValueType,
-    /// How they are packed, in a `.zgt` file.
-    pub compression: Compression,
-    /// Whether machines read what is printed.
-    pub json: bool,
 }
 
 /// Runs the command.

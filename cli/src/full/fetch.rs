@@ -11,9 +11,9 @@ use crate::{
         download::{Download, Wanted},
         flags::CoordinatorArgs,
     },
-    commands::export::Wish,
     failure::Failure,
     interrupt,
+    target::Wish,
 };
 
 /// Fetches a table, and says where it is, its ruleset and the type of its values.

@@ -17,7 +17,7 @@ use super::directory::holds_no_solve;
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
     failure::{Exit, Explain, Failure},
-    job::value_type_of,
+    needs::value_type_of,
     output::{bound, bytes, columns, duration, grouped, print, print_json, typed},
     program_name,
     target::JobOrPath,

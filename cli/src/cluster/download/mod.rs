@@ -41,8 +41,7 @@ use crate::{
     failure::{Exit, Failure},
     format::Format,
     interrupt::is_up,
-    job::value_type_of,
-    needs::check_file_size,
+    needs::{check_file_size, value_type_of},
     output::table_name,
     progress::watched,
 };

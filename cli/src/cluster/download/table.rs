@@ -6,7 +6,7 @@ use ziggurat_kernel::Precision;
 use ziggurat_table::{AnyTable, Compression, Existing, Interim, TableWriter, remove_leftovers};
 
 use super::{Format, Wanted, interrupted, part::Part, ranges::Ranges};
-use crate::{failure::Failure, job::value_type_of};
+use crate::{failure::Failure, needs::value_type_of};
 
 /// Writes a table. Other formats than Ziggurat's own are written from a table in that, which goes then.
 ///
