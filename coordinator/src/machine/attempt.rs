@@ -5,7 +5,7 @@ use std::time::Duration;
 use ziggurat_planning::{Order, Outcome, StepController};
 
 use super::{
-    Checkpoint, Counters, Epoch, Machine, Note, Phase, Trouble, line_of,
+    Checkpoint, Counters, Epoch, FailureStreak, Machine, Note, Phase, line_of,
     message::{Message, Task},
     names::{SessionId, StepId, Time, WorkerId},
     record::Run,
@@ -106,10 +106,10 @@ impl Machine {
                 attempt.course.apply(outcome);
                 attempt.clean = false;
                 let reached = reach(&attempt.course);
-                if let Some(trouble) = self.trouble.get_mut(&step)
-                    && reached > trouble.reached
+                if let Some(streak) = self.failure_streak.get_mut(&step)
+                    && reached > streak.reached
                 {
-                    *trouble = Trouble { reached, ..Trouble::default() };
+                    *streak = FailureStreak { reached, ..FailureStreak::default() };
                 }
             }
             Doing::Saving { epoch, stored } => self.commit(step, epoch, stored),
@@ -186,7 +186,7 @@ impl Machine {
         let number = attempt.number;
         let solved = checkpoint.course.order().is_none();
         self.step_mut(step).checkpoint = Some(checkpoint);
-        self.trouble.remove(&step);
+        self.failure_streak.remove(&step);
         self.count(step);
         self.count_time(step.job);
         self.send_to_all(&Message::Commit { step, epoch });
@@ -244,19 +244,19 @@ impl Machine {
     pub(super) fn count_failure(&mut self, step: StepId, message: String) {
         let reached = self.attempts.get(&step).map_or(0, |attempt| reach(&attempt.course));
         let now = self.now;
-        let trouble = self.trouble.entry(step).or_default();
-        trouble.reached = trouble.reached.max(reached);
-        trouble.message = message;
-        if trouble.counted.is_some_and(|counted| now - counted < super::REST) {
+        let streak = self.failure_streak.entry(step).or_default();
+        streak.reached = streak.reached.max(reached);
+        streak.message = message;
+        if streak.counted.is_some_and(|counted| now - counted < super::BACKOFF) {
             return;
         }
-        trouble.counted = Some(now);
-        trouble.failures += 1;
-        if trouble.failures >= super::MOST_FAILURES {
+        streak.counted = Some(now);
+        streak.failures += 1;
+        if streak.failures >= super::MOST_FAILURES {
             let message = format!(
                 "step {} failed {} times in a row without getting further: {}; \
                  resume the job once that is mended",
-                step.tier, trouble.failures, trouble.message
+                step.tier, streak.failures, streak.message
             );
             self.end_job(step.job, Phase::Failed, &message);
         }
@@ -293,7 +293,7 @@ impl Machine {
             let message =
                 format!("{who} not answered order {order} of step {} for {seconds} s", step.tier);
             for worker in silent.into_iter().filter(|_| culprits) {
-                self.rest(step, worker, super::REST, &message);
+                self.back_off(step, worker, super::BACKOFF, &message);
             }
             self.count_failure(step, message);
             self.end_attempt(step);

@@ -74,7 +74,7 @@ impl Machine {
                     able.retain(reads_store);
                 }
             }
-            for &owner in checkpoint.owners.iter().filter(|_| !self.apart.is_empty()) {
+            for &owner in checkpoint.owners.iter().filter(|_| !self.unreachable_pairs.is_empty()) {
                 let reaches =
                     |worker: &WorkerId| reads_store(worker) || !self.are_apart(*worker, owner);
                 if !able.iter().all(reaches) {
@@ -89,7 +89,7 @@ impl Machine {
 
     /// Leaves out workers that others cannot reach, those first which most cannot.
     fn keep_larger_set(&self, able: &mut Vec<WorkerId>) {
-        while !self.apart.is_empty() {
+        while !self.unreachable_pairs.is_empty() {
             let unreached = |&worker: &WorkerId| {
                 able.iter().filter(|&&other| self.are_apart(worker, other)).count()
             };

@@ -129,7 +129,7 @@ impl Machine {
         let job = self.job_mut(id);
         (job.phase, job.ended) = (Phase::Active, None);
         job.message.clear();
-        self.trouble.retain(|step, _| step.job != id);
+        self.failure_streak.retain(|step, _| step.job != id);
     }
 
     /// Ends a job, and the attempts at its steps.
@@ -141,7 +141,7 @@ impl Machine {
         let job = self.job_mut(id);
         (job.phase, job.ended, job.message) = (phase, Some(now), message.to_owned());
         self.plans.remove(&id);
-        self.trouble.retain(|step, _| step.job != id);
+        self.failure_streak.retain(|step, _| step.job != id);
         let what = match phase {
             Phase::Solved => "solved",
             Phase::Failed => "failed",

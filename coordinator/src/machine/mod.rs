@@ -71,17 +71,17 @@ impl Limits {
 }
 
 /// Two workers that could not reach each other are kept apart for so long.
-const APART: Duration = Duration::from_secs(60);
+const UNREACHABLE_FOR: Duration = Duration::from_secs(60);
 /// A worker that could not take part in a step is not asked again for so long. Other steps are none the worse for it.
-const REST: Duration = Duration::from_secs(60);
+const BACKOFF: Duration = Duration::from_secs(60);
 /// The same after any other failure.
-const SHORT_REST: Duration = Duration::from_secs(5);
+const SHORT_BACKOFF: Duration = Duration::from_secs(5);
 /// A member that has not reported for so long is spoken of.
 const SLOW_AFTER: Duration = Duration::from_secs(60);
 /// A draining worker hands over what others need for so long: half a minute less than it waits for.
 const HANDING_OVER: Duration = Duration::from_secs(570);
-/// As many failures without progress, and the job fails. Those within a [`REST`] count as one: workers meet the same
-/// trouble one after the other.
+/// As many failures without progress, and the job fails. Those within a [`BACKOFF`] count as one: workers meet the same
+/// failure one after the other.
 const MOST_FAILURES: u32 = 5;
 
 /// What came of an event.
@@ -121,22 +121,22 @@ pub struct Machine {
     needs: BTreeMap<(StepId, WorkerId), Time>,
     /// Workers that could not reach each other, the smaller identity first, and until when they are
     /// kept apart.
-    apart: BTreeMap<(WorkerId, WorkerId), Time>,
+    unreachable_pairs: BTreeMap<(WorkerId, WorkerId), Time>,
     /// Connected workers that could not reach each other when they last tried, the smaller identity first, and when that
     /// was.
     unreached: BTreeMap<(WorkerId, WorkerId), Time>,
     /// Workers that take no part in a step, until when, and why.
-    resting: BTreeMap<(StepId, WorkerId), (Time, String)>,
+    backoff: BTreeMap<(StepId, WorkerId), (Time, String)>,
     /// Failures of steps since they last got further.
-    trouble: BTreeMap<StepId, Trouble>,
+    failure_streak: BTreeMap<StepId, FailureStreak>,
     /// Since when jobs have been worked on, as far as it is not in their counters.
     busy_since: BTreeMap<JobId, Time>,
     output: Output,
 }
 
-/// What went wrong with a step since it last got further.
+/// The failures of a step since it last got further.
 #[derive(Clone, Debug, Default)]
-struct Trouble {
+struct FailureStreak {
     failures: u32,
     /// When the last of them was counted.
     counted: Option<Time>,
@@ -166,10 +166,10 @@ impl Machine {
             scheduled: now,
             last_heard: BTreeMap::new(),
             needs: BTreeMap::new(),
-            apart: BTreeMap::new(),
+            unreachable_pairs: BTreeMap::new(),
             unreached: BTreeMap::new(),
-            resting: BTreeMap::new(),
-            trouble: BTreeMap::new(),
+            backoff: BTreeMap::new(),
+            failure_streak: BTreeMap::new(),
             busy_since: BTreeMap::new(),
             output: Output::default(),
         };
@@ -253,11 +253,11 @@ impl Machine {
         self.end_late_attempts();
         self.give_up_what_is_lost();
         let now = self.now;
-        self.apart.retain(|_, until| *until > now);
+        self.unreachable_pairs.retain(|_, until| *until > now);
         let online = &self.online;
         self.unreached
             .retain(|(one, other), _| online.contains_key(one) && online.contains_key(other));
-        self.resting.retain(|_, (until, _)| *until > now);
+        self.backoff.retain(|_, (until, _)| *until > now);
     }
 
     /// The record of a step, to be changed.

@@ -3,7 +3,7 @@
 use ziggurat_planning::{Order, Outcome};
 
 use super::{
-    Counters, Machine, Note, REST, SHORT_REST,
+    BACKOFF, Counters, Machine, Note, SHORT_BACKOFF,
     attempt::{Attempt, Doing},
     line_of,
     message::{Answer, Failure, FailureKind, Refusal, Report},
@@ -100,7 +100,7 @@ impl Machine {
     fn inconsistent(&mut self, step: StepId, message: &str) {
         let members = self.attempts.get(&step).into_iter().flat_map(|attempt| &attempt.members);
         for member in members.map(|member| member.worker).collect::<Vec<_>>() {
-            self.rest(step, member, SHORT_REST, message);
+            self.back_off(step, member, SHORT_BACKOFF, message);
         }
         self.count_failure(step, message.to_owned());
         self.end_attempt(step);
@@ -150,13 +150,13 @@ impl Machine {
             Some(FailureKind::Unable) | None => true,
         };
         let rest = match kind {
-            Some(FailureKind::Unable) => Some(REST),
-            Some(FailureKind::Cancelled) => Some(SHORT_REST),
-            _ if counts => Some(SHORT_REST),
+            Some(FailureKind::Unable) => Some(BACKOFF),
+            Some(FailureKind::Cancelled) => Some(SHORT_BACKOFF),
+            _ if counts => Some(SHORT_BACKOFF),
             _ => None,
         };
         if let Some(rest) = rest {
-            self.rest(step, worker, rest, &message);
+            self.back_off(step, worker, rest, &message);
         }
         self.note(Note { attempt: number, worker: Some(worker), ..line_of(step, text) });
         if counts {

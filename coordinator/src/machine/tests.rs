@@ -187,7 +187,7 @@ impl World {
     }
 
     fn failures(&self) -> u32 {
-        self.machine.trouble.get(&FIRST).map_or(0, |trouble| trouble.failures)
+        self.machine.failure_streak.get(&FIRST).map_or(0, |streak| streak.failures)
     }
 
     fn phase(&self) -> Phase {
@@ -279,7 +279,7 @@ fn what_workers_meet_one_after_the_other_is_one_failure() {
             }
         }
         assert!(world.members().is_empty());
-        world.wait(REST.as_secs());
+        world.wait(BACKOFF.as_secs());
     }
     assert_eq!(world.phase(), Phase::Failed);
     let message = world.machine.why_waiting(JobId(1));
@@ -301,7 +301,7 @@ fn a_worker_that_cannot_take_part_in_a_step_takes_part_in_others() {
     world.work();
     assert_eq!(world.machine.records.jobs[&other].phase, Phase::Solved);
     assert_eq!((world.phase(), world.members()), (Phase::Active, vec![]));
-    world.wait(REST.as_secs());
+    world.wait(BACKOFF.as_secs());
     assert_eq!(world.members(), [WorkerId(1)]);
 }
 
@@ -691,7 +691,7 @@ fn a_worker_that_was_stopped_is_no_failure() {
     let kind = Some(FailureKind::Cancelled);
     world.report(worker, Answer::Failed(Failure { message: "stopped".to_owned(), kind }));
     assert_eq!((world.failures(), world.members()), (0, vec![]));
-    world.wait(SHORT_REST.as_secs() + 1);
+    world.wait(SHORT_BACKOFF.as_secs() + 1);
     assert_eq!(world.members(), [worker]);
 }
 

@@ -100,7 +100,7 @@ impl Machine {
         match *blocked {
             Blocked::Nobody => "waiting for workers".to_owned(),
             Blocked::Resting(worker, step) => {
-                let rest = self.resting.get(&(step, worker));
+                let rest = self.backoff.get(&(step, worker));
                 let (until, why) = rest.map_or((self.now, ""), |(until, why)| (*until, why));
                 format!(
                     "trying again in {} s: worker {} cannot take part in step {}: {why}",

@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    APART, HANDING_OVER, Key, Machine, Note, WorkerRecord, line,
+    HANDING_OVER, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord, line,
     message::{Changed, Command, Message, Refusal, Registration, Resources},
     names::{JobId, SessionId, StepId, Time, WorkerId},
     record::Phase,
@@ -84,7 +84,7 @@ impl Machine {
         self.sessions.insert(session, connected);
         self.online.insert(worker, session);
         self.last_heard.remove(&worker);
-        self.resting.retain(|&(_, resting), _| resting != worker);
+        self.backoff.retain(|&(_, other), _| other != worker);
         self.welcome(session);
     }
 
@@ -299,13 +299,13 @@ impl Machine {
     }
 
     /// A worker takes no part in a step for a while.
-    pub(super) fn rest(&mut self, step: StepId, worker: WorkerId, time: Duration, why: &str) {
-        self.resting.insert((step, worker), (self.now + time, why.to_owned()));
+    pub(super) fn back_off(&mut self, step: StepId, worker: WorkerId, time: Duration, why: &str) {
+        self.backoff.insert((step, worker), (self.now + time, why.to_owned()));
     }
 
     /// Whether it takes none now.
     pub(super) fn rests(&self, step: StepId, worker: WorkerId) -> bool {
-        self.resting.get(&(step, worker)).is_some_and(|&(until, _)| until > self.now)
+        self.backoff.get(&(step, worker)).is_some_and(|&(until, _)| until > self.now)
     }
 
     /// Whether a worker wants to leave, and there is time to take over what it has.
@@ -328,7 +328,7 @@ impl Machine {
     /// Keeps two workers out of one attempt for a while.
     pub(super) fn keep_apart(&mut self, one: WorkerId, other: WorkerId) {
         let pair = (one.min(other), one.max(other));
-        self.apart.insert(pair, self.now + APART);
+        self.unreachable_pairs.insert(pair, self.now + UNREACHABLE_FOR);
         self.unreached.insert(pair, self.now);
     }
 
@@ -340,7 +340,7 @@ impl Machine {
 
     /// Whether two workers could not reach each other.
     pub(super) fn are_apart(&self, one: WorkerId, other: WorkerId) -> bool {
-        let until = self.apart.get(&(one.min(other), one.max(other)));
+        let until = self.unreachable_pairs.get(&(one.min(other), one.max(other)));
         until.is_some_and(|&until| until > self.now)
     }
 

@@ -72,7 +72,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
             world.workers[place].replaces = world.chance.once_in(2);
         }
         4 | 5 if one != two => {
-            world.apart.insert((one.min(two), one.max(two)), until);
+            world.unreachable_pairs.insert((one.min(two), one.max(two)), until);
         }
         6 => {
             world.cut_off.insert(one, until);
@@ -137,7 +137,7 @@ fn heal(world: &mut World, jobs: u64) {
         world.crash(0, Duration::ZERO);
         world.workers[0].store = true;
     }
-    world.apart.clear();
+    world.unreachable_pairs.clear();
     world.cut_off.clear();
     for worker in &mut world.workers {
         (worker.slow, worker.trouble, worker.draining) = (1, None, false);

@@ -59,7 +59,7 @@ pub struct World {
     plan: Arc<JobPlan>,
     solutions: Arc<BTreeMap<Tier, Vec<Value>>>,
     /// Which workers cannot reach which, and until when.
-    pub apart: BTreeMap<(WorkerId, WorkerId), Time>,
+    pub unreachable_pairs: BTreeMap<(WorkerId, WorkerId), Time>,
     /// Which workers cannot reach the coordinator, and until when.
     pub cut_off: BTreeMap<WorkerId, Time>,
     /// What some worker has ever written, to check commits with.
@@ -106,7 +106,7 @@ impl World {
             identities: 0,
             plan,
             solutions,
-            apart: BTreeMap::new(),
+            unreachable_pairs: BTreeMap::new(),
             cut_off: BTreeMap::new(),
             ever_saved: BTreeSet::new(),
             attempts: BTreeMap::new(),
@@ -482,7 +482,7 @@ impl World {
         if self.machine.is_none() && self.restarts <= now {
             self.start();
         }
-        self.apart.retain(|_, until| *until > now);
+        self.unreachable_pairs.retain(|_, until| *until > now);
         self.cut_off.retain(|_, until| *until > now);
         self.tell(Event::Tick);
         for place in 0..self.workers.len() {
@@ -717,7 +717,7 @@ impl World {
     }
 
     fn are_apart(&self, one: WorkerId, other: WorkerId) -> bool {
-        self.apart.contains_key(&(one.min(other), one.max(other)))
+        self.unreachable_pairs.contains_key(&(one.min(other), one.max(other)))
     }
 
     /// A worker's answer is on its way; perhaps twice, perhaps with one of long ago.
