@@ -31,6 +31,8 @@ pub enum Command {
     Resume(Anything),
     /// Print how far a solve in a directory is, or a job of a cluster (not in this lean program)
     Status(Anything),
+    /// Print what happened to a job of a cluster, or a solve in a directory (not in this lean program)
+    Events(Anything),
     /// Run the coordinator of a cluster (not in this lean program)
     Coordinator(Anything),
     /// Run a worker of a cluster (not in this lean program)
@@ -67,6 +69,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
     Err(missing(match command {
         Command::Resume(_) => "`resume`",
         Command::Status(_) => "`status`",
+        Command::Events(_) => "`events`",
         Command::Coordinator(_) => "`coordinator`",
         Command::Worker(_) => "`worker`",
         Command::Workers(_) => "`workers`",

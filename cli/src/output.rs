@@ -205,6 +205,24 @@ pub fn duration(seconds: f64) -> String {
     }
 }
 
+/// A moment, in seconds since 1970, in UTC: `2026-11-28 19:05:38`.
+pub fn moment(seconds: f64) -> String {
+    let whole = seconds.max(0.0) as u64;
+    let (days, second) = (whole / 86400, whole % 86400);
+    // Years begin in March here, so that a leap day is the last of one (Hinnant, "chrono-compatible low-level date algorithms").
+    let days = days + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let month = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * month + 2) / 5 + 1;
+    let month = if month < 10 { month + 3 } else { month - 9 };
+    let year = 400 * era + year_of_era + u64::from(month <= 2);
+    let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02}:{second:02}")
+}
+
 /// How long something takes already, and may still take, in seconds.
 pub fn times(gone: f64, left: Option<f64>) -> String {
     let left = left.map_or_else(String::new, |left| format!(", about {} left", duration(left)));
@@ -271,6 +289,19 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_is_shown_as_text() {
         assert_eq!(one_line("two\nlines \u{1b}[31mred ü"), r"two\nlines \u{1b}[31mred ü");
+    }
+
+    #[test]
+    fn moments_are_days_and_times_of_day() {
+        for (seconds, text) in [
+            (0.0, "1970-01-01 00:00:00"),
+            (951_782_399.9, "2000-02-28 23:59:59"),
+            (951_782_400.0, "2000-02-29 00:00:00"),
+            (1_795_892_738.5, "2026-11-28 19:05:38"),
+            (4_107_542_400.0, "2100-03-01 00:00:00"),
+        ] {
+            assert_eq!(moment(seconds), text);
+        }
     }
 
     #[test]

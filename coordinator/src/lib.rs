@@ -13,6 +13,7 @@
 //! | `service::convert`, `service::status` | the machine's words as messages |
 //! | `service::planning` | cutting rulesets into steps and shards, off the async runtime |
 //! | `service::metrics` | what is counted |
+//! | `service::history` | what is written down of each job for people |
 
 mod machine;
 mod service;

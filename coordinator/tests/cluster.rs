@@ -14,6 +14,7 @@ use tonic::{Code, Streaming};
 use ziggurat_coordinator::{CoordinatorError, Options, run};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_history::{History, Kind};
 use ziggurat_planning::{Growth, Order, Outcome, Precision, Settings, shards};
 use ziggurat_rpc::{
     ControlClient, JobsClient, PROTOCOL, Security, connect_now, control_client,
@@ -21,7 +22,8 @@ use ziggurat_rpc::{
     jobs_client,
     proto::{
         Assign, CancelRequest, Drain, FromWorker, GreetRequest, Heartbeat, JobRequest, JobState,
-        ListRequest, Register, Report, SubmitRequest, ToWorker, from_worker, to_worker,
+        ListRequest, Register, Report, SubmitRequest, ToWorker, WorkerRequest, from_worker,
+        to_worker,
     },
 };
 
@@ -227,6 +229,8 @@ impl Worker {
             seconds: 0.001,
             positions: 1000,
             sent_bytes: 3,
+            exchanging_seconds: 0.0002,
+            waited_seconds: 0.0003,
             outcome: Some(answer.into()),
         };
         self.say(from_worker::Message::Report(report)).await;
@@ -410,6 +414,89 @@ async fn strangers_are_counted_and_workers_that_have_to_wait_are_not() {
     });
     noticed.await.expect("the stranger is counted");
     coordinator.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_has_become_of_a_job_is_told_after_its_end_and_by_another_coordinator() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    let unknown = jobs.history(JobRequest { job: 1 }).await.unwrap_err();
+    assert_eq!(unknown.code(), Code::NotFound);
+    let job = jobs.submit(submission("")).await.unwrap().into_inner().job;
+    jobs.pause(JobRequest { job }).await.unwrap();
+    jobs.resume(JobRequest { job }).await.unwrap();
+    // One is lost on the way, and the other goes on.
+    let lost = Worker::connect(&coordinator, "lost", 1).await.start();
+    timeout(PATIENCE, async {
+        let sweeps = |history: History| history.steps.values().any(|curve| !curve.is_empty());
+        while !sweeps(jobs.history(JobRequest { job }).await.unwrap().into_inner().into()) {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    })
+    .await
+    .expect("it is swept");
+    lost.abort();
+    let _ = lost.await;
+    Worker::connect(&coordinator, "two", 2).await.start();
+    forget(&coordinator, "lost").await;
+    assert_eq!(watch(&coordinator, job).await.0, JobState::Solved);
+    let told = jobs.history(JobRequest { job }).await.unwrap().into_inner();
+    coordinator.stop().await;
+
+    let history = History::from(told.clone());
+    let has = |kind: Kind, text: &str| {
+        let mut events = history.events.iter();
+        events.any(|event| event.kind == kind && event.text.contains(text))
+    };
+    for (kind, text) in [
+        (Kind::Submitted, "job 1 submitted"),
+        (Kind::Paused, "paused"),
+        (Kind::Resumed, "resumed"),
+        (Kind::Begun, "begins with 1 workers"),
+        (Kind::Worker, "worker lost is gone"),
+        (Kind::Over, "is over: worker lost is gone"),
+        (Kind::StepSolved, "step 2-2 is solved"),
+        (Kind::Over, "is over: the step is solved"),
+        (Kind::Solved, "job 1 solved"),
+    ] {
+        assert!(has(kind, text), "{kind:?} {text} in {:?}", history.events);
+    }
+    let asked = history.events.iter().filter(|event| event.by.as_deref() == Some("127.0.0.1"));
+    assert!(asked.count() >= 3);
+    let times: Vec<f64> = history.events.iter().map(|event| event.at).collect();
+    assert!(times.is_sorted() && times[0] > 1.5e9);
+    assert_eq!(history.planned_memory_bytes, MEMORY_ALONE);
+    for step in ["1-1", "2-1", "2-2"] {
+        let curve = &history.steps[step];
+        assert!(curve.f32.points().len() > 1 && !curve.proof.points().is_empty(), "{curve:?}");
+    }
+    let worked = &history.work.workers["two"];
+    let swept: f32 = worked.slices.iter().map(|spent| spent.positions).sum();
+    assert!(swept > 0.0 && worked.slices.iter().any(|spent| spent.sweeping > 0.0));
+
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut jobs = coordinator.jobs().await;
+    assert_eq!(jobs.history(JobRequest { job }).await.unwrap().into_inner(), told);
+    // More is told of it.
+    jobs.cancel(CancelRequest { job, force: true }).await.unwrap();
+    let more: History = jobs.history(JobRequest { job }).await.unwrap().into_inner().into();
+    let last = more.events.iter().last().unwrap();
+    assert_eq!((last.kind, last.number), (Kind::Cancelled, told.event_count + 1));
+    coordinator.stop().await;
+}
+
+/// An operator gives up a worker, once it is gone.
+async fn forget(coordinator: &Coordinator, name: &str) {
+    let mut jobs = coordinator.jobs().await;
+    timeout(PATIENCE, async {
+        let name = name.to_owned();
+        while jobs.forget_worker(WorkerRequest { name: name.clone() }).await.is_err() {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    })
+    .await
+    .expect("it is gone");
 }
 
 #[tokio::test(flavor = "multi_thread")]

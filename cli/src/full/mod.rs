@@ -5,6 +5,7 @@
 mod cancel;
 mod coordinator;
 pub mod directory;
+mod events;
 pub mod fetch;
 mod jobs;
 mod man;
@@ -26,6 +27,7 @@ use crate::failure::{Exit, Failure};
 pub enum Command {
     Resume(resume::Args),
     Status(status::Args),
+    Events(events::Args),
     Coordinator(coordinator::Args),
     Worker(worker::Args),
     Workers(workers::Args),
@@ -43,6 +45,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
     match command {
         Command::Resume(args) => resume::run(args),
         Command::Status(args) => status::run(args),
+        Command::Events(args) => events::run(args),
         Command::Coordinator(args) => coordinator::run(args),
         Command::Worker(args) => worker::run(args),
         Command::Workers(args) => workers::run(args),

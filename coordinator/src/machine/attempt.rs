@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use ziggurat_history::Kind;
 use ziggurat_planning::{Order, Outcome, StepController};
 
 use super::{
@@ -33,7 +34,7 @@ pub struct Attempt {
     /// When it was given.
     pub since: Time,
     /// When the last checkpoint was complete, or the attempt began.
-    pub(super) saved: Time,
+    pub saved: Time,
     /// Whether the course is that of the last checkpoint, or the first.
     pub(super) clean: bool,
     /// Whether the attempt is to end at the next checkpoint.
@@ -128,7 +129,12 @@ impl Machine {
         let Attempt { clean, winding_down, ref course, .. } = *attempt;
         let solved = course.order().is_none();
         if clean && !moving && (solved || winding_down) {
-            self.end_attempt(step);
+            let why = match (solved, self.records.jobs[&step.job].phase) {
+                (true, _) => "the step is solved",
+                (false, Phase::Paused) => "the job is paused",
+                (false, _) => "it is saved, and is begun anew with those that are here",
+            };
+            self.end_attempt(step, why);
         } else if (solved || course.can_be_saved())
             && (moving || !clean && (solved || winding_down || due))
         {
@@ -190,9 +196,12 @@ impl Machine {
         self.count(step);
         self.count_time(step.job);
         self.send_to_all(&Message::Commit { step, epoch });
-        let what = if solved { "is solved" } else { "is saved" };
+        let (kind, what) = match solved {
+            true => (Kind::StepSolved, "is solved"),
+            false => (Kind::Saved, "is saved"),
+        };
         let text = format!("step {} {what}", step.tier);
-        self.note(Note { attempt: number, epoch, ..line_of(step, text) });
+        self.note(Note { attempt: number, epoch, ..line_of(kind, step, text) });
         if !solved && self.would_be_faster_with_others(step) {
             self.attempts.get_mut(&step).expect("it was just there").winding_down = true;
         }
@@ -203,12 +212,12 @@ impl Machine {
         let Some(attempt) = self.attempts.get_mut(&step) else { return };
         attempt.winding_down = true;
         if attempt.doing == Doing::Preparing {
-            self.end_attempt(step);
+            self.end_attempt(step, "it had not begun to sweep");
         }
     }
 
-    /// Ends an attempt, whatever its members are at.
-    pub(super) fn end_attempt(&mut self, step: StepId) {
+    /// Ends an attempt, whatever its members are at, and tells why.
+    pub(super) fn end_attempt(&mut self, step: StepId, why: &str) {
         self.count(step);
         let Some(attempt) = self.attempts.remove(&step) else { return };
         self.is_news = true;
@@ -221,8 +230,8 @@ impl Machine {
                 self.send(member.session, Message::Abandon { step, attempt: attempt.number });
             }
         }
-        let text = format!("attempt {} at step {} is over", attempt.number, step.tier);
-        self.note(Note { attempt: attempt.number, ..line_of(step, text) });
+        let text = format!("attempt {} at step {} is over: {why}", attempt.number, step.tier);
+        self.note(Note { attempt: attempt.number, ..line_of(Kind::Over, step, text) });
     }
 
     /// Writes down what the members of an attempt have done.
@@ -295,8 +304,10 @@ impl Machine {
             for worker in silent.into_iter().filter(|_| culprits) {
                 self.back_off(step, worker, super::BACKOFF, &message);
             }
-            self.count_failure(step, message);
-            self.end_attempt(step);
+            let failure = line_of(Kind::Failure, step, message.clone());
+            self.note(Note { attempt: self.attempts[&step].number, ..failure });
+            self.count_failure(step, message.clone());
+            self.end_attempt(step, &message);
         }
     }
 

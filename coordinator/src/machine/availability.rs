@@ -3,6 +3,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use ziggurat_encoding::Tier;
+use ziggurat_history::Kind;
 
 use super::{
     Checkpoint, Machine, Note, line_of,
@@ -58,14 +59,14 @@ impl Machine {
                 "parts of checkpoint {epoch} of step {} are lost; resume job {} to solve it again",
                 step.tier, step.job
             );
-            return self.note(Note { epoch, ..line_of(step, text) });
+            return self.note(Note { epoch, ..line_of(Kind::Lost, step, text) });
         }
         self.step_mut(step).checkpoint = None;
         let text = format!(
             "parts of checkpoint {epoch} of step {} are lost: it is solved again",
             step.tier
         );
-        self.note(Note { epoch, ..line_of(step, text) });
+        self.note(Note { epoch, ..line_of(Kind::Lost, step, text) });
     }
 
     /// A step of a solved job of which values are lost, and the worker that had them.
@@ -90,6 +91,15 @@ impl Machine {
         };
         let late: Vec<_> = self.needs.iter().filter(late).map(|(&need, _)| need).collect();
         for (step, worker) in late {
+            let waited =
+                self.needs.get(&(step, worker)).map_or(self.now, |&since| self.now - since);
+            let text = format!(
+                "what worker {} alone has of step {} is given up: it was waited for for {} s",
+                self.name_of(worker),
+                step.tier,
+                waited.as_secs()
+            );
+            self.note(Note { worker: Some(worker), ..line_of(Kind::Lost, step, text) });
             self.lose(step, worker);
         }
     }

@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use ziggurat_encoding::Tier;
+use ziggurat_history::Kind;
 
 use super::{
     Checkpoint, Counters, Machine, Note,
@@ -220,7 +221,7 @@ impl Machine {
         self.attempts.insert(step, attempt);
         self.count_time(step.job);
         let text = format!("attempt {number} at step {} begins with {count} workers", step.tier);
-        self.note(Note { attempt: number, ..line_of(step, text) });
+        self.note(Note { attempt: number, ..line_of(Kind::Begun, step, text) });
         workers
     }
 

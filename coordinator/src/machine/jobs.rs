@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use ziggurat_encoding::Tier;
+use ziggurat_history::Kind;
 
 use super::{
     Counters, JobRecord, Key, Machine, Note, Phase, line,
@@ -15,7 +16,7 @@ impl Machine {
     /// Adds a job to the queue, unless the same submission did before, whatever has become of that job. Another submission with its
     /// key is refused.
     pub(super) fn submit(&mut self, submission: Submission) {
-        let Submission { name, key, spec, checkpoint_every, plan } = submission;
+        let Submission { name, key, spec, checkpoint_every, plan, memory_bytes: _ } = submission;
         let known = self.records.jobs.iter().find(|(_, job)| !key.is_empty() && job.key == key);
         if let Some((&id, job)) = known {
             let is_same =
@@ -42,7 +43,7 @@ impl Machine {
         self.output.changed.insert(Key::Job(id));
         self.plans.insert(id, plan);
         self.answer(Ok(Changed::Job(id)));
-        self.tell(id, "submitted");
+        self.tell(id, Kind::Submitted, "submitted");
     }
 
     /// Gives a job's workers free, once they have saved.
@@ -53,7 +54,7 @@ impl Machine {
                 for step in self.attempted(id) {
                     self.wind_down(step);
                 }
-                self.tell(id, "paused");
+                self.tell(id, Kind::Paused, "paused");
             }
             Ok(Phase::Paused) => {}
             Ok(phase) => return self.refuse(ended(id, phase)),
@@ -68,12 +69,12 @@ impl Machine {
             Ok(Phase::Active) => {}
             Ok(Phase::Paused | Phase::Failed) => {
                 self.reopen(id);
-                self.tell(id, "resumed");
+                self.tell(id, Kind::Resumed, "resumed");
             }
             Ok(Phase::Solved) if self.missing(id).is_some() => {
                 self.job_mut(id).again = true;
                 self.reopen(id);
-                self.tell(id, "is solved again where its values are lost");
+                self.tell(id, Kind::Resumed, "is solved again where its values are lost");
                 let steps = self.records.steps_of(id).map(|(step, _)| step);
                 for step in steps.collect::<Vec<_>>() {
                     self.give_up_unless_whole(step);
@@ -134,22 +135,22 @@ impl Machine {
 
     /// Ends a job, and the attempts at its steps.
     pub(super) fn end_job(&mut self, id: JobId, phase: Phase, message: &str) {
+        let (kind, what) = match phase {
+            Phase::Solved => (Kind::Solved, "solved"),
+            Phase::Failed => (Kind::Failed, "failed"),
+            Phase::Cancelled => (Kind::Cancelled, "cancelled"),
+            Phase::Active | Phase::Paused => unreachable!("these are no ends"),
+        };
         for step in self.attempted(id) {
-            self.end_attempt(step);
+            self.end_attempt(step, &format!("the job is {what}"));
         }
         let now = self.now;
         let job = self.job_mut(id);
         (job.phase, job.ended, job.message) = (phase, Some(now), message.to_owned());
         self.plans.remove(&id);
         self.failure_streak.retain(|step, _| step.job != id);
-        let what = match phase {
-            Phase::Solved => "solved",
-            Phase::Failed => "failed",
-            Phase::Cancelled => "cancelled",
-            Phase::Active | Phase::Paused => unreachable!("these are no ends"),
-        };
         let because = if message.is_empty() { String::new() } else { format!(": {message}") };
-        self.tell(id, &format!("{what}{because}"));
+        self.tell(id, kind, &format!("{what}{because}"));
     }
 
     /// Ends a job if all its steps are solved and their values are there.
@@ -196,8 +197,8 @@ impl Machine {
         self.answer(Err(refusal));
     }
 
-    fn tell(&mut self, id: JobId, what: &str) {
-        self.note(Note { job: Some(id), ..line(format!("job {id} {what}")) });
+    fn tell(&mut self, id: JobId, kind: Kind, what: &str) {
+        self.note(Note { job: Some(id), ..line(kind, format!("job {id} {what}")) });
     }
 }
 

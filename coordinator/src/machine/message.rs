@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ziggurat_encoding::Tier;
+use ziggurat_history::Kind;
 use ziggurat_planning::{Order, Outcome, Precision};
 
 use super::{
@@ -60,6 +61,8 @@ pub struct Submission {
     pub checkpoint_every: Duration,
     /// What it consists of.
     pub plan: Arc<JobPlan>,
+    /// Memory that one process alone would take for it, in bytes.
+    pub memory_bytes: u64,
 }
 
 /// What a worker says of itself.
@@ -103,6 +106,10 @@ pub struct Report {
     pub order: u32,
     /// Time it took, without waiting for others.
     pub seconds: f64,
+    /// How much of that went into packing and unpacking what workers exchange.
+    pub exchanging_seconds: f64,
+    /// How long it waited for others at barriers besides.
+    pub waited_seconds: f64,
     /// Positions swept.
     pub positions: u64,
     /// Bytes sent to other workers.
@@ -212,11 +219,13 @@ pub enum Refusal {
     Misbehaved(String),
 }
 
-/// A line for the log.
+/// A line for the log, and for the history of its job.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Note {
     /// What happened.
     pub text: String,
+    /// Which kind of event that is.
+    pub kind: Kind,
     /// The job and step it is about, if any.
     pub job: Option<JobId>,
     /// The step, if any.

@@ -34,6 +34,8 @@ mod workers;
 
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duration};
 
+use ziggurat_history::Kind;
+
 pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
 pub use message::{
@@ -307,11 +309,11 @@ impl Machine {
 }
 
 /// A line about nothing in particular.
-fn line(text: impl Into<String>) -> Note {
-    Note { text: text.into(), job: None, tier: None, attempt: 0, epoch: 0, worker: None }
+fn line(kind: Kind, text: impl Into<String>) -> Note {
+    Note { text: text.into(), kind, job: None, tier: None, attempt: 0, epoch: 0, worker: None }
 }
 
 /// A line about a step.
-fn line_of(step: StepId, text: impl Into<String>) -> Note {
-    Note { job: Some(step.job), tier: Some(step.tier), ..line(text) }
+fn line_of(kind: Kind, step: StepId, text: impl Into<String>) -> Note {
+    Note { job: Some(step.job), tier: Some(step.tier), ..line(kind, text) }
 }

@@ -1,5 +1,6 @@
 //! Answers to orders: what they say, and what is done about failures.
 
+use ziggurat_history::Kind;
 use ziggurat_planning::{Order, Outcome};
 
 use super::{
@@ -102,8 +103,10 @@ impl Machine {
         for member in members.map(|member| member.worker).collect::<Vec<_>>() {
             self.back_off(step, member, SHORT_BACKOFF, message);
         }
+        let number = self.attempts.get(&step).map_or(0, |attempt| attempt.number);
+        self.note(Note { attempt: number, ..line_of(Kind::Failure, step, message) });
         self.count_failure(step, message.to_owned());
-        self.end_attempt(step);
+        self.end_attempt(step, message);
     }
 
     /// Keeps a worker from another that it could not reach, for a while or until that one is back. Whether there
@@ -158,11 +161,13 @@ impl Machine {
         if let Some(rest) = rest {
             self.back_off(step, worker, rest, &message);
         }
-        self.note(Note { attempt: number, worker: Some(worker), ..line_of(step, text) });
+        let note = line_of(Kind::Failure, step, text);
+        self.note(Note { attempt: number, worker: Some(worker), ..note });
+        let why = format!("worker {name}: {message}");
         if counts {
-            self.count_failure(step, format!("worker {name}: {message}"));
+            self.count_failure(step, why.clone());
         }
-        self.end_attempt(step);
+        self.end_attempt(step, &why);
     }
 }
 

@@ -71,7 +71,14 @@ impl World {
             let registration = Registration { checkpoint_store, ..registration(worker) };
             world.tell(Event::Register(SessionId(worker), registration));
         }
-        world.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
+        world.tell(Event::Submit(Submission {
+            name,
+            key,
+            spec,
+            checkpoint_every,
+            plan,
+            memory_bytes: 0,
+        }));
         world
     }
 
@@ -101,7 +108,18 @@ impl World {
     fn report_cost(&mut self, worker: WorkerId, answer: Answer, cost: (f64, u64, u64)) {
         let Attempt { number: attempt, order, .. } = self.machine.attempts[&FIRST];
         let (seconds, positions, sent_bytes) = cost;
-        let report = Report { step: FIRST, attempt, order, seconds, positions, sent_bytes, answer };
+        let (exchanging_seconds, waited_seconds) = (0.0, 0.0);
+        let report = Report {
+            step: FIRST,
+            attempt,
+            order,
+            seconds,
+            exchanging_seconds,
+            waited_seconds,
+            positions,
+            sent_bytes,
+            answer,
+        };
         self.tell(Event::Report(SessionId(worker.0), report));
     }
 
@@ -144,8 +162,19 @@ impl World {
                 Doing::Carrying => attempt.course.order().as_ref().map(carried).unwrap(),
             };
             let Attempt { number: attempt, order, .. } = attempt;
-            let (seconds, positions, sent_bytes) = (0.0, 0, 0);
-            let report = Report { step, attempt, order, seconds, positions, sent_bytes, answer };
+            let (seconds, exchanging_seconds, waited_seconds) = (0.0, 0.0, 0.0);
+            let (positions, sent_bytes) = (0, 0);
+            let report = Report {
+                step,
+                attempt,
+                order,
+                seconds,
+                exchanging_seconds,
+                waited_seconds,
+                positions,
+                sent_bytes,
+                answer,
+            };
             answers.push(Event::Report(member.session, report));
         }
         answers
@@ -156,7 +185,14 @@ impl World {
         let JobRecord { name, key, spec, checkpoint_every, .. } =
             self.machine.records.jobs[&JobId(1)].clone();
         let plan = self.plan.clone();
-        self.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
+        self.tell(Event::Submit(Submission {
+            name,
+            key,
+            spec,
+            checkpoint_every,
+            plan,
+            memory_bytes: 0,
+        }));
         *self.machine.records.jobs.last_key_value().unwrap().0
     }
 
@@ -558,8 +594,19 @@ fn what_a_checkpoint_store_has_is_given_up_by_proof_only_and_asked_for_in_that_s
     let kind = Some(FailureKind::Damage { tier: FIRST.tier, epoch, worker: None });
     let answer = Answer::Failed(Failure { message: "not found".to_owned(), kind });
     let Attempt { number: attempt, order, .. } = *attempt;
-    let (seconds, positions, sent_bytes) = (0.0, 0, 0);
-    let report = Report { step, attempt, order, seconds, positions, sent_bytes, answer };
+    let (seconds, exchanging_seconds, waited_seconds) = (0.0, 0.0, 0.0);
+    let (positions, sent_bytes) = (0, 0);
+    let report = Report {
+        step,
+        attempt,
+        order,
+        seconds,
+        exchanging_seconds,
+        waited_seconds,
+        positions,
+        sent_bytes,
+        answer,
+    };
     world.tell(Event::Report(SessionId(4), report));
     // The worker that wrote it may still have it.
     let solution = world.machine.solution(FIRST).unwrap();
@@ -605,6 +652,8 @@ fn what_makes_no_sense_as_an_answer_ends_the_connection() {
             attempt,
             order,
             seconds: 0.0,
+            exchanging_seconds: 0.0,
+            waited_seconds: 0.0,
             positions: 0,
             sent_bytes: 0,
             answer: Answer::Outcome(answer),
@@ -623,7 +672,14 @@ fn submissions_without_a_key_are_jobs_of_their_own_and_those_with_one_are_one() 
             world.machine.records.jobs[&JobId(1)].clone();
         let plan = world.machine.plans[&JobId(1)].clone();
         let key = key.to_owned();
-        world.tell(Event::Submit(Submission { name, key, spec, checkpoint_every, plan }));
+        world.tell(Event::Submit(Submission {
+            name,
+            key,
+            spec,
+            checkpoint_every,
+            plan,
+            memory_bytes: 0,
+        }));
         world.machine.records.jobs.len()
     };
     assert_eq!(submitted(&mut world, ""), 2);
@@ -639,7 +695,8 @@ fn a_key_that_is_known_is_that_of_the_same_job_only_even_after_a_restart() {
     let JobRecord { name, spec, checkpoint_every, .. } =
         world.machine.records.jobs[&JobId(1)].clone();
     let plan = world.machine.plans[&JobId(1)].clone();
-    let submission = Submission { name, key: "k".to_owned(), spec, checkpoint_every, plan };
+    let (key, memory_bytes) = ("k".to_owned(), 0);
+    let submission = Submission { name, key, spec, checkpoint_every, plan, memory_bytes };
     let answer = |world: &mut World, change: &dyn Fn(&mut Submission)| {
         let mut submission = submission.clone();
         change(&mut submission);

@@ -2,6 +2,8 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
+use ziggurat_history::Kind;
+
 use super::{
     HANDING_OVER, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord, line,
     message::{Changed, Command, Message, Refusal, Registration, Resources},
@@ -72,7 +74,10 @@ impl Machine {
             self.records.workers.insert(worker, record);
             self.output.changed.insert(Key::Worker(worker));
         }
-        self.note(Note { worker: Some(worker), ..line(format!("worker {name} is here")) });
+        self.note(Note {
+            worker: Some(worker),
+            ..line(Kind::Worker, format!("worker {name} is here"))
+        });
         let connected = Connected {
             registration,
             resources: Resources::default(),
@@ -150,7 +155,7 @@ impl Machine {
     /// Gives up all that a worker has, and its name.
     fn forget(&mut self, worker: WorkerId, why: &str) {
         let text = format!("worker {} is given up: {why}", self.name_of(worker));
-        self.note(Note { worker: Some(worker), ..line(text) });
+        self.note(Note { worker: Some(worker), ..line(Kind::Lost, text) });
         for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
             self.lose(step, worker);
         }
@@ -216,7 +221,7 @@ impl Machine {
         let Registration { worker, ref name, .. } = connected.registration;
         self.leaving.insert(worker);
         let text = format!("worker {name} wants to leave");
-        self.note(Note { worker: Some(worker), ..line(text) });
+        self.note(Note { worker: Some(worker), ..line(Kind::Worker, text) });
         if let Some(step) = self.step_of(worker) {
             self.wind_down(step);
         }
@@ -231,9 +236,10 @@ impl Machine {
         self.leaving.remove(&worker);
         self.last_heard.insert(worker, connected.last_heard);
         self.remember_speed(worker, connected.positions_per_second);
-        self.note(Note { worker: Some(worker), ..line(format!("worker {name} is gone")) });
+        let text = format!("worker {name} is gone");
+        self.note(Note { worker: Some(worker), ..line(Kind::Worker, text.clone()) });
         if let Some(step) = self.step_of(worker) {
-            self.end_attempt(step);
+            self.end_attempt(step, &text);
         }
     }
 
@@ -276,7 +282,8 @@ impl Machine {
             let left: BTreeSet<JobId> = steps.map(|step| step.job).collect();
             for job in left.into_iter().filter(|&job| self.is_active(job)).collect::<Vec<_>>() {
                 let text = format!("worker {name} leaves with values that nobody else has");
-                self.note(Note { job: Some(job), worker: Some(worker), ..line(text) });
+                let note = line(Kind::Worker, text);
+                self.note(Note { job: Some(job), worker: Some(worker), ..note });
             }
             self.send(session, Message::Released);
         }
@@ -354,8 +361,13 @@ impl Machine {
         self.sessions.get(self.online.get(&worker)?)
     }
 
+    /// The worker at the other end of a connection.
+    pub fn worker_of(&self, session: SessionId) -> Option<WorkerId> {
+        self.sessions.get(&session).map(|connected| connected.registration.worker)
+    }
+
     /// What a worker is at.
-    pub(super) fn step_of(&self, worker: WorkerId) -> Option<StepId> {
+    pub fn step_of(&self, worker: WorkerId) -> Option<StepId> {
         self.busy.get(&worker).copied()
     }
 

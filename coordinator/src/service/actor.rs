@@ -2,18 +2,20 @@
 //! machine changes is on disk before what it wants is done.
 
 use std::{
-    collections::{BTreeMap, VecDeque},
+    collections::{BTreeMap, BTreeSet, VecDeque},
     time::{Instant, SystemTime},
 };
 
 use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
+use ziggurat_history::History;
 use ziggurat_rpc::{Repeats, new_identity, proto::ToWorker};
 use ziggurat_telemetry::CoordinatorMetrics;
 
 use super::{
-    CoordinatorError, MemoryAlone, convert, metrics::Meter, planning::Planner, records::Saved,
+    CoordinatorError, MemoryAlone, convert, history::Historian, metrics::Meter, planning::Planner,
+    records::Saved,
 };
 use crate::machine::{
     Changed, Command, Event, JobId, Limits, Machine, Message, Note, Output, Records, Refusal,
@@ -42,10 +44,12 @@ enum Request {
     Event(Event),
     /// A worker has connected.
     Connect(SessionId, Line, Event),
-    /// Somebody wants something and waits for the answer.
-    Ask(Event, oneshot::Sender<Result<Changed, Refusal>>),
+    /// Somebody, who is named, wants something and waits for the answer.
+    Ask(Event, String, oneshot::Sender<Result<Changed, Refusal>>),
     /// Somebody wants to look at the machine.
     Look(Look),
+    /// Somebody wants to know what has become of a job.
+    History(JobId, oneshot::Sender<Option<History>>),
     /// The coordinator ends.
     Stop,
 }
@@ -66,6 +70,7 @@ pub struct Actor {
     planner: Planner,
     lines: BTreeMap<SessionId, Line>,
     meter: Meter,
+    historian: Historian,
     clock: Clock,
     first: Option<Output>,
     /// Which workers were disconnected lately, and why: one that is refused tries again every few seconds.
@@ -101,10 +106,10 @@ impl Handle {
         let _ = self.requests.send(Request::Connect(session, line, register)).await;
     }
 
-    /// Asks for something.
-    pub async fn ask(&self, event: Event) -> Result<Changed, Status> {
+    /// Asks for something, in the name of somebody.
+    pub async fn ask(&self, event: Event, by: String) -> Result<Changed, Status> {
         let (answer, answered) = oneshot::channel();
-        let _ = self.requests.send(Request::Ask(event, answer)).await;
+        let _ = self.requests.send(Request::Ask(event, by, answer)).await;
         let answer = answered.await.map_err(|_| ending())?;
         answer.map_err(|refusal| convert::status(&refusal))
     }
@@ -120,6 +125,13 @@ impl Handle {
             let _ = answer.send(look(machine, now));
         });
         let _ = self.requests.send(Request::Look(look)).await;
+        answered.await.map_err(|_| ending())
+    }
+
+    /// What has become of a job; `None` if there is none.
+    pub async fn history(&self, job: JobId) -> Result<Option<History>, Status> {
+        let (answer, answered) = oneshot::channel();
+        let _ = self.requests.send(Request::History(job, answer)).await;
         answered.await.map_err(|_| ending())
     }
 
@@ -155,6 +167,7 @@ impl Actor {
             planner: planner.clone(),
             lines: BTreeMap::new(),
             meter: Meter::new(metrics),
+            historian: Historian::default(),
             clock,
             first: Some(first),
             disconnected: Repeats::default(),
@@ -177,27 +190,44 @@ impl Actor {
                     look(&self.machine, self.clock.now());
                     continue;
                 }
+                Request::History(job, answer) => {
+                    let there = self.machine.records().jobs.contains_key(&job);
+                    let history = there.then(|| self.history_of(job)).transpose()?;
+                    // Whoever asked may have gone.
+                    let _ = answer.send(history);
+                    continue;
+                }
                 Request::Event(event) => event,
                 Request::Connect(session, line, event) => {
                     self.lines.insert(session, line);
                     event
                 }
-                Request::Ask(event, answer) => {
-                    let answered = self.handle(event)?;
+                Request::Ask(event, by, answer) => {
+                    let answered = self.handle(event, Some(&by))?;
                     // Whoever asked may have gone.
                     let _ = answer.send(answered.expect("requests are answered"));
                     continue;
                 }
             };
-            self.handle(event)?;
+            self.handle(event, None)?;
         }
-        Ok(())
+        let unwritten = self.historian.unwritten();
+        Ok(self.saved.write(&BTreeSet::new(), self.machine.records(), &unwritten)?)
+    }
+
+    /// What has become of a job.
+    fn history_of(&self, job: JobId) -> Result<History, CoordinatorError> {
+        match self.historian.of(job) {
+            Some(history) => Ok(history.clone()),
+            None => Ok(self.saved.history(job)?.unwrap_or_default()),
+        }
     }
 
     /// Has the machine handle an event, and what follows from it. Returns the answer, if there is one.
     fn handle(
         &mut self,
         event: Event,
+        by: Option<&str>,
     ) -> Result<Option<Result<Changed, Refusal>>, CoordinatorError> {
         let mut events = VecDeque::from([event]);
         let mut answer = None;
@@ -205,10 +235,25 @@ impl Actor {
             if let Event::Disconnect(session) = event {
                 self.hang_up(session, None);
             }
-            let before = self.meter.before(&self.machine, &event);
             let now = self.clock.now();
+            let before = self.meter.before(&self.machine, &event);
+            let told_before = self.historian.before(&self.machine, &event, now);
+            let is_tick = matches!(event, Event::Tick);
+            let lives = match event {
+                Event::Heartbeat(session, _) => self.machine.worker_of(session),
+                _ => None,
+            };
             let output = self.machine.handle(event, now);
-            self.saved.write(&output.changed, self.machine.records())?;
+            let (machine, historian) = (&self.machine, &mut self.historian);
+            historian.after(machine, told_before, &output, (now, by), &self.saved)?;
+            if let Some(worker) = lives {
+                historian.resides(machine, worker);
+            }
+            if is_tick || !output.changed.is_empty() {
+                let due = historian.due(machine, !output.changed.is_empty(), now);
+                self.saved.write(&output.changed, machine.records(), &due)?;
+                historian.forget_those_at_rest(machine);
+            }
             self.meter.after(&self.machine, before, now);
             answer = answer.or(self.carry_out(output, &mut events));
         }
@@ -291,7 +336,7 @@ impl Actor {
 
 /// Writes a line to the log.
 fn log(note: &Note) {
-    let Note { text, job, tier, attempt, epoch, worker } = note;
+    let Note { text, kind: _, job, tier, attempt, epoch, worker } = note;
     let job = job.map(|job| job.0);
     let step = tier.map(tracing::field::display);
     let worker = worker.map(tracing::field::display);

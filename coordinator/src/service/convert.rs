@@ -187,6 +187,8 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
         attempt: report.attempt,
         order: report.order,
         seconds: report.seconds,
+        exchanging_seconds: report.exchanging_seconds,
+        waited_seconds: report.waited_seconds,
         positions: report.positions,
         sent_bytes: report.sent_bytes,
         answer,

@@ -11,9 +11,9 @@ use ziggurat_rpc::{
     Peer,
     convert::{Submission as Wanted, identity_text},
     proto::{
-        CancelRequest, ClusterStatus, JobRequest, JobStatus, ListReply, ListRequest, LocateReply,
-        PlanReply, SubmitReply, SubmitRequest, WorkerReply, WorkerRequest, WorkerStatus,
-        WorkersReply, WorkersRequest, jobs_server::Jobs,
+        CancelRequest, ClusterStatus, HistoryReply, JobRequest, JobStatus, ListReply, ListRequest,
+        LocateReply, PlanReply, SubmitReply, SubmitRequest, WorkerReply, WorkerRequest,
+        WorkerStatus, WorkersReply, WorkersRequest, jobs_server::Jobs,
     },
 };
 
@@ -50,16 +50,20 @@ impl JobsService {
     }
 
     /// Has something done about a job.
-    async fn ask(&self, event: Event) -> Result<JobId, Status> {
-        match self.actor.ask(event).await? {
+    async fn ask(&self, event: Event, by: String) -> Result<JobId, Status> {
+        match self.actor.ask(event, by).await? {
             Changed::Job(job) => Ok(job),
             Changed::Worker(_) => Err(Status::internal("the answer is about a worker")),
         }
     }
 
     /// Has something done about a worker.
-    async fn change_worker(&self, event: Event) -> Result<Response<WorkerReply>, Status> {
-        match self.actor.ask(event).await? {
+    async fn change_worker(
+        &self,
+        event: Event,
+        by: String,
+    ) -> Result<Response<WorkerReply>, Status> {
+        match self.actor.ask(event, by).await? {
             Changed::Worker(worker) => {
                 Ok(Response::new(WorkerReply { worker: identity_text(worker.0) }))
             }
@@ -68,8 +72,8 @@ impl JobsService {
     }
 
     /// Changes a job, and says how it is then.
-    async fn change(&self, event: Event) -> Result<Response<JobStatus>, Status> {
-        let job = self.ask(event).await?;
+    async fn change(&self, event: Event, by: String) -> Result<Response<JobStatus>, Status> {
+        let job = self.ask(event, by).await?;
         let status = self.actor.look(move |machine, _| status::job(machine, job)).await?;
         status.map(Response::new).ok_or_else(|| no_such(job))
     }
@@ -82,6 +86,12 @@ impl JobsService {
 
 fn no_such(job: JobId) -> Status {
     convert::status(&crate::machine::Refusal::NoSuchJob(job))
+}
+
+/// Who asks, for the events of a job.
+fn by<T>(request: &Request<T>) -> String {
+    let peer = Peer::of(request);
+    peer.map_or_else(String::new, |peer| peer.address().ip().to_canonical().to_string())
 }
 
 fn job_of(request: Request<JobRequest>) -> JobId {
@@ -101,6 +111,7 @@ impl Jobs for JobsService {
         &self,
         request: Request<SubmitRequest>,
     ) -> Result<Response<SubmitReply>, Status> {
+        let by = by(&request);
         let (wanted, planned) = self.planned(request).await?;
         let submission = Submission {
             spec: convert::spec_of(&wanted.job),
@@ -108,8 +119,9 @@ impl Jobs for JobsService {
             key: wanted.key,
             checkpoint_every: wanted.checkpoint,
             plan: planned.plan,
+            memory_bytes: planned.memory_bytes,
         };
-        let job = self.ask(Event::Submit(submission)).await?;
+        let job = self.ask(Event::Submit(submission), by).await?;
         Ok(Response::new(SubmitReply { job: job.0 }))
     }
 
@@ -142,16 +154,19 @@ impl Jobs for JobsService {
     }
 
     async fn pause(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
-        self.change(Event::Pause(job_of(request))).await
+        let by = by(&request);
+        self.change(Event::Pause(job_of(request)), by).await
     }
 
     async fn resume(&self, request: Request<JobRequest>) -> Result<Response<JobStatus>, Status> {
-        self.change(Event::Resume(job_of(request))).await
+        let by = by(&request);
+        self.change(Event::Resume(job_of(request)), by).await
     }
 
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<JobStatus>, Status> {
+        let by = by(&request);
         let CancelRequest { job, force } = request.into_inner();
-        self.change(Event::Cancel { job: JobId(job), force }).await
+        self.change(Event::Cancel { job: JobId(job), force }, by).await
     }
 
     async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {
@@ -172,6 +187,15 @@ impl Jobs for JobsService {
         })
     }
 
+    async fn history(
+        &self,
+        request: Request<JobRequest>,
+    ) -> Result<Response<HistoryReply>, Status> {
+        let job = job_of(request);
+        let history = self.actor.history(job).await?.ok_or_else(|| no_such(job))?;
+        Ok(Response::new((&history).into()))
+    }
+
     async fn workers(&self, _: Request<WorkersRequest>) -> Result<Response<WorkersReply>, Status> {
         let workers = self.actor.look(status::workers).await?;
         Ok(Response::new(WorkersReply { workers }))
@@ -181,14 +205,16 @@ impl Jobs for JobsService {
         &self,
         request: Request<WorkerRequest>,
     ) -> Result<Response<WorkerReply>, Status> {
-        self.change_worker(Event::DrainWorker(request.into_inner().name)).await
+        let by = by(&request);
+        self.change_worker(Event::DrainWorker(request.into_inner().name), by).await
     }
 
     async fn forget_worker(
         &self,
         request: Request<WorkerRequest>,
     ) -> Result<Response<WorkerReply>, Status> {
-        self.change_worker(Event::ForgetWorker(request.into_inner().name)).await
+        let by = by(&request);
+        self.change_worker(Event::ForgetWorker(request.into_inner().name), by).await
     }
 }
 

@@ -98,7 +98,7 @@ impl Meter {
                 }
             }
             Before::Tick => {
-                self.look_at_jobs(machine);
+                self.look_at_jobs(machine, now);
                 self.look_at_workers(machine);
             }
             Before::Other => {}
@@ -136,7 +136,13 @@ impl Meter {
         self.metrics.halo_positions.of(labels).set(halo as i64);
     }
 
-    fn look_at_jobs(&mut self, machine: &Machine) {
+    fn look_at_jobs(&mut self, machine: &Machine, now: Time) {
+        let mut ages = BTreeMap::new();
+        for (step, attempt) in machine.attempts() {
+            let age = now.saturating_sub(attempt.saved);
+            let oldest = ages.entry(step.job).or_insert(age);
+            *oldest = age.max(*oldest);
+        }
         let mut counts = BTreeMap::from(JobState::ALL.map(|state| (state as u8, (state, 0))));
         for (&id, job) in &machine.records().jobs {
             let state = match status::state(machine, id) {
@@ -149,17 +155,19 @@ impl Meter {
             };
             counts.entry(state as u8).or_insert((state, 0)).1 += 1;
             if matches!(job.phase, Phase::Active | Phase::Paused) {
-                let now = status::counters(machine, id);
-                let base = *self.bases.entry(id).or_insert(now);
+                let done = status::counters(machine, id);
+                let base = *self.bases.entry(id).or_insert(done);
                 let metrics = &self.metrics;
+                let age = ages.get(&id).copied().unwrap_or_default();
+                metrics.checkpoint_age.of(id.0).set(age.as_secs_f64());
                 raise(
                     &metrics.swept_positions.of(id.0),
-                    now.swept_positions - base.swept_positions,
+                    done.swept_positions - base.swept_positions,
                 );
-                raise(&metrics.exchanged.of(id.0), now.exchanged_bytes - base.exchanged_bytes);
+                raise(&metrics.exchanged.of(id.0), done.exchanged_bytes - base.exchanged_bytes);
                 raise(
                     &metrics.exchanged_positions.of(id.0),
-                    now.exchanged_positions - base.exchanged_positions,
+                    done.exchanged_positions - base.exchanged_positions,
                 );
             } else if self.bases.remove(&id).is_some() {
                 self.metrics.forget_job(id.0);
@@ -181,6 +189,8 @@ impl Meter {
                 (connected.registration.memory_bytes, connected.resources.resident_bytes);
             self.metrics.worker_memory_budget.of(name).set(budget as i64);
             self.metrics.worker_memory_resident.of(name).set(resident as i64);
+            let free = connected.resources.free_disk_bytes;
+            self.metrics.worker_disk_free.of(name).set(free as i64);
             if self.workers.get(name) != Some(&connected.last_heard) {
                 self.metrics.lease_age.of(name).renew();
             }

@@ -3,6 +3,7 @@
 mod actor;
 mod control;
 mod convert;
+mod history;
 mod jobs;
 mod metrics;
 mod planning;
@@ -17,7 +18,7 @@ use ziggurat_encoding::Encoding;
 use ziggurat_planning::Settings;
 use ziggurat_rpc::{RpcError, Security};
 use ziggurat_store::StoreError;
-use ziggurat_telemetry::{BindError, CoordinatorMetrics, FailureKind, Health, Registry};
+use ziggurat_telemetry::{BindError, CoordinatorMetrics, FailureKind, Health, Registry, systemd};
 
 use self::{actor::Actor, control::ControlService, jobs::JobsService, records::Saved};
 use crate::machine::Limits;
@@ -164,6 +165,11 @@ pub async fn run(
             ticks.tick();
         }
     }));
+    let asked = handle.clone();
+    health.ask_by(move || {
+        let asked = asked.clone();
+        async move { asked.look(|_, _| ()).await.is_ok() }
+    });
     let address = bound.address();
     let control = ControlService::new(handle.clone(), cluster, options.lease, ended.clone());
     let jobs = JobsService::new(handle.clone(), ended.clone());
@@ -176,6 +182,11 @@ pub async fn run(
         .serve_with_incoming_shutdown(incoming, ended.clone().cancelled_owned());
     let mut serving = tokio::spawn(serving);
     health.ready();
+    systemd::notify(systemd::READY);
+    let told = health.clone();
+    tokio::spawn(
+        ended.clone().run_until_cancelled_owned(async move { systemd::keep_told(&told).await }),
+    );
     tracing::info!(%address, dir = %options.dir.display(), "the coordinator listens");
     let stopped = |what: tokio::task::JoinError| CoordinatorError::Stopped(what.to_string());
     tokio::select! {
@@ -184,6 +195,7 @@ pub async fn run(
         served = &mut serving => served.map_err(stopped)??,
     }
     health.not_ready("it is shutting down");
+    systemd::notify(systemd::STOPPING);
     ended.cancel();
     if tokio::time::timeout(GOODBYE, &mut serving).await.is_err() {
         serving.abort();

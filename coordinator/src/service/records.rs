@@ -10,6 +10,7 @@ use std::{
 
 use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Encoding;
+use ziggurat_history::History;
 use ziggurat_rpc::new_identity;
 use ziggurat_store::{
     LEAST_MEMORY_BUDGET_BYTES, Reads, StateBatch, Store, StoreError, StoreOptions,
@@ -92,12 +93,25 @@ impl Saved {
         Ok((Self { store, index }, records))
     }
 
-    /// Writes down what changed: it is on disk when this returns.
-    pub fn write(&mut self, changed: &BTreeSet<Key>, records: &Records) -> Result<(), StoreError> {
-        if changed.is_empty() {
+    /// The history of a job, if one was written down.
+    pub fn history(&self, job: JobId) -> Result<Option<History>, StoreError> {
+        self.store.get_state(&of_history(job))
+    }
+
+    /// Writes down what changed, and histories: it is on disk when this returns.
+    pub fn write(
+        &mut self,
+        changed: &BTreeSet<Key>,
+        records: &Records,
+        histories: &[(JobId, &History)],
+    ) -> Result<(), StoreError> {
+        if changed.is_empty() && histories.is_empty() {
             return Ok(());
         }
         let mut batch = StateBatch::new();
+        for (job, history) in histories {
+            batch.put(&of_history(*job), history).expect("histories are JSON");
+        }
         let mut is_new = false;
         for &key in changed {
             match key {
@@ -135,6 +149,11 @@ fn put<T: Serialize>(batch: &mut StateBatch, key: Key, record: Option<&T>) {
         Some(record) => batch.put(&name(key), record).expect("records are JSON"),
         None => batch.delete(&name(key)),
     }
+}
+
+/// What the entry of a history is called.
+fn of_history(job: JobId) -> String {
+    format!("history/{job}")
 }
 
 /// What an entry is called.

@@ -1,8 +1,8 @@
 //! The coordinator's metrics.
 
 use crate::{
-    Age, ByCertificate, ByFailure, ByJob, ByState, ByStep, ByWorker, Counter, FailureKind,
-    FloatGauge, Gauge, Histogram, JobState, Registry, export::Exporter,
+    Age, ByCertificate, ByFailure, ByJob, ByState, ByStep, ByVersion, ByWorker, Counter,
+    FailureKind, FloatGauge, Gauge, Histogram, JobState, Registry, VERSION, export::Exporter,
 };
 
 /// The coordinator's metrics; all are explained in `docs/METRICS.md`. Copies are of the same metrics.
@@ -34,6 +34,12 @@ pub struct CoordinatorMetrics {
     pub worker_memory_resident: ByWorker<Gauge>,
     /// Memory a worker may use, in bytes.
     pub worker_memory_budget: ByWorker<Gauge>,
+    /// Disk that a worker says is free, in bytes.
+    pub worker_disk_free: ByWorker<Gauge>,
+    /// Seconds of work that would be lost if all workers of a job were lost now: since its oldest checkpoint under way.
+    pub checkpoint_age: ByJob<FloatGauge>,
+    /// 1, with the version of the program.
+    pub build_info: ByVersion<Gauge>,
     /// Time from the order to save until all members have, in seconds; committed checkpoints only.
     pub checkpoint: Histogram,
     /// When the certificate ends, if there is one, in seconds since 1970.
@@ -60,12 +66,16 @@ impl CoordinatorMetrics {
             lease_age: e.seconds("lease_age", "Since a connected worker was heard of"),
             worker_memory_resident: e.bytes("worker_memory_resident", "What a worker has in use"),
             worker_memory_budget: e.bytes("worker_memory_budget", "What a worker may use"),
+            worker_disk_free: e.bytes("worker_disk_free", "What a worker has free on disk"),
+            checkpoint_age: e.seconds("checkpoint_age", "Since what is swept now was saved"),
+            build_info: e.number("build_info", "The program"),
             checkpoint: e.times("checkpoint", "What committed checkpoints took"),
             certificate_expiry: e
                 .seconds("certificate_expiry_timestamp", "When the certificate ends"),
             failures: e.number("failures", "What failed"),
         };
         // What never happened is zero, not missing: alerts compare with it.
+        metrics.build_info.of(VERSION).set(1);
         JobState::ALL.into_iter().for_each(|state| drop(metrics.jobs.of(state)));
         FailureKind::ALL.into_iter().for_each(|kind| drop(metrics.failures.of(kind)));
         metrics
@@ -81,6 +91,7 @@ impl CoordinatorMetrics {
         self.halo_positions.forget_jobs(has_ended);
         self.exchanged_positions.forget_jobs(has_ended);
         self.exchanged.forget_jobs(has_ended);
+        self.checkpoint_age.forget_jobs(has_ended);
     }
 
     /// Removes everything about a worker, which is not connected any more.
@@ -88,5 +99,6 @@ impl CoordinatorMetrics {
         self.lease_age.forget(|labels| labels.worker.0 == name);
         self.worker_memory_resident.forget(|labels| labels.worker.0 == name);
         self.worker_memory_budget.forget(|labels| labels.worker.0 == name);
+        self.worker_disk_free.forget(|labels| labels.worker.0 == name);
     }
 }

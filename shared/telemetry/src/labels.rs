@@ -34,6 +34,8 @@ pub type ByWorker<M> = Labelled<WorkerLabels, M>;
 pub type ByState<M> = Labelled<StateLabels, M>;
 /// A metric for each certificate.
 pub type ByCertificate<M> = Labelled<CertificateLabels, M>;
+/// A metric for each version of the program, of which there is one.
+pub type ByVersion<M> = Labelled<VersionLabels, M>;
 /// A metric for each kind of failure.
 pub type ByFailure<M> = Labelled<FailureLabels, M>;
 
@@ -153,6 +155,19 @@ pub struct WorkerLabels {
 impl From<&str> for WorkerLabels {
     fn from(name: &str) -> Self {
         Self { worker: Name(name.to_owned()) }
+    }
+}
+
+/// Tells versions of the program apart.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, EncodeLabelSet)]
+pub struct VersionLabels {
+    /// The version.
+    pub version: Name,
+}
+
+impl From<&str> for VersionLabels {
+    fn from(version: &str) -> Self {
+        Self { version: Name(version.to_owned()) }
     }
 }
 

@@ -33,8 +33,9 @@
 //! | `logs` | where lines go, and in which form |
 //! | `labels`, `age` | metrics with labels, and time since something happened |
 //! | `coordinator`, `worker`, `explorer`, `export` | which metrics there are |
-//! | `health` | whether a service is ready |
+//! | `health` | whether a service is alive, and ready |
 //! | `connections` | HTTP within limits |
+//! | `systemd` | telling that to a service manager |
 //! | `serve`, `accept`, `text` | all of it over HTTP, in the format that is asked for |
 
 mod accept;
@@ -47,6 +48,7 @@ mod health;
 mod labels;
 pub mod logs;
 mod serve;
+pub mod systemd;
 mod text;
 mod worker;
 
@@ -56,9 +58,9 @@ pub use coordinator::CoordinatorMetrics;
 pub use explorer::{ExplorerMetrics, RequestLabels, Route};
 pub use health::Health;
 pub use labels::{
-    ByCertificate, ByFailure, ByJob, ByState, ByStep, ByWorker, CertificateLabels, FailureKind,
-    FailureLabels, JobLabels, JobState, Labelled, Name, StateLabels, StepLabels, StepName,
-    WorkerLabels,
+    ByCertificate, ByFailure, ByJob, ByState, ByStep, ByVersion, ByWorker, CertificateLabels,
+    FailureKind, FailureLabels, JobLabels, JobState, Labelled, Name, StateLabels, StepLabels,
+    StepName, VersionLabels, WorkerLabels,
 };
 pub use prometheus_client::{
     metrics::{counter::Counter, histogram::Histogram},
@@ -72,6 +74,13 @@ pub type Gauge = prometheus_client::metrics::gauge::Gauge;
 
 /// A number that goes up and down.
 pub type FloatGauge = prometheus_client::metrics::gauge::Gauge<f64, std::sync::atomic::AtomicU64>;
+
+/// A number that only goes up.
+pub type FloatCounter =
+    prometheus_client::metrics::counter::Counter<f64, std::sync::atomic::AtomicU64>;
+
+/// The version of the program.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Something that a gauge counts as long as it is there.
 #[derive(Debug)]

@@ -72,7 +72,7 @@ pub async fn bind(address: SocketAddr, insecure: bool) -> Result<TcpListener, Bi
 ///
 /// * `/metrics`: what `registry` has, as OpenMetrics text for requests whose `Accept` prefers that, otherwise in the older text
 ///   format of Prometheus,
-/// * `/healthz`: that the program is alive,
+/// * `/healthz`: whether the service is alive; status 503 if the part of it that does the work does not answer,
 /// * `/readyz`: whether it is ready for work; otherwise status 503 and the reason.
 ///
 /// A connection whose request takes longer than ten seconds to come is closed; of more than 64 at a time the oldest one is.
@@ -89,7 +89,7 @@ pub fn metrics_page(registry: Arc<Registry>) -> Router {
 /// `/healthz` and `/readyz`, likewise.
 pub fn health_pages(health: Arc<Health>) -> Router {
     Router::new()
-        .route("/healthz", get(|| async { "alive\n" }))
+        .route("/healthz", get(liveness).with_state(health.clone()))
         .route("/readyz", get(readiness).with_state(health))
 }
 
@@ -107,6 +107,14 @@ async fn metrics(State(registry): State<Arc<Registry>>, headers: HeaderMap) -> R
         }
         Err(error) => (StatusCode::INTERNAL_SERVER_ERROR, error.to_string()).into_response(),
     }
+}
+
+async fn liveness(State(health): State<Arc<Health>>) -> Response {
+    if health.is_alive().await {
+        return "alive\n".into_response();
+    }
+    let why = "not alive: the part of the program that does the work does not answer\n";
+    (StatusCode::SERVICE_UNAVAILABLE, why).into_response()
 }
 
 async fn readiness(State(health): State<Arc<Health>>) -> Response {

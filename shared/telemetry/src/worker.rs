@@ -1,8 +1,8 @@
 //! A worker's metrics.
 
 use crate::{
-    Age, ByCertificate, ByFailure, ByJob, ByStep, Counter, FailureKind, FloatGauge, Gauge,
-    Histogram, Registry, export::Exporter,
+    Age, ByCertificate, ByFailure, ByJob, ByStep, ByVersion, Counter, FailureKind, FloatCounter,
+    FloatGauge, Gauge, Histogram, Registry, VERSION, export::Exporter,
 };
 
 /// A worker's metrics; all are explained in `docs/METRICS.md`. Copies are of the same metrics.
@@ -24,6 +24,10 @@ pub struct WorkerMetrics {
     pub sent: ByJob<Counter>,
     /// Bytes that came from other workers, everything counted.
     pub received: ByJob<Counter>,
+    /// Seconds spent waiting at barriers for other workers.
+    pub barrier_wait: ByJob<FloatCounter>,
+    /// Seconds spent on packing and unpacking what workers exchange.
+    pub exchanging: ByJob<FloatCounter>,
     /// Orders that came and are not answered yet.
     pub orders_waiting: Gauge,
     /// Parts of halo payloads that are to be sent.
@@ -38,6 +42,10 @@ pub struct WorkerMetrics {
     pub memory_resident: Gauge,
     /// Memory that may be used, in bytes.
     pub memory_budget: Gauge,
+    /// Disk that is free in the worker's directory, in bytes.
+    pub disk_free: Gauge,
+    /// 1, with the version of the program.
+    pub build_info: ByVersion<Gauge>,
     /// Bytes of pages read from the worker's store. See [`raise`](crate::raise).
     pub store_read: Counter,
     /// Bytes of files written to the worker's store.
@@ -67,6 +75,8 @@ impl WorkerMetrics {
             sent_positions: e.number("sent_positions", "Positions sent to other workers"),
             sent: e.bytes("sent", "Sent to other workers"),
             received: e.bytes("received", "Came from other workers"),
+            barrier_wait: e.seconds("barrier_wait", "Waited at barriers for other workers"),
+            exchanging: e.seconds("exchanging", "Packed and unpacked what workers exchange"),
             orders_waiting: e.number("orders_waiting", "Orders that are not answered yet"),
             halo_parts_to_send: e.number("halo_parts_to_send", "Parts of halos to be sent"),
             halo_parts_to_apply: e.number("halo_parts_to_apply", "Parts of halos to be applied"),
@@ -74,6 +84,8 @@ impl WorkerMetrics {
             lease_age: e.seconds("lease_age", "Since the coordinator was heard of"),
             memory_resident: e.bytes("memory_resident", "Memory in use"),
             memory_budget: e.bytes("memory_budget", "Memory that may be used"),
+            disk_free: e.bytes("disk_free", "Disk that is free"),
+            build_info: e.number("build_info", "The program"),
             store_read: e.bytes("store_read", "Pages read from the store"),
             store_written: e.bytes("store_written", "Files written to the store"),
             checkpoint_store_read: e.bytes("checkpoint_store_read", "Objects read"),
@@ -84,6 +96,7 @@ impl WorkerMetrics {
             failures: e.number("failures", "What failed"),
         };
         // What never happened is zero, not missing: alerts compare with it.
+        metrics.build_info.of(VERSION).set(1);
         FailureKind::ALL.into_iter().for_each(|kind| drop(metrics.failures.of(kind)));
         metrics
     }
@@ -98,5 +111,7 @@ impl WorkerMetrics {
         self.sent_positions.forget_jobs(&have_ended);
         self.sent.forget_jobs(&have_ended);
         self.received.forget_jobs(&have_ended);
+        self.barrier_wait.forget_jobs(&have_ended);
+        self.exchanging.forget_jobs(&have_ended);
     }
 }

@@ -33,6 +33,9 @@ fn fill_coordinator(metrics: &CoordinatorMetrics) {
         lease_age,
         worker_memory_resident,
         worker_memory_budget,
+        worker_disk_free,
+        checkpoint_age,
+        build_info: _, // is always there
         checkpoint,
         certificate_expiry,
         failures,
@@ -50,6 +53,8 @@ fn fill_coordinator(metrics: &CoordinatorMetrics) {
     lease_age.of("here").renew();
     worker_memory_resident.of("here").set(1);
     worker_memory_budget.of("here").set(1);
+    worker_disk_free.of("here").set(1);
+    checkpoint_age.of(STEP.0).set(1.5);
     checkpoint.observe(1.0);
     certificate_expiry.of(Path::new("north.pem")).set(1);
     failures.of(FailureKind::Damage).inc();
@@ -65,6 +70,10 @@ fn fill_worker(metrics: &WorkerMetrics) {
         sent_positions,
         sent,
         received,
+        barrier_wait,
+        exchanging,
+        disk_free,
+        build_info: _, // is always there
         orders_waiting,
         halo_parts_to_send,
         halo_parts_to_apply,
@@ -88,11 +97,14 @@ fn fill_worker(metrics: &WorkerMetrics) {
     for counter in [sent_positions, sent, received] {
         counter.of(STEP.0).inc();
     }
+    for counter in [barrier_wait, exchanging] {
+        counter.of(STEP.0).inc_by(1.5);
+    }
     for gauge in [orders_waiting, halo_parts_to_send, halo_parts_to_apply, connected] {
         gauge.set(1);
     }
     lease_age.renew();
-    for gauge in [memory_resident, memory_budget] {
+    for gauge in [memory_resident, memory_budget, disk_free] {
         gauge.set(1);
     }
     for counter in [store_read, store_written, checkpoint_store_read, checkpoint_store_written] {

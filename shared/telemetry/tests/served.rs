@@ -62,6 +62,15 @@ async fn metrics_and_health_are_served() {
     health.not_ready("it leaves");
     assert_eq!(get(address, "/readyz").await.0, 503);
 
+    // Whether it is alive, the part that works is asked.
+    let works = Arc::new(std::sync::atomic::AtomicBool::new(true));
+    let asked = Arc::clone(&works);
+    health.ask_by(move || std::future::ready(asked.load(std::sync::atomic::Ordering::Relaxed)));
+    assert_eq!(get(address, "/healthz").await.0, 200);
+    works.store(false, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(get(address, "/healthz").await.0, 503);
+    works.store(true, std::sync::atomic::Ordering::Relaxed);
+
     // Nothing can be changed, and rubbish does no harm.
     assert_eq!(get(address, "/").await.0, 404);
     let post =

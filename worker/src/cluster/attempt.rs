@@ -110,6 +110,8 @@ struct TakesPart {
 #[derive(Default)]
 struct Cost {
     seconds: f64,
+    exchanging_seconds: f64,
+    waited_seconds: f64,
     positions: u64,
     sent_bytes: u64,
     sent_positions: u64,
@@ -135,13 +137,15 @@ impl TakesPart {
 
     fn report(&self, answer: Answer, cost: Cost) {
         let AttemptName { job, step, attempt, .. } = self.name;
-        let Cost { seconds, positions, sent_bytes, .. } = cost;
+        let Cost { seconds, exchanging_seconds, waited_seconds, positions, sent_bytes, .. } = cost;
         let report = Report {
             job,
             step: Some(step.into()),
             attempt,
             order: self.at,
             seconds,
+            exchanging_seconds,
+            waited_seconds,
             positions,
             sent_bytes,
             outcome: Some(answer.into()),
@@ -271,7 +275,7 @@ impl TakesPart {
             });
             let Some((number, task, _counted)) = next else { return Ok(solution) };
             self.at = number;
-            let (started, waited) = (Instant::now(), halo.waited());
+            let (started, waited, packed) = (Instant::now(), halo.waited(), halo.packed());
             let outcome = match &task {
                 Task::Order(order) => {
                     solution = None;
@@ -289,8 +293,11 @@ impl TakesPart {
                 _ => 0,
             };
             let now = (halo.sent_bytes(), member.sent_positions());
+            let waited = halo.waited() - waited;
             let cost = Cost {
-                seconds: (started.elapsed() - (halo.waited() - waited)).as_secs_f64(),
+                seconds: started.elapsed().saturating_sub(waited).as_secs_f64(),
+                exchanging_seconds: (halo.packed() - packed).as_secs_f64(),
+                waited_seconds: waited.as_secs_f64(),
                 positions,
                 sent_bytes: now.0 - sent.0,
                 sent_positions: now.1 - sent.1,
@@ -298,6 +305,8 @@ impl TakesPart {
             sent = now;
             metrics.sent.of(job).inc_by(cost.sent_bytes);
             metrics.sent_positions.of(job).inc_by(cost.sent_positions);
+            metrics.barrier_wait.of(job).inc_by(cost.waited_seconds);
+            metrics.exchanging.of(job).inc_by(cost.exchanging_seconds);
             match (&task, &outcome) {
                 (Task::Order(Order::Sweep { .. }), Outcome::Swept(residual)) => {
                     metrics.residual.of(labels).set(*residual);

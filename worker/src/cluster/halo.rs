@@ -166,6 +166,15 @@ pub struct Halo {
     shared: Arc<Shared>,
     to_send: Gauge,
     waited_nanos: AtomicU64,
+    packing: Mutex<Packing>,
+}
+
+/// The time between successive calls about one barrier, which is spent on packing and unpacking.
+#[derive(Default)]
+struct Packing {
+    /// The barrier of the last call, and when that ended.
+    last: Option<(u32, Instant)>,
+    total: Duration,
 }
 
 struct Shared {
@@ -219,7 +228,8 @@ impl Halo {
         inboxes.open(name, by_member);
         let (inboxes, waited_nanos) = (inboxes.clone(), AtomicU64::new(0));
         let to_send = metrics.halo_parts_to_send.clone();
-        Self { name, inboxes, runtime, outgoing, incoming, shared, to_send, waited_nanos }
+        let packing = Mutex::default();
+        Self { name, inboxes, runtime, outgoing, incoming, shared, to_send, waited_nanos, packing }
     }
 
     /// Bytes sent so far, with what gRPC and HTTP/2 add.
@@ -230,6 +240,24 @@ impl Halo {
     /// Time spent waiting for others so far.
     pub fn waited(&self) -> Duration {
         Duration::from_nanos(self.waited_nanos.load(Ordering::Relaxed))
+    }
+
+    /// Time spent on packing and unpacking so far: that between the first and the last part of each barrier, without waiting.
+    pub fn packed(&self) -> Duration {
+        lock(&self.packing).total
+    }
+
+    /// A call about a barrier begins.
+    fn begins(&self, barrier: u32) {
+        let mut packing = lock(&self.packing);
+        if let Some((_, ended)) = packing.last.filter(|&(last, _)| last == barrier) {
+            packing.total += ended.elapsed();
+        }
+    }
+
+    /// It ends.
+    fn ends(&self, barrier: u32) {
+        lock(&self.packing).last = Some((barrier, Instant::now()));
     }
 
     /// Why nothing can be exchanged any more.
@@ -266,18 +294,23 @@ impl Drop for Halo {
 
 impl Exchange for Halo {
     fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+        self.begins(barrier);
         let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send), _room: None };
-        match self.outgoing[member].try_send(part) {
+        let sent = match self.outgoing[member].try_send(part) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(_)) => Err(self.failure(member)),
             Err(TrySendError::Full(part)) => {
                 self.wait(member, async { self.outgoing[member].send(part).await.ok() })
             }
-        }
+        };
+        self.ends(barrier);
+        sent
     }
 
     fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError> {
+        self.begins(barrier);
         let next = self.wait(member, lock(&self.incoming[member]).recv())?;
+        self.ends(barrier);
         let Waiting { barrier: number, part, .. } = next;
         if number != barrier {
             let message = format!("barrier {number} came in place of {barrier}");

@@ -11,7 +11,7 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
 use ziggurat_rpc::{Security, bind, data as data_service, is_any_address, is_loopback, server};
-use ziggurat_telemetry::{FailureKind as CountedFailure, Health, Registry, WorkerMetrics};
+use ziggurat_telemetry::{FailureKind as CountedFailure, Health, Registry, WorkerMetrics, systemd};
 
 use super::{ServeError, Worker, data::DataService, local_checkpoints::LocalCheckpoints};
 
@@ -113,7 +113,7 @@ pub async fn serve(
     let ended = CancellationToken::new();
     let _end = ended.clone().drop_guard();
     if let Some(pages) = pages {
-        let page = ziggurat_telemetry::serve(pages, registry, health);
+        let page = ziggurat_telemetry::serve(pages, registry, health.clone());
         tokio::spawn(ended.clone().run_until_cancelled_owned(page));
     }
     let expiry = worker.metrics.certificate_expiry.clone();
@@ -128,6 +128,7 @@ pub async fn serve(
         },
     );
     tokio::spawn(ended.clone().run_until_cancelled_owned(renewing));
+    let told = ended.clone();
     let refused = worker.metrics.failures.of(CountedFailure::Refused);
     let incoming = bound.incoming_watched(move || {
         refused.inc();
@@ -143,7 +144,11 @@ pub async fn serve(
             worker.address
         );
     }
-    worker.work(shutdown).await
+    systemd::notify(systemd::READY);
+    tokio::spawn(told.run_until_cancelled_owned(async move { systemd::keep_told(&health).await }));
+    let left = worker.work(shutdown).await;
+    systemd::notify(systemd::STOPPING);
+    left
 }
 
 /// Opens the place for checkpoints, and says what it cannot do.

@@ -271,9 +271,8 @@ impl Worker {
         let resident_bytes = resident_bytes().unwrap_or(0);
         self.metrics.memory_resident.set(resident_bytes as i64);
         self.count_traffic();
-        Heartbeat {
-            resident_bytes,
-            free_disk_bytes: self.local_checkpoints.free_bytes().unwrap_or(0),
-        }
+        let free_disk_bytes = self.local_checkpoints.free_bytes().unwrap_or(0);
+        self.metrics.disk_free.set(free_disk_bytes as i64);
+        Heartbeat { resident_bytes, free_disk_bytes }
     }
 }

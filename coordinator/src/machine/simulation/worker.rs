@@ -104,7 +104,17 @@ impl Worker {
             return None;
         }
         let report = |positions, answer| {
-            Some(Report { step, attempt, order, seconds, positions, sent_bytes: 10, answer })
+            Some(Report {
+                step,
+                attempt,
+                order,
+                seconds,
+                exchanging_seconds: seconds / 4.0,
+                waited_seconds: 0.0,
+                positions,
+                sent_bytes: 10,
+                answer,
+            })
         };
         if let Some(trouble) = self.trouble.take() {
             self.part = None;

@@ -218,6 +218,7 @@ impl World {
             spec,
             checkpoint_every: Duration::from_millis(300),
             plan: self.plan.clone(),
+            memory_bytes: 0,
         };
         self.tell(Event::Submit(submission));
     }
@@ -644,8 +645,18 @@ impl World {
             }
         };
         let attempt = assignment.attempt;
-        let (order, seconds, positions, sent_bytes) = (0, 0.0, 0, 0);
-        Report { step, attempt, order, seconds, positions, sent_bytes, answer }
+        let (seconds, exchanging_seconds, waited_seconds) = (0.0, 0.0, 0.0);
+        Report {
+            step,
+            attempt,
+            order: 0,
+            seconds,
+            exchanging_seconds,
+            waited_seconds,
+            positions: 0,
+            sent_bytes: 0,
+            answer,
+        }
     }
 
     fn load(

@@ -17,6 +17,7 @@
 //! | [`proto::JobSpec`] | [`Job`]: a ruleset and what decides the bytes of its values |
 //! | [`proto::SubmitRequest`] | [`Submission`] |
 //! | [`proto::Peer`] | [`Member`] |
+//! | [`proto::HistoryReply`] | [`History`](ziggurat_history::History) |
 //!
 //! Messages hold other messages as `Option`s: [`required`] converts what must be there.
 //!
@@ -34,6 +35,7 @@
 //! ```
 
 mod answer;
+mod history;
 mod job;
 mod member;
 mod runs;
