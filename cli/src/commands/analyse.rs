@@ -133,7 +133,9 @@ fn policy(text: &str) -> Result<Policy, Failure> {
 fn failure(error: AnalysisError) -> Failure {
     match error {
         AnalysisError::Table(error) => error.into(),
-        AnalysisError::TooManyPositions { .. } => Failure::refused(error),
+        AnalysisError::TooManyPositions { .. } | AnalysisError::TooManyMoves { .. } => {
+            Failure::refused(error)
+        }
         AnalysisError::NoEnd { .. } => Failure::of(Exit::Failed, error),
     }
 }
@@ -141,22 +143,24 @@ fn failure(error: AnalysisError) -> Failure {
 /// Refuses what does not fit memory.
 fn check_memory(args: &Args, advisor: &Advisor, policies: &[Policy; 2]) -> Result<(), Failure> {
     let encoding = advisor.table().encoding();
-    let lists = policies.contains(&Policy::Random);
+    let of_random =
+        |policies: &[Policy]| policies.iter().filter(|it| **it == Policy::Random).count() as u64;
     let same = policies[0] == policies[1];
+    let lists = of_random(if same { &policies[..1] } else { policies });
     let mut questions = vec![Question::Account { same, lists }];
     if policies.iter().all(|policy| *policy == Policy::Perfect) {
         questions.push(Question::Perfect);
     } else {
-        questions.push(Question::Games { lists });
+        questions.push(Question::Games { lists: of_random(policies) });
     }
     if args.best_response {
-        questions.push(Question::Games { lists: true });
+        questions.push(Question::Games { lists: 1 + of_random(&policies[..1]) });
     }
     if args.distribution || args.plots.is_some() {
         questions.push(Question::Distribution { same, lists });
     }
-    let most = questions.into_iter().map(|question| memory_bytes(encoding, question)).max();
-    let needed = PROGRAM_MEMORY_BYTES + most.unwrap_or(0) + advisor.table().held_bytes();
+    let needed =
+        PROGRAM_MEMORY_BYTES + memory_bytes(encoding, &questions) + advisor.table().held_bytes();
     let what = format!("analysing {}", args.file.display());
     if let Some(allowed) = args.memory.filter(|allowed| *allowed < needed) {
         let (takes, allows) = (bytes(needed), bytes(allowed));

@@ -6,12 +6,12 @@ use ziggurat_table::Tell;
 
 use crate::{
     AnalysisError,
-    graph::{Graph, Lists, Moves, values},
-    play::{Closeness, END, Finished, Games, Lanes, Play, steps},
+    graph::{self, Graph, Lists, Moves},
+    play::{Closeness, Count, Finished, Games, LANES, Play, all_lanes, lanes_of, steps},
     step::Step,
-    sweep::System,
+    sweep::{System, Unknowns},
     tally::{Hard, Player, Tally},
-    visits::Inflow,
+    visits::{Edges, Inflow},
 };
 
 /// An open table of which whole games are asked.
@@ -60,18 +60,12 @@ impl<'a> Analyst<'a> {
         self.advisor.table().encoding()
     }
 
-    fn told_apart(&self) -> f64 {
+    pub(crate) fn told_apart(&self) -> f64 {
         self.advisor.bound().told_apart()
     }
 
     /// The graph of some moves in a step.
-    pub(crate) fn graph(
-        &self,
-        step: &Step<'_>,
-        values: &[f64],
-        moves: Moves<'_>,
-        lists: Lists,
-    ) -> Graph {
+    fn graph(&self, step: &Step<'_>, values: &[f64], moves: Moves<'_>, lists: Lists) -> Graph {
         Graph::new(step, values, self.told_apart(), moves, lists)
     }
 
@@ -91,17 +85,18 @@ impl<'a> Analyst<'a> {
         let steps = steps(encoding);
         let (mut ties, mut done) = (0, 0);
         let mut closeness = Closeness::new();
-        let mut finished: Finished<Lanes<1>> = Finished::new();
+        let mut finished: Finished<Unknowns<LANES, 1>> = Finished::new();
         for (at, &tier) in steps.iter().enumerate() {
             let later = &steps[at + 1..];
             let step = Step::new(encoding, tier)?;
-            let values = values(&step, self.advisor.table())?;
+            let values = graph::values(&step, self.advisor.table())?;
             let graph = self.graph(&step, &values, Moves::Tied, lists);
             drop(values);
             ties += graph.count_lists();
-            let mut lanes = finished.begin(&step, [END], [END], later);
-            let system = System { step: &step, graphs: [&graph], equation: &Play };
-            closeness.add(&system.solve(&mut lanes)?);
+            // At the end of the game the player to move has lost.
+            let mut lanes = finished.begin(&step, [[0.0; LANES]], [[0.0; LANES]], later);
+            let system = System { step: &step, graphs: [&graph], equation: &Play(&Count::ALL) };
+            closeness.add(&Count::ALL, &system.solve(&mut lanes)?);
             drop(graph);
             finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
@@ -143,27 +138,48 @@ impl<'a> Analyst<'a> {
         sides: [(Moves<'_>, Lists); 2],
         tell: &Tell<'_>,
     ) -> Result<[Games; 2], AnalysisError> {
+        let mut closeness = Closeness::new();
+        let mut of_start = [[0.0; LANES]; 2];
+        for (at, count) in Count::ALL.into_iter().enumerate() {
+            let passes = Count::ALL.len() as f64;
+            let tell = |done: f64| tell((at as f64 + done) / passes);
+            let counted = self.counted(count, sides, &mut closeness, &tell)?;
+            for (all, counted) in of_start.iter_mut().zip(counted) {
+                all_lanes(&[count]).zip(counted).for_each(|(lane, number)| all[lane] = number);
+            }
+        }
+        Ok(of_start.map(|lanes| closeness.games(&lanes)))
+    }
+
+    /// The lanes of one count in the first position, for either player to move.
+    fn counted(
+        &self,
+        count: Count,
+        sides: [(Moves<'_>, Lists); 2],
+        closeness: &mut Closeness,
+        tell: &Tell<'_>,
+    ) -> Result<Unknowns<{ lanes_of(1) }, 2>, AnalysisError> {
         let encoding = self.encoding();
         let steps = steps(encoding);
-        let mut closeness = Closeness::new();
-        let mut finished: Finished<Lanes<2>> = Finished::new();
+        let mut finished = Finished::new();
         let mut done = 0;
         for (at, &tier) in steps.iter().enumerate() {
             let step = Step::new(encoding, tier)?;
-            let values = values(&step, self.advisor.table())?;
+            let values = graph::values(&step, self.advisor.table())?;
             let graphs = sides.map(|(moves, lists)| self.graph(&step, &values, moves, lists));
             drop(values);
             let [first, second] = &graphs;
-            let system = System { step: &step, graphs: [first, second], equation: &Play };
+            let system = System { step: &step, graphs: [first, second], equation: &Play(&[count]) };
             let later = &steps[at + 1..];
-            let mut lanes = finished.begin(&step, [END; 2], [END; 2], later);
-            closeness.add(&system.solve(&mut lanes)?);
+            let none = [[0.0; lanes_of(1)]; 2];
+            let mut lanes = finished.begin(&step, none, none, later);
+            closeness.add(&[count], &system.solve(&mut lanes)?);
             drop(graphs);
             finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }
-        Ok(finished.of_start(encoding).map(|lanes| closeness.games(&lanes)))
+        Ok(finished.of_start(encoding))
     }
 
     /// What happens in games between two policies, if each of them begins half of the games. `longest` is that of [`Games`],
@@ -197,13 +213,14 @@ impl<'a> Analyst<'a> {
         let mut done = 0;
         for tier in steps(encoding).into_iter().rev() {
             let step = Step::new(encoding, tier)?;
-            let values = values(&step, self.advisor.table())?;
-            let graphs =
-                policies.map(|policy| self.graph(&step, &values, Moves::Of(policy), Lists::Any));
-            let visits = inflow.solve(&step, graphs.each_ref())?;
-            drop(graphs);
-            violation += visits.violation;
+            let values = graph::values(&step, self.advisor.table())?;
             let told_apart = self.told_apart();
+            let edges = Edges::new(&step, &values, told_apart, policies)?;
+            drop(values);
+            let visits = inflow.solve(&step, &edges)?;
+            drop(edges);
+            let values = graph::values(&step, self.advisor.table())?;
+            violation += visits.violation;
             let (often, reached) = (&visits.visits, &visits.reached);
             tally.add(Tally::of_step(&step, &values, told_apart, policies, often, reached));
             done += encoding.step_len(tier);

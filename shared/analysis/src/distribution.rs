@@ -9,13 +9,7 @@ use ziggurat_encoding::Index;
 use ziggurat_game::Position;
 use ziggurat_table::Tell;
 
-use crate::{
-    AnalysisError, Analyst,
-    graph::{Lists, Moves, values},
-    play::steps,
-    step::Step,
-    visits::Edges,
-};
+use crate::{AnalysisError, Analyst, graph::values, play::steps, step::Step, visits::Edges};
 
 /// The distribution ends where longer games have this probability, or less.
 const REST: f64 = 1e-12;
@@ -83,9 +77,7 @@ impl Analyst<'_> {
         for tier in steps(encoding).into_iter().rev() {
             let step = Step::new(encoding, tier)?;
             let values = values(&step, self.advisor.table())?;
-            let graphs =
-                policies.map(|policy| self.graph(&step, &values, Moves::Of(policy), Lists::Any));
-            let edges = Edges::new(&step, graphs.each_ref());
+            let edges = Edges::new(&step, &values, self.told_apart(), policies)?;
             let now = vec![[0.0; S]; step.own as usize];
             layers.push(Layer { step, edges, now });
         }

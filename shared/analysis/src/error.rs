@@ -23,6 +23,19 @@ pub enum AnalysisError {
         /// The positions.
         positions: u64,
     },
+    /// More moves in a step than there are numbers for.
+    #[error(
+        "tier {tier} of {ruleset} has {edges} rolls with the moves of these policies, more than 2^32; analyse a table with \
+         fewer pieces"
+    )]
+    TooManyMoves {
+        /// The ruleset.
+        ruleset: String,
+        /// The tier.
+        tier: Tier,
+        /// Rolls of all positions, with each move that a policy may make.
+        edges: u64,
+    },
     /// A game that lasts too long for its equations to be solved.
     #[error(
         "games between these policies do not end soon enough: the equations of tier {tier} were not solved in \

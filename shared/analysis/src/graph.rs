@@ -1,11 +1,17 @@
 //! Policy graphs: for each position of a step and each roll, the node that a policy leads to, in four bytes.
 
+use std::ops::Range;
+
 use rayon::prelude::*;
 use ziggurat_advice::{Pick, Policy};
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Move, Outcome, Position};
 use ziggurat_table::AnyTable;
 
-use crate::{AnalysisError, step::Step};
+use crate::{
+    AnalysisError,
+    step::{Step, pieces},
+};
 
 /// What a roll leads to: a node and whether the other player is to move there, or a list of such.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -31,6 +37,11 @@ impl Target {
     fn list(start: usize) -> Self {
         debug_assert!(start <= Self::NUMBER as usize);
         Self(Self::LIST | start as u32)
+    }
+
+    /// One of a list.
+    pub(crate) fn from_bits(bits: u32) -> Self {
+        Self(bits)
     }
 
     pub(crate) fn is_list(self) -> bool {
@@ -96,46 +107,64 @@ impl Graph {
         moves: Moves<'_>,
         lists: Lists,
     ) -> Self {
-        let rolls = step.encoding.ruleset().dice().rolls().len();
-        let mut targets = vec![Target(0); step.own as usize * rolls];
+        let rolls = step.encoding.ruleset().dice().rolls();
+        let mut targets = vec![Target(0); step.own as usize * rolls.len()];
         let pieces = step.pieces();
-        let work = Step::cut(&pieces, &mut targets, rolls);
-        let mut parts: Vec<(&mut [Target], Vec<u32>)> = work
+        // Lists are made twice, first to count them, so that there is never more memory than they take.
+        let counts: Vec<usize> = Step::cut(&pieces, &mut targets, rolls.len())
             .into_par_iter()
             .map(|(run, targets)| {
                 let mut turn = Turn::new(step, values);
-                let mut listed = Vec::new();
-                let mut unranking = step.encoding.unranking(run.tier);
-                for (offset, targets) in run.offsets.zip(targets.chunks_exact_mut(rolls)) {
-                    let position = unranking.position(offset);
+                let (mut list, mut count) = (Vec::new(), 0);
+                for (position, targets) in positions(step.encoding, run.tier, run.offsets)
+                    .zip(targets.chunks_exact_mut(rolls.len()))
+                {
                     turn.at(position);
-                    for (target, roll) in
-                        targets.iter_mut().zip(step.encoding.ruleset().dice().rolls())
-                    {
+                    for (target, roll) in targets.iter_mut().zip(rolls) {
                         turn.roll(roll.value);
-                        *target = turn.target(moves, told_apart, &mut listed);
+                        list.clear();
+                        *target = turn.target(moves, told_apart, &mut list);
+                        count += list.len();
                     }
                 }
-                (targets, listed)
+                count
             })
             .collect();
-        // Where a list starts was counted from the start of its piece.
-        let mut before = 0;
-        for (_, listed) in &parts {
-            before += listed.len();
-            assert!(before <= Target::NUMBER as usize, "no step has as many lists");
+        let all = counts.iter().sum();
+        assert!(all <= Target::NUMBER as usize, "no step has as many lists");
+        let mut listed = vec![0; all];
+        let (mut rest, mut first) = (listed.as_mut_slice(), 0);
+        let mut work = Vec::new();
+        for ((run, targets), count) in
+            Step::cut(&pieces, &mut targets, rolls.len()).into_iter().zip(counts)
+        {
+            let (of_piece, after) = std::mem::take(&mut rest).split_at_mut(count);
+            rest = after;
+            if count > 0 {
+                work.push((run, targets, of_piece, first));
+            }
+            first += count;
         }
-        let starts: Vec<usize> = parts
-            .iter()
-            .scan(0, |next, (_, listed)| Some(std::mem::replace(next, *next + listed.len())))
-            .collect();
-        parts.par_iter_mut().zip(starts).for_each(|((targets, _), start)| {
-            for target in targets.iter_mut().filter(|target| target.is_list()) {
-                *target = Target::list(target.number() + start);
+        work.into_par_iter().for_each(|(run, targets, of_piece, first)| {
+            let mut turn = Turn::new(step, values);
+            let (mut list, mut used) = (Vec::new(), 0);
+            for (position, targets) in positions(step.encoding, run.tier, run.offsets)
+                .zip(targets.chunks_exact_mut(rolls.len()))
+            {
+                turn.at(position);
+                for (target, roll) in
+                    targets.iter_mut().zip(rolls).filter(|(target, _)| target.is_list())
+                {
+                    turn.roll(roll.value);
+                    list.clear();
+                    turn.target(moves, told_apart, &mut list);
+                    of_piece[used..][..list.len()].copy_from_slice(&list);
+                    *target = Target::list(first + used);
+                    used += list.len();
+                }
             }
         });
-        let listed: Vec<Vec<u32>> = parts.into_iter().map(|(_, listed)| listed).collect();
-        Self { rolls, targets, listed: listed.concat(), lists }
+        Self { rolls: rolls.len(), targets, listed, lists }
     }
 
     /// The targets of a node, one for each roll.
@@ -149,20 +178,42 @@ impl Graph {
     pub(crate) fn list(&self, target: Target) -> impl ExactSizeIterator<Item = Target> + '_ {
         let start = target.number();
         let count = self.listed[start] as usize;
-        self.listed[start + 1..][..count].iter().map(|&target| Target(target))
-    }
-
-    /// The targets that a target stands for.
-    pub(crate) fn each(&self, target: Target) -> impl Iterator<Item = Target> + '_ {
-        let listed = target.is_list().then(|| self.list(target));
-        let single = (!target.is_list()).then_some(target);
-        single.into_iter().chain(listed.into_iter().flatten())
+        self.listed[start + 1..][..count].iter().copied().map(Target::from_bits)
     }
 
     /// How many lists it has.
     pub(crate) fn count_lists(&self) -> u64 {
         self.targets.par_iter().filter(|target| target.is_list()).count() as u64
     }
+}
+
+/// Positions of a tier, ascending.
+fn positions(
+    encoding: &Encoding,
+    tier: Tier,
+    offsets: Range<u64>,
+) -> impl Iterator<Item = Position> {
+    let mut unranking = encoding.unranking(tier);
+    offsets.map(move |offset| unranking.position(offset))
+}
+
+/// How many numbers the lists of a step have at the most, those of all legal moves: see [`Graph`].
+pub(crate) fn most_listed(encoding: &Encoding, step: Tier) -> u64 {
+    let ruleset = encoding.ruleset();
+    let of_roll = |position: &Position, roll: u8| match ruleset.moves(position, roll).count() {
+        0 | 1 => 0,
+        moves => 1 + moves as u64,
+    };
+    let of = |position: Position| {
+        let rolls = ruleset.dice().rolls().iter();
+        rolls.map(|roll| of_roll(&position, roll.value)).sum::<u64>()
+    };
+    let of_tier = |tier: Tier| {
+        let pieces: Vec<Range<u64>> = pieces(0..encoding.tier_len(tier)).collect();
+        let of_piece = |offsets| positions(encoding, tier, offsets).map(of).sum::<u64>();
+        pieces.into_par_iter().map(of_piece).sum::<u64>()
+    };
+    step.both().map(of_tier).sum()
 }
 
 /// The chances of the player to move at each node of a step; at the end of the game none.
@@ -240,7 +291,13 @@ impl<'a> Turn<'a> {
         self.chances.iter().copied().reduce(f64::max)
     }
 
-    fn target(&mut self, moves: Moves<'_>, told_apart: f64, listed: &mut Vec<u32>) -> Target {
+    /// Where the moves lead that are made: for several, they are listed, as in a [`Graph`], and the target is the list.
+    pub(crate) fn target(
+        &mut self,
+        moves: Moves<'_>,
+        told_apart: f64,
+        listed: &mut Vec<u32>,
+    ) -> Target {
         match self.moves.as_slice() {
             [] => return self.pass(),
             [(_, outcome)] => return Target::after(self.step, outcome),

@@ -1,12 +1,12 @@
 //! How much memory questions take at the most: arrays of the step under way, and what is kept for those that follow.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
-    graph::Target,
-    play::{LANES, is_read, steps},
+    graph::{Target, most_listed},
+    play::{Count, is_read, lanes_of, steps},
     step::Step,
     sweep::WAVE,
 };
@@ -18,22 +18,22 @@ pub enum Question {
     Perfect,
     /// [`Analyst::games`](crate::Analyst::games), where a policy that picks at random or not is among them.
     Games {
-        /// Whether one of the policies picks at random, or all moves are looked at.
-        lists: bool,
+        /// How many of the policies pick at random, or look at all moves.
+        lists: u64,
     },
     /// [`Analyst::account`](crate::Analyst::account).
     Account {
         /// Whether both players have the same policy.
         same: bool,
-        /// Whether one of the policies picks at random.
-        lists: bool,
+        /// How many of the policies pick at random.
+        lists: u64,
     },
     /// [`Analyst::distribution`](crate::Analyst::distribution).
     Distribution {
         /// Whether both players have the same policy.
         same: bool,
-        /// Whether one of the policies picks at random.
-        lists: bool,
+        /// How many of the policies pick at random.
+        lists: u64,
     },
 }
 
@@ -42,12 +42,43 @@ const NUMBER: u64 = size_of::<f64>() as u64;
 /// The bytes of an edge: where it comes from, and its kind.
 const EDGE: u64 = (size_of::<u32>() + size_of::<u16>()) as u64;
 
-/// The bytes that a question of a table of a ruleset takes at the most, besides the program itself and what an `.rgu` table keeps.
-pub fn memory_bytes(encoding: &Encoding, question: Question) -> u64 {
+/// The bytes of where the edges of a row start.
+const START: u64 = size_of::<u32>() as u64;
+
+/// The bytes that questions of a table of a ruleset, one after another, take at the most, besides the program itself and what an
+/// `.rgu` table keeps.
+///
+/// Where a policy picks at random, the moves of all positions are counted: some seconds for 100 million positions and two cores.
+pub fn memory_bytes(encoding: &Encoding, questions: &[Question]) -> u64 {
+    let listed = match questions.iter().any(|question| question.lists() > 0) {
+        true => {
+            steps(encoding).into_iter().map(|tier| (tier, most_listed(encoding, tier))).collect()
+        }
+        false => BTreeMap::new(),
+    };
+    questions.iter().map(|question| bytes_of(encoding, *question, &listed)).max().unwrap_or(0)
+}
+
+impl Question {
+    /// How many of the policies take lists of moves.
+    fn lists(self) -> u64 {
+        match self {
+            Self::Perfect => 0,
+            Self::Games { lists }
+            | Self::Account { lists, .. }
+            | Self::Distribution { lists, .. } => lists,
+        }
+    }
+}
+
+/// What one question takes, with how many numbers the lists of each step have.
+fn bytes_of(encoding: &Encoding, question: Question, listed: &BTreeMap<Tier, u64>) -> u64 {
+    let listed_in = |tier: Tier| listed.get(&tier).copied().unwrap_or(0);
     if let Question::Distribution { same, lists } = question {
         let account = Question::Account { same, lists };
-        let all = steps(encoding).into_iter().map(|tier| layer_bytes(encoding, tier, same, lists));
-        return all.sum::<u64>() + memory_bytes(encoding, account);
+        let layer = |tier| layer_bytes(encoding, tier, same, lists * listed_in(tier));
+        let all: u64 = steps(encoding).into_iter().map(layer).sum();
+        return all + bytes_of(encoding, account, listed);
     }
     let mut steps = steps(encoding);
     let is_down = matches!(question, Question::Account { .. });
@@ -67,7 +98,8 @@ pub fn memory_bytes(encoding: &Encoding, question: Question) -> u64 {
         let positions: u64 = kept.iter().map(|tier| encoding.tier_len(*tier)).sum();
         let read = tier.both().filter(|tier| later.is_empty() || is_read(*tier, later));
         let finished = read.map(|tier| encoding.tier_len(tier)).sum();
-        most = most.max(step_bytes(encoding, tier, positions, finished, question));
+        let listed = listed_in(tier);
+        most = most.max(step_bytes(encoding, tier, positions, finished, question, listed));
         if is_down {
             kept.retain(|known| tier.both().all(|tier| tier != *known));
         } else {
@@ -78,67 +110,55 @@ pub fn memory_bytes(encoding: &Encoding, question: Question) -> u64 {
 }
 
 /// What a distribution keeps of a step: edges, and what its positions and those below have now and next.
-fn layer_bytes(encoding: &Encoding, tier: Tier, same: bool, lists: bool) -> u64 {
+fn layer_bytes(encoding: &Encoding, tier: Tier, same: bool, listed: u64) -> u64 {
     let sides = if same { 1 } else { 2 };
     let (own, nodes) = (encoding.step_len(tier), Step::nodes_of(encoding, tier));
     let rolls = encoding.ruleset().dice().rolls().len() as u64;
-    let ways = if lists { u64::from(encoding.ruleset().pieces()) } else { 1 };
-    sides * (own * rolls * ways * EDGE + nodes * 2 * NUMBER + own * NUMBER)
+    let edges = sides * own * rolls + listed;
+    edges * EDGE + sides * (nodes * (START + NUMBER) + own * NUMBER)
 }
 
-/// Of a step, with so many positions of other tiers kept, and so many of its own at last.
+/// Of a step, with so many positions of other tiers kept, so many of its own at last, and so many numbers in lists.
 fn step_bytes(
     encoding: &Encoding,
     tier: Tier,
     kept: u64,
     finished: u64,
     question: Question,
+    listed: u64,
 ) -> u64 {
     let own = encoding.step_len(tier);
     let nodes = Step::nodes_of(encoding, tier);
     let largest = tier.both().chain(tier.reads()).map(|tier| encoding.tier_len(tier)).max();
     let values = NUMBER * (nodes + largest.unwrap_or(0));
-    let ruleset = encoding.ruleset();
-    let rolls = ruleset.dice().rolls().iter();
-    let moving = rolls.clone().filter(|roll| roll.value > 0).count() as u64;
+    let rolls = encoding.ruleset().dice().rolls().len() as u64;
     let target = size_of::<Target>() as u64;
-    let targets = own * target * rolls.count() as u64;
-    // A list has its length and as many targets as a player has pieces. For a while it is there twice, and the first time has
-    // room to grow.
-    let listed = own * moving * (1 + u64::from(ruleset.pieces())) * target;
-    let graph = |lists: bool| (targets, if lists { listed } else { 0 });
-    let lanes = |sides: u64| NUMBER * LANES as u64 * sides;
+    let targets = own * target * rolls;
+    let graphs = |sides: u64, lists: u64| sides * targets + lists * listed * target;
+    let lanes = |counts: usize, sides: u64| NUMBER * lanes_of(counts) as u64 * sides;
     // The shards of a wave are there twice.
     let shards = encoding.shards(tier.first_of_step(), encoding.default_shard_positions(tier));
     let mut swept: Vec<u64> = shards.iter().map(|shard| shard.len()).collect();
     swept.sort_unstable_by(|a, b| b.cmp(a));
     let swept: u64 = swept.into_iter().take(WAVE).sum();
+    let solved = |graphs: u64, lanes: u64| {
+        let building = values + graphs;
+        let solving = graphs + lanes * (nodes + swept);
+        let finishing = lanes * (nodes + finished);
+        building.max(solving).max(finishing) + lanes * kept
+    };
     match question {
-        Question::Perfect => {
-            let building = values + targets;
-            let solving = targets + lanes(1) * (nodes + swept);
-            let finishing = lanes(1) * (nodes + finished);
-            building.max(solving).max(finishing) + lanes(1) * kept
-        }
-        Question::Games { lists } => {
-            let (targets, listed) = graph(lists);
-            let building = values + 2 * targets + 4 * listed;
-            let solving = 2 * targets + 2 * listed + lanes(2) * (nodes + swept);
-            let finishing = lanes(2) * (nodes + finished);
-            building.max(solving).max(finishing) + lanes(2) * kept
-        }
+        Question::Perfect => solved(graphs(1, 0), lanes(Count::ALL.len(), 1)),
+        Question::Games { lists } => solved(graphs(2, lists), lanes(1, 2)),
         Question::Account { same, lists } | Question::Distribution { same, lists } => {
             let sides = if same { 1 } else { 2 };
-            let (targets, listed) = graph(lists);
             let rows = sides * nodes;
-            let edges = sides * (targets + listed) / target;
-            let of_edges = EDGE * edges + NUMBER * rows;
-            let building = 4 * listed;
-            let solving = of_edges + NUMBER * sides * (2 * own + swept);
-            values
-                + sides * (targets + listed)
-                + building.max(solving)
-                + (NUMBER + 1) * sides * (kept + nodes)
+            let of_edges = EDGE * (sides * own * rolls + lists * listed) + START * rows;
+            // Visits, and whether there are any, of the step and of what it leads to.
+            let of_rows = (NUMBER + 1) * sides * (own + kept);
+            let building = values;
+            let solving = NUMBER * sides * (own + swept);
+            of_edges + of_rows + building.max(solving)
         }
     }
 }

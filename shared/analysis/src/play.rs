@@ -2,7 +2,8 @@
 //!
 //! Of a position and a player to move, seven numbers (*lanes*): expected rolls L = 1 + P L and their second moment
 //! M = 1 + 2 P L + P M, the same for turns and for moves, and the chance of the player to move. A roll ends a turn if the other
-//! player is the next to roll, or nobody is.
+//! player is the next to roll, or nobody is. Between two policies these are twice as many, so rolls, turns and moves are counted
+//! one after another, in three lanes each.
 //!
 //! If |1 + P L - L| <= d < 1 everywhere, then L / (1 + d) <= L* <= L / (1 - d) for the true L*: L / (1 - d) satisfies
 //! x >= 1 + P x, and the least solution lies below every such x; likewise on the other side, and with the least or the greatest
@@ -18,47 +19,78 @@ use crate::{
     Bounded,
     graph::{Lists, Target},
     step::Step,
-    sweep::{Equation, Solved, Unknowns},
+    sweep::{Equation, Solved},
 };
 
-/// How many lanes there are.
-pub(crate) const LANES: usize = 7;
-const ROLLS: usize = 0;
-const TURNS: usize = 2;
-const MOVES: usize = 4;
-const CHANCE: usize = 6;
+/// What is counted: each has a lane for the expected number, and the next one for the second moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Count {
+    Rolls = 0,
+    Turns = 2,
+    Moves = 4,
+}
 
-/// The lanes of the end of the game, where the player to move has lost.
-pub(crate) const END: [f64; LANES] = [0.0; LANES];
+impl Count {
+    /// All that is counted.
+    pub(crate) const ALL: [Self; 3] = [Self::Rolls, Self::Turns, Self::Moves];
 
-/// The equation of the seven lanes.
-pub(crate) struct Play;
+    /// The lane of the expected number where all are counted.
+    const fn lane(self) -> usize {
+        self as usize
+    }
 
-impl Equation<LANES> for Play {
+    /// How many of it a target is.
     #[inline]
-    fn add(&self, into: &mut [f64; LANES], weight: f64, target: Target, of: &[f64; LANES]) {
-        let counted = |does: bool| if does { 1.0 } else { 0.0 };
-        let count = [1.0, counted(target.is_others()), counted(target.moved())];
-        for (lane, count) in [ROLLS, TURNS, MOVES].into_iter().zip(count) {
+    fn of(self, target: Target) -> f64 {
+        let does = match self {
+            Self::Rolls => true,
+            Self::Turns => target.is_others(),
+            Self::Moves => target.moved(),
+        };
+        if does { 1.0 } else { 0.0 }
+    }
+}
+
+/// How many lanes there are where all is counted.
+pub(crate) const LANES: usize = lanes_of(Count::ALL.len());
+/// The lane of the chance there.
+const CHANCE: usize = LANES - 1;
+
+/// How many lanes so many counts have: two each, and at last the chance.
+pub(crate) const fn lanes_of(counts: usize) -> usize {
+    2 * counts + 1
+}
+
+/// The equation of the lanes of some counts.
+pub(crate) struct Play<'a>(pub &'a [Count]);
+
+impl<const K: usize> Equation<K> for Play<'_> {
+    #[inline]
+    fn add(&self, into: &mut [f64; K], weight: f64, target: Target, of: &[f64; K]) {
+        for (lane, count) in (0..K - 1).step_by(2).zip(self.0) {
+            let count = count.of(target);
             into[lane] += weight * (count + of[lane]);
             into[lane + 1] += weight * (count * (1.0 + 2.0 * of[lane]) + of[lane + 1]);
         }
-        into[CHANCE] += weight * chance(target, of);
+        into[K - 1] += weight * chance(target, of);
     }
 
     #[inline]
-    fn preference(&self, lists: Lists, target: Target, of: &[f64; LANES]) -> f64 {
+    fn preference(&self, lists: Lists, target: Target, of: &[f64; K]) -> f64 {
+        debug_assert!(
+            self.0.first() == Some(&Count::Rolls) || matches!(lists, Lists::Best | Lists::Any)
+        );
         match lists {
-            Lists::Shortest => -of[ROLLS],
-            Lists::Longest => of[ROLLS],
+            Lists::Shortest => -of[0],
+            Lists::Longest => of[0],
             Lists::Best | Lists::Any => chance(target, of),
         }
     }
 }
 
 /// The chance of the player who moved.
-fn chance(target: Target, of: &[f64; LANES]) -> f64 {
-    if target.is_others() { 1.0 - of[CHANCE] } else { of[CHANCE] }
+fn chance<const K: usize>(target: Target, of: &[f64; K]) -> f64 {
+    if target.is_others() { 1.0 - of[K - 1] } else { of[K - 1] }
 }
 
 /// Expected number, and standard deviation.
@@ -85,6 +117,11 @@ pub struct Games {
     pub longest: f64,
 }
 
+/// Which of all lanes those of some counts are.
+pub(crate) fn all_lanes(counts: &[Count]) -> impl Iterator<Item = usize> {
+    counts.iter().flat_map(|count| [count.lane(), count.lane() + 1]).chain([CHANCE])
+}
+
 /// How closely the equations of all steps hold.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Closeness {
@@ -97,23 +134,26 @@ impl Closeness {
         Self { violation: [0.0; LANES], largest: [0.0; LANES] }
     }
 
-    pub(crate) fn add(&mut self, solved: &Solved<LANES>) {
-        for lane in 0..LANES {
-            self.violation[lane] = self.violation[lane].max(solved.violation[lane]);
-            self.largest[lane] = self.largest[lane].max(solved.largest[lane]);
+    /// Adds a step, of which some counts were solved.
+    pub(crate) fn add<const K: usize>(&mut self, counts: &[Count], solved: &Solved<K>) {
+        for (from, lane) in all_lanes(counts).enumerate() {
+            self.violation[lane] = self.violation[lane].max(solved.violation[from]);
+            self.largest[lane] = self.largest[lane].max(solved.largest[from]);
         }
     }
 
     /// What the lanes of a position say, with bounds.
     pub(crate) fn games(&self, lanes: &[f64; LANES]) -> Games {
-        let d = self.violation[ROLLS];
-        let high = |rolls: f64| if d < 1.0 { rolls / (1.0 - d) } else { f64::INFINITY };
-        let to_go = high(lanes[ROLLS]);
-        let longest = high(self.largest[ROLLS]);
+        let [rolls, turns, moves] = Count::ALL.map(Count::lane);
+        let d = self.violation[rolls];
+        let high = |length: f64| if d < 1.0 { length / (1.0 - d) } else { f64::INFINITY };
+        let to_go = high(lanes[rolls]);
+        let longest = high(self.largest[rolls]);
         let spread = |lane: usize| {
-            let mean = match lane {
-                ROLLS => Bounded { value: lanes[lane], low: lanes[lane] / (1.0 + d), high: to_go },
-                _ => Bounded::within(lanes[lane], self.violation[lane] * to_go),
+            let mean = if lane == rolls {
+                Bounded { value: lanes[lane], low: lanes[lane] / (1.0 + d), high: to_go }
+            } else {
+                Bounded::within(lanes[lane], self.violation[lane] * to_go)
             };
             // The equation of the second moment holds with the computed means; these are off, too.
             let of_means = 2.0 * self.violation[lane] * longest;
@@ -122,9 +162,9 @@ impl Closeness {
             Spread { mean, deviation: Bounded::deviation(mean, square) }
         };
         Games {
-            rolls: spread(ROLLS),
-            turns: spread(TURNS),
-            moves: spread(MOVES),
+            rolls: spread(rolls),
+            turns: spread(turns),
+            moves: spread(moves),
             chance: Bounded::within(lanes[CHANCE], self.violation[CHANCE] * to_go),
             longest,
         }
@@ -178,6 +218,3 @@ pub(crate) fn is_read(tier: Tier, steps: &[Tier]) -> bool {
 pub(crate) fn steps(encoding: &Encoding) -> Vec<Tier> {
     encoding.tiers().into_iter().filter(|tier| *tier == tier.first_of_step()).collect()
 }
-
-/// The lanes of all sides.
-pub(crate) type Lanes<const S: usize> = Unknowns<LANES, S>;

@@ -20,6 +20,20 @@ const PIECE_POSITIONS: u64 = 8 << 10;
 /// So many positions of an orientation are swept before those of the other have their turn.
 const TURN_POSITIONS: u64 = 512;
 
+/// Pieces of work of positions in a row.
+pub(crate) fn pieces(offsets: Range<u64>) -> impl Iterator<Item = Range<u64>> {
+    cut(offsets, PIECE_POSITIONS)
+}
+
+/// Positions in a row, cut.
+fn cut(offsets: Range<u64>, positions: u64) -> impl DoubleEndedIterator<Item = Range<u64>> {
+    let count = offsets.end.saturating_sub(offsets.start).div_ceil(positions);
+    (0..count).map(move |at| {
+        let start = offsets.start + at * positions;
+        start..(start + positions).min(offsets.end)
+    })
+}
+
 /// Consecutive positions of a tier that are consecutive nodes.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -34,12 +48,9 @@ impl Run {
     }
 
     fn cut(&self, positions: u64) -> impl DoubleEndedIterator<Item = Self> + use<'_> {
-        let count = self.offsets.end.saturating_sub(self.offsets.start).div_ceil(positions);
-        (0..count).map(move |at| {
-            let start = self.offsets.start + at * positions;
-            let end = (start + positions).min(self.offsets.end);
-            let first = self.first + (at * positions) as u32;
-            Self { tier: self.tier, offsets: start..end, first }
+        cut(self.offsets.clone(), positions).map(move |offsets| {
+            let first = self.first + (offsets.start - self.offsets.start) as u32;
+            Self { tier: self.tier, offsets, first }
         })
     }
 }

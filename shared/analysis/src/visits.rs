@@ -7,15 +7,20 @@
 //! If the equations are violated by r, the expected total of anything that is at most F on each roll is off by at most
 //! F |r| L, with |r| the sum of all violations and L the longest expected game from any position.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::atomic::{AtomicBool, AtomicU16, AtomicU32, Ordering::Relaxed},
+};
 
 use rayon::prelude::*;
+use ziggurat_advice::Policy;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Position;
 
 use crate::{
     AnalysisError,
-    graph::Graph,
+    graph::{Moves, Target, Turn},
     step::{ShardNodes, Step},
     sweep::{SWEEPS, WAVE},
 };
@@ -37,13 +42,16 @@ const AT_A_TIME: usize = 8 << 10;
 
 /// The edges of the policy graphs of a step, from where they lead to where they come from. A *row* is a node and a player to
 /// move: with S = 1 the player does not matter.
+///
+/// They are never in memory the other way round: the moves of all positions are made twice, to count the edges of each row and to
+/// put them there.
 pub(crate) struct Edges {
     /// Where the edges of a row start, and the end of the last one's.
-    starts: Vec<u64>,
-    /// The rows that edges come from.
-    sources: Vec<u32>,
+    starts: Vec<AtomicU32>,
+    /// The rows that edges come from, ascending.
+    sources: Vec<AtomicU32>,
     /// Which of the weights they have.
-    kinds: Vec<u16>,
+    kinds: Vec<AtomicU16>,
     weights: Vec<f64>,
 }
 
@@ -51,56 +59,135 @@ pub(crate) struct Edges {
 const MOST_SHARING: usize = 32;
 
 impl Edges {
-    pub(crate) fn new<const S: usize>(step: &Step<'_>, graphs: [&Graph; S]) -> Self {
+    /// The edges of a step. `values` are those of [`values`](crate::graph::values).
+    ///
+    /// # Errors
+    /// If there are too many.
+    pub(crate) fn new<const S: usize>(
+        step: &Step<'_>,
+        values: &[f64],
+        told_apart: f64,
+        policies: [&Policy; S],
+    ) -> Result<Self, AnalysisError> {
         let rolls = step.encoding.ruleset().dice().rolls();
         let chance =
             |kind: usize| rolls[kind / MOST_SHARING].chance() / (kind % MOST_SHARING).max(1) as f64;
         let weights = (0..rolls.len() * MOST_SHARING).map(chance).collect();
-        let mut starts = vec![0_u64; (step.end() as usize + 1) * S + 1];
-        for_each_edge(step, graphs, |_, row, _| starts[row + 1] += 1);
-        for row in 1..starts.len() {
-            starts[row] += starts[row - 1];
-        }
-        let count = starts[starts.len() - 1] as usize;
-        let (mut sources, mut kinds) = (vec![0; count], vec![0; count]);
-        // The start of each row is where its next edge goes, so at last it is that of the next row.
-        for_each_edge(step, graphs, |source, row, kind| {
-            let at = starts[row] as usize;
-            (sources[at], kinds[at]) = (source as u32, kind as u16);
-            starts[row] += 1;
+        let rows = (step.end() as usize + 1) * S;
+        let starts: Vec<AtomicU32> = zeros(rows + 1);
+        let for_each = |each: &(dyn Fn(usize, usize, usize) + Sync)| {
+            for_each_edge(step, values, told_apart, policies, each);
+        };
+        for_each(&|_, row, _| {
+            starts[row + 1].fetch_add(1, Relaxed);
         });
+        let mut count = 0_u64;
+        for start in &starts {
+            count += u64::from(start.load(Relaxed));
+            start.store(count as u32, Relaxed);
+        }
+        if count > u64::from(u32::MAX) {
+            let ruleset = step.encoding.ruleset().name().to_owned();
+            return Err(AnalysisError::TooManyMoves { ruleset, tier: step.tiers[0], edges: count });
+        }
+        let (sources, kinds) = (zeros(count as usize), zeros(count as usize));
+        // The start of each row is where its next edge goes, so at last it is that of the next row.
+        for_each(&|source, row, kind| {
+            let at = starts[row].fetch_add(1, Relaxed) as usize;
+            AtomicU32::store(&sources[at], source as u32, Relaxed);
+            AtomicU16::store(&kinds[at], kind as u16, Relaxed);
+        });
+        let mut starts = starts;
         starts.rotate_right(1);
-        starts[0] = 0;
-        Self { starts, sources, kinds, weights }
+        starts[0] = AtomicU32::new(0);
+        let edges = Self { starts, sources, kinds, weights };
+        edges.sort();
+        Ok(edges)
+    }
+
+    /// Sorts the edges of each row, which came in any order.
+    fn sort(&self) {
+        let rows = 0..self.starts.len() - 1;
+        rows.into_par_iter().with_min_len(AT_A_TIME).for_each_init(Vec::new, |of_row, row| {
+            let edges = self.of(row);
+            let pairs = self.sources[edges.clone()].iter().zip(&self.kinds[edges]);
+            of_row.clear();
+            of_row.extend(pairs.clone().map(|(a, b)| (a.load(Relaxed), b.load(Relaxed))));
+            if !of_row.is_sorted() {
+                of_row.sort_unstable();
+                for (&(source, kind), (a, b)) in of_row.iter().zip(pairs) {
+                    a.store(source, Relaxed);
+                    b.store(kind, Relaxed);
+                }
+            }
+        });
+    }
+
+    /// Where the edges of a row are.
+    #[inline]
+    fn of(&self, row: usize) -> Range<usize> {
+        self.starts[row].load(Relaxed) as usize..self.starts[row + 1].load(Relaxed) as usize
     }
 
     /// The sum over the edges that lead to a row of what is at their other ends, times their weights.
     #[inline]
     pub(crate) fn sum(&self, row: usize, of: impl Fn(usize) -> f64) -> f64 {
-        let edges = self.starts[row] as usize..self.starts[row + 1] as usize;
+        let edges = self.of(row);
         let edges = self.sources[edges.clone()].iter().zip(&self.kinds[edges]);
-        edges.map(|(&source, &kind)| self.weights[kind as usize] * of(source as usize)).sum()
+        edges
+            .map(|(source, kind)| {
+                self.weights[kind.load(Relaxed) as usize] * of(source.load(Relaxed) as usize)
+            })
+            .sum()
+    }
+
+    /// Whether an edge leads to a row from one of some rows.
+    #[inline]
+    fn leads(&self, row: usize, from: impl Fn(usize) -> bool) -> bool {
+        self.sources[self.of(row)].iter().any(|source| from(source.load(Relaxed) as usize))
     }
 }
 
-/// Calls with the source row, the row that an edge leads to, and its kind.
+fn zeros<T: Default>(count: usize) -> Vec<T> {
+    std::iter::repeat_with(T::default).take(count).collect()
+}
+
+/// Calls, in any order, with the source row, the row that an edge leads to, and its kind.
 fn for_each_edge<const S: usize>(
     step: &Step<'_>,
-    graphs: [&Graph; S],
-    mut each: impl FnMut(usize, usize, usize),
+    values: &[f64],
+    told_apart: f64,
+    policies: [&Policy; S],
+    each: &(dyn Fn(usize, usize, usize) + Sync),
 ) {
-    for node in 0..step.own as usize {
-        for (side, graph) in graphs.iter().enumerate() {
-            for (roll, &target) in graph.of(node).iter().enumerate() {
-                let sharing = if target.is_list() { graph.list(target).len() } else { 1 };
-                for target in graph.each(target) {
-                    let to = if S > 1 && target.is_others() { 1 - side } else { side };
-                    let kind = roll * MOST_SHARING + sharing;
-                    each(node * S + side, target.number() * S + to, kind);
+    step.pieces().into_par_iter().for_each(|run| {
+        let mut turn = Turn::new(step, values);
+        let mut list = Vec::new();
+        let mut unranking = step.encoding.unranking(run.tier);
+        for (node, offset) in (run.first as usize..).zip(run.offsets) {
+            turn.at(unranking.position(offset));
+            for (roll, thrown) in step.encoding.ruleset().dice().rolls().iter().enumerate() {
+                turn.roll(thrown.value);
+                for (side, policy) in policies.iter().enumerate() {
+                    list.clear();
+                    let target = turn.target(Moves::Of(policy), told_apart, &mut list);
+                    let lead = |target: Target, sharing: usize| {
+                        let to = if S > 1 && target.is_others() { 1 - side } else { side };
+                        let kind = roll * MOST_SHARING + sharing;
+                        each(node * S + side, target.number() * S + to, kind);
+                    };
+                    match list.split_first() {
+                        None => lead(target, 1),
+                        Some((_, targets)) => {
+                            targets
+                                .iter()
+                                .for_each(|target| lead(Target::from_bits(*target), targets.len()));
+                        }
+                    }
                 }
             }
         }
-    }
+    });
 }
 
 /// What flows into tiers that are not solved yet.
@@ -139,55 +226,56 @@ impl<const S: usize> Inflow<S> {
     pub(crate) fn solve(
         &mut self,
         step: &Step<'_>,
-        graphs: [&Graph; S],
+        edges: &Edges,
     ) -> Result<Visits<S>, AnalysisError> {
-        let reached = self.reach(step, graphs);
+        let reached = self.reach(step, edges);
         let entering = of_nodes(step, &mut self.visits, [0.0; S]);
-        let edges = Edges::new(step, graphs);
-        let (visits, violation) = solve(step, &edges, &entering)?;
+        let (visits, violation) = solve(step, edges, &entering)?;
+        drop(entering);
         let of = |row: usize| visits[row / S][row % S];
-        for &(tier, first) in &step.below {
-            let length = step.encoding.tier_len(tier) as usize;
-            let into = self.visits.entry(tier).or_insert_with(|| vec![[0.0; S]; length]);
-            into.par_iter_mut().enumerate().for_each(|(offset, into)| {
-                let node = first as usize + offset;
-                (0..S).for_each(|side| into[side] += edges.sum(node * S + side, of));
-            });
-        }
+        flow(step, &mut self.visits, [0.0; S], |row, into| *into += edges.sum(row, of));
         Ok(Visits { visits, reached, violation })
     }
 
-    /// Which positions of the step occur at all.
-    fn reach(&mut self, step: &Step<'_>, graphs: [&Graph; S]) -> Vec<[bool; S]> {
-        let mut reached = of_nodes(step, &mut self.reached, [false; S]);
-        let own = reached.len();
-        reached.resize(step.end() as usize + 1, [false; S]);
-        let begin = |node: usize| (0..S).map(move |side| (node, side));
-        let mut next: Vec<(usize, usize)> =
-            (0..own).flat_map(begin).filter(|&(node, side)| reached[node][side]).collect();
-        while let Some((node, side)) = next.pop() {
-            for &target in graphs[side].of(node) {
-                for target in graphs[side].each(target) {
-                    let to = if S > 1 && target.is_others() { 1 - side } else { side };
-                    let known = &mut reached[target.number()][to];
-                    if !*known {
-                        *known = true;
-                        if target.number() < own {
-                            next.push((target.number(), to));
-                        }
+    /// Which positions of the step occur at all: those that can be reached from one that does.
+    fn reach(&mut self, step: &Step<'_>, edges: &Edges) -> Vec<[bool; S]> {
+        let of_rows = of_nodes(step, &mut self.reached, [false; S]);
+        let of_rows: Vec<AtomicBool> = of_rows.into_iter().flatten().map(AtomicBool::new).collect();
+        let of = |row: usize| of_rows[row].load(Relaxed);
+        let has_grown = AtomicBool::new(true);
+        while has_grown.swap(false, Relaxed) {
+            step.shards.par_iter().for_each(|shard| {
+                let nodes = shard.order.iter().rev().cloned().flatten();
+                for row in nodes.flat_map(|node| (0..S).map(move |side| node as usize * S + side)) {
+                    if !of(row) && edges.leads(row, of) {
+                        of_rows[row].store(true, Relaxed);
+                        has_grown.store(true, Relaxed);
                     }
                 }
-            }
+            });
         }
-        for &(tier, first) in &step.below {
-            let length = step.encoding.tier_len(tier) as usize;
-            let into = self.reached.entry(tier).or_insert_with(|| vec![[false; S]; length]);
-            for (into, known) in into.iter_mut().zip(&reached[first as usize..][..length]) {
-                (0..S).for_each(|side| into[side] |= known[side]);
-            }
-        }
-        reached.truncate(own);
-        reached
+        flow(step, &mut self.reached, [false; S], |row, into| *into |= edges.leads(row, of));
+        of_rows
+            .chunks_exact(S)
+            .map(|rows| std::array::from_fn(|side| rows[side].load(Relaxed)))
+            .collect()
+    }
+}
+
+/// Adds to what tiers below a step have, for each row.
+fn flow<T: Copy + Send, const S: usize>(
+    step: &Step<'_>,
+    of_tiers: &mut BTreeMap<Tier, Vec<[T; S]>>,
+    none: [T; S],
+    add: impl Fn(usize, &mut T) + Sync,
+) {
+    for &(tier, first) in &step.below {
+        let length = step.encoding.tier_len(tier) as usize;
+        let into = of_tiers.entry(tier).or_insert_with(|| vec![none; length]);
+        into.par_iter_mut().enumerate().for_each(|(offset, into)| {
+            let row = (first as usize + offset) * S;
+            into.iter_mut().enumerate().for_each(|(side, into)| add(row + side, into));
+        });
     }
 }
 
@@ -248,7 +336,7 @@ fn solve<const S: usize>(
             let violation = |row: usize| {
                 let right = entering[row / S][row % S] + edges.sum(row, of);
                 // Rounding of the sum, of as many terms as there are edges.
-                let terms = (edges.starts[row + 1] - edges.starts[row] + 4) as f64;
+                let terms = (edges.of(row).len() + 4) as f64;
                 (right - of(row)).abs() + terms * f64::EPSILON * right
             };
             rows.map(violation).sum()
