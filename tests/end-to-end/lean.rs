@@ -47,6 +47,7 @@ fn what_a_lean_program_does_not_have_says_how_to_get_it() {
         ("watch 3", "`watch`"),
         ("pause 3", "`pause`"),
         ("cancel 3 --force", "`cancel`"),
+        ("serve finkel-7.zgt --cors *", "`serve`"),
         ("man man1", "`man`"),
         ("export 3 --out a.zgt --coordinator a:1", "`export JOB`"),
     ] {

@@ -48,3 +48,5 @@ mod support;
 mod tables;
 #[cfg(feature = "full")]
 mod terminal;
+#[cfg(feature = "full")]
+mod web;

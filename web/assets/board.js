@@ -11,23 +11,26 @@ import { inHand, on } from "/assets/position.js";
 
 const SIZE = 44, TRAY = 30;
 
-/** The middle of a square. @param {string} name @returns {[number, number]} */
-function middle(name) {
+/** How wide the picture is: short boards stand in the middle of one that has room for words. @param {Table} table */
+const widthOf = (table) => Math.max(table.board.rows, 8) * SIZE;
+
+/** The middle of a square. @param {Table} table @param {string} name @returns {[number, number]} */
+function middle(table, name) {
   const column = name.charCodeAt(0) - 65, row = Number(name.slice(1)) - 1;
-  return [row * SIZE + SIZE / 2, TRAY + (2 - column) * SIZE + SIZE / 2];
+  return [(widthOf(table) - table.board.rows * SIZE) / 2 + row * SIZE + SIZE / 2, TRAY + (2 - column) * SIZE + SIZE / 2];
 }
 
 /** Where pieces in hand and scored ones lie. @param {Table} table @param {Player} player @param {boolean} scored @returns {[number, number]} */
 function tray(table, player, scored) {
-  return [scored ? table.board.rows * SIZE - 14 : 14, player === "dark" ? 15 : TRAY * 1.5 + 3 * SIZE];
+  return [scored ? widthOf(table) - 14 : 14, player === "dark" ? 15 : TRAY * 1.5 + 3 * SIZE];
 }
 
 /** @param {Table} table @param {string} name */
 function mark(table, name) {
-  const [x, y] = middle(name), { safe, rolls_again, rosettes } = table.board;
+  const [x, y] = middle(table, name), { safe, rolls_again, rosettes } = table.board;
   const isSafe = safe.includes(name), again = rolls_again.includes(name), rosette = rosettes.includes(name);
   if (rosette || (isSafe && again)) {
-    const petals = [0, 45, 90, 135].map((turn) => shape("ellipse", { cx: x, cy: y, rx: 17, ry: 4.5, transform: `rotate(${turn} ${x} ${y})` }));
+    const petals = [0, 45, 90, 135].map((turn) => shape("ellipse", { cx: x, cy: y, rx: 15, ry: 4.5, transform: `rotate(${turn} ${x} ${y})` }));
     return shape("g", { class: "mark" }, ...petals);
   }
   if (isSafe) return shape("path", { class: "mark", d: `M${x} ${y - 13}l13 13l-13 13l-13 -13z` });
@@ -43,8 +46,8 @@ function describe(table, position, name) {
 /** @param {Table} table @param {Player} player @param {Arrow} arrow */
 function arrowOf(table, player, { from, to, kind }) {
   const path = table.board.paths[player];
-  const [x1, y1] = from === 0 ? tray(table, player, false) : middle(path[from - 1]);
-  const [x2, y2] = to > path.length ? tray(table, player, true) : middle(path[to - 1]);
+  const [x1, y1] = from === 0 ? tray(table, player, false) : middle(table, path[from - 1]);
+  const [x2, y2] = to > path.length ? tray(table, player, true) : middle(table, path[to - 1]);
   const length = Math.hypot(x2 - x1, y2 - y1) || 1, [dx, dy] = [(x2 - x1) / length, (y2 - y1) / length];
   const [tx, ty] = [x2 - dx * 4, y2 - dy * 4], [bx, by] = [tx - dx * 9, ty - dy * 9];
   return shape("g", { class: `arrow ${kind}`, "data-from": from, "data-to": to },
@@ -58,11 +61,11 @@ function arrowOf(table, player, { from, to, kind }) {
  * @param {{ arrows?: Arrow[], open?: (square: string) => boolean, click?: (square: string) => void, edit?: boolean }} options
  */
 export function drawBoard(table, position, { arrows = [], open = () => false, click = () => {} }) {
-  const { rows, squares, paths } = table.board;
-  const width = rows * SIZE, height = 3 * SIZE + 2 * TRAY;
+  const { squares, paths } = table.board;
+  const width = widthOf(table), height = 3 * SIZE + 2 * TRAY;
   const svg = shape("svg", { viewBox: `-1 0 ${width + 2} ${height}`, role: "group", "aria-label": "The board" });
   for (const name of squares) {
-    const [x, y] = middle(name), isOpen = open(name);
+    const [x, y] = middle(table, name), isOpen = open(name);
     const group = shape("g", { class: isOpen ? "square open" : "square", "data-square": name, role: isOpen ? "button" : "img", tabindex: isOpen && 0, "aria-label": describe(table, position, name) },
       shape("rect", { x: x - SIZE / 2, y: y - SIZE / 2, width: SIZE, height: SIZE }),
       mark(table, name),
@@ -77,7 +80,7 @@ export function drawBoard(table, position, { arrows = [], open = () => false, cl
     }
     const here = on(table, position, name);
     if (here) {
-      group.append(shape("circle", { class: `piece ${here.player}`, "data-piece": here.player, "data-at": here.at, cx: x, cy: y, r: 14 }));
+      group.append(shape("circle", { class: `piece ${here.player}`, "data-piece": here.player, "data-at": here.at, cx: x, cy: y, r: 15 }));
       const visits = paths[here.player].filter((it) => it === name).length;
       const visit = paths[here.player].slice(0, here.at).filter((it) => it === name).length;
       if (visits > 1) group.append(shape("text", { class: `lap ${here.player}`, x, y: y + 4 }, visit));

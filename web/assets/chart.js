@@ -76,6 +76,7 @@ export function draw(chart) {
   for (const { name, points, colour, dashed } of lines) {
     const path = points.map(([x, y]) => `${toX(x).toFixed(1)},${toY(y).toFixed(1)}`).join(" ");
     svg.append(shape("polyline", { class: `line s${colour % 6}`, "stroke-dasharray": dashed && "5 3", "data-line": name, points: path }, shape("title", {}, name)));
+    if (points.length === 1) svg.append(shape("circle", { class: `f${colour % 6}`, cx: toX(points[0][0]), cy: toY(points[0][1]), r: 3 }));
   }
   for (const { x, y, kind, title } of chart.marks ?? []) {
     svg.append(shape("circle", { class: kind, cx: toX(x), cy: toY(y), r: 3.5 }, shape("title", {}, title)));

@@ -246,7 +246,7 @@ function drawGraph() {
   const chart = draw({
     lines: [{ name: "light's chance", colour: 0, points: line.map((it, x) => [x, lightChance(it)]) }],
     marks, label: "Light's chance of winning, step by step", xRange: [0, Math.max(8, line.length - 1)], yRange: [0, 100],
-    width: 1000, height: 240, cursor: at, format: (y) => `${y} %`, xTitle: "rolls", pick: (x) => go(Math.round(x)),
+    width: Math.max(320, byId("graph").clientWidth), height: 240, cursor: at, format: (y) => `${y} %`, xTitle: "rolls", pick: (x) => go(Math.round(x)),
   });
   put(byId("graph"), chart);
   for (const cells of document.querySelectorAll("#account tr[data-at]")) cells.classList.toggle("here", cells.getAttribute("data-at") === String(at));
@@ -268,7 +268,9 @@ async function review() {
     line = account.actions.map((/** @type {any} */ it) => ({ position: read(it.position, it.player), roll: it.roll, made: it.move, chance: it.percent, account: it }));
     const last = line[line.length - 1];
     const moves = (await outlook(last.position)).rolls.find((it) => it.roll === last.roll)?.moves ?? [];
-    line.push({ position: after(last, moves.find((it) => it.from === last.made?.from && it.to === last.made?.to) ?? null), roll: null });
+    const end = after(last, moves.find((it) => it.from === last.made?.from && it.to === last.made?.to) ?? null);
+    const { result_percent: result } = account.ledger;
+    line.push({ position: end, roll: null, chance: end.turn === "light" ? result : 100 - result });
     at = 0;
     drawAccount(account);
     void show();
@@ -291,8 +293,9 @@ function drawAccount(account) {
     cells.addEventListener("click", () => go(index));
     return cells;
   });
-  const metadata = account.metadata.map((/** @type {[string, string]} */ [key, value]) => `${key}: ${value}`).join(", ");
-  put(byId("account"), metadata && el("p", { class: "faint", id: "metadata" }, metadata),
+  // Each in a box of its own: marks of direction in one do not turn the others around.
+  const metadata = account.metadata.map((/** @type {[string, string]} */ [key, value]) => el("span", {}, el("bdi", {}, key), ": ", el("bdi", {}, value)));
+  put(byId("account"), metadata.length > 0 && el("p", { class: "faint", id: "metadata" }, ...metadata),
     el("table", { id: "ledger" }, ...sums.map((cells) => row(cells, [0]))),
     el("table", {}, row(["", "player", "chance", "roll", "luck", "move", "loses", "better"], [1, 5, 7], "th"), ...actions));
   /** @type {HTMLButtonElement} */ (byId("mistake")).disabled = !account.actions.some((/** @type {any} */ it) => it.move_mark);
@@ -309,7 +312,7 @@ function nextMistake() {
 function open(chosen) {
   table = chosen;
   const proof = table.bound.proven ? "proven to within" : "not proven, probably within";
-  put(byId("about"), `${table.ruleset}, ${table.pieces} pieces, ${table.positions.toLocaleString("en")} positions, ${proof} ${table.bound.points.toExponential(1)} points`);
+  put(byId("about"), `${table.ruleset}, ${table.pieces} piece${table.pieces === 1 ? "" : "s"}, ${table.positions.toLocaleString("en")} positions, ${proof} ${table.bound.points.toExponential(1)} points`);
   put(byId("rules"), table.rules);
   put(byId("account"));
   field("tables").value = table.name;
@@ -388,6 +391,7 @@ function listen() {
   });
   for (const player of ["light", "dark"]) byId(player).addEventListener("change", () => void show());
   document.addEventListener("keydown", key);
+  addEventListener("resize", drawGraph);
   addEventListener("hashchange", () => void fromAddress());
 }
 

@@ -1,0 +1,110 @@
+"""A browser, Debian's Chromium, driven by WebDriver with nothing but Python."""
+
+import base64
+import json
+import pathlib
+import time
+import urllib.error
+import urllib.request
+
+ENTER, ARROW_LEFT, ARROW_RIGHT, HOME, END = "\ue007", "\ue012", "\ue014", "\ue011", "\ue010"
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+
+
+class Browser:
+    """A session. No name but 127.0.0.1 is found, so nothing can leave the machine unseen."""
+
+    def __init__(self, driver, screenshots=""):
+        self.driver, self.screenshots = driver, screenshots
+        self.until(lambda: self._call("GET", "/status"), "chromedriver does not answer", (urllib.error.URLError, ConnectionError))
+        arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
+        wanted = {"browserName": "chrome", "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}
+        found = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
+        self.session = "/session/" + found["sessionId"]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, *_):
+        if kind:
+            self.screenshot("failed.png")
+        self._call("DELETE", self.session)
+
+    def _call(self, method, path, body=None):
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.driver + path, data, {"Content-Type": "application/json"}, method=method)
+        try:
+            with urllib.request.urlopen(request, timeout=120) as answer:
+                return json.load(answer)["value"]
+        except urllib.error.HTTPError as error:
+            raise RuntimeError(f"{method} {path}: {error.read().decode(errors='replace')[:500]}") from None
+
+    @staticmethod
+    def until(found, what, passing=()):
+        """Waits until something is true, and gives it back."""
+        for _ in range(600):
+            try:
+                value = found()
+            except passing:
+                value = None
+            if value:
+                return value
+            time.sleep(0.05)
+        raise AssertionError(f"after half a minute: {what}")
+
+    def open(self, url):
+        self._call("POST", self.session + "/url", {"url": url})
+
+    def script(self, text, *arguments):
+        """The value of an expression in the page."""
+        return self._call("POST", self.session + "/execute/sync", {"script": "return " + text, "args": list(arguments)})
+
+    def waits_for(self, text, what=None):
+        """The value of an expression in the page, once it is true."""
+        return self.until(lambda: self.script(text), what or text)
+
+    def text(self, selector):
+        return self.script("document.querySelector(arguments[0])?.textContent", selector)
+
+    def count(self, selector):
+        return self.script("document.querySelectorAll(arguments[0]).length", selector)
+
+    def find(self, selector):
+        return self._call("POST", self.session + "/element", {"using": "css selector", "value": selector})[ELEMENT]
+
+    def click(self, selector):
+        """Clicks as a person does: on what can be seen there."""
+        self._call("POST", f"{self.session}/element/{self.find(selector)}/click", {})
+
+    def type(self, selector, text):
+        self._call("POST", f"{self.session}/element/{self.find(selector)}/value", {"text": text})
+
+    def clear(self, selector):
+        self._call("POST", f"{self.session}/element/{self.find(selector)}/clear", {})
+
+    def press(self, key):
+        actions = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+        self._call("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def cdp(self, command, **parameters):
+        return self._call("POST", self.session + "/goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def size(self, width, height):
+        self.cdp("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
+
+    def media(self, **features):
+        """Emulates what a reader prefers: `media(prefers_color_scheme="dark")`."""
+        named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
+        self.cdp("Emulation.setEmulatedMedia", features=named)
+
+    def screenshot(self, name):
+        if self.screenshots:
+            picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+            (pathlib.Path(self.screenshots) / name).write_bytes(base64.b64decode(picture))
+
+    def console(self):
+        return self._call("POST", self.session + "/se/log", {"type": "browser"})
+
+
+def check(what, found, expected):
+    assert found == expected, f"{what}: {found!r} is not {expected!r}"
