@@ -97,9 +97,12 @@ class Browser:
         named = [{"name": name.replace("_", "-"), "value": value} for name, value in features.items()]
         self.cdp("Emulation.setEmulatedMedia", features=named)
 
-    def screenshot(self, name):
+    def screenshot(self, name, height=None):
+        """Of the whole page, or of so much of its top, smaller."""
         if self.screenshots:
-            picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True)["data"]
+            width = self.script("document.documentElement.clientWidth")
+            clip = {"clip": {"x": 0, "y": 0, "width": width, "height": height, "scale": 0.75}} if height else {}
+            picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True, **clip)["data"]
             (pathlib.Path(self.screenshots) / name).write_bytes(base64.b64decode(picture))
 
     def console(self):

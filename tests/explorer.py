@@ -170,6 +170,19 @@ with Browser(driver, screenshots) as browser:
     check("the table", browser.script("document.getElementById('tables').value"), hostile)
     check("nothing became markup", browser.count("img, iframe, object, script:not([type=module])"), 0)
 
+    # The picture of docs/EXPLORER.md.
+    browser.open("about:blank")
+    browser.open(base + "#table=finkel-2")
+    settled()
+    browser.script("document.getElementById('record').value = arguments[0]", record)
+    browser.click("#review")
+    worst = max(range(len(actions)), key=lambda at: actions[at]["loss_points"])
+    browser.waits_for("document.querySelector('#account tr[data-at]') !== null")
+    browser.script("document.querySelector(arguments[0]).dispatchEvent(new MouseEvent('click'))", f'#account tr[data-at="{worst}"]')
+    browser.waits_for("document.querySelector('#words').textContent.includes('better is')")
+    browser.script("scrollTo(0, 0)")
+    browser.screenshot("explorer.png", browser.script("document.querySelector('#graph').getBoundingClientRect().bottom + 8"))
+
     # Other boards: paths that visit a square twice, squares that no built-in board has.
     browser.open(base + "#table=murray-1&position=start")
     settled()
