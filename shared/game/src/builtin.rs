@@ -19,12 +19,29 @@ const GAMES: [(&str, &str); 7] = [
 ];
 
 /// The tracks by name, in the order of `rulesets/tracks.toml`.
-pub(crate) fn tracks() -> &'static [(String, Path)] {
+fn tracks() -> &'static [(String, Path)] {
     static TRACKS: LazyLock<Vec<(String, Path)>> = LazyLock::new(|| {
         file::read_tracks(include_str!("../rulesets/tracks.toml"))
             .expect("the embedded tracks are well-formed")
     });
     &TRACKS
+}
+
+impl Path {
+    /// A built-in track by name, such as `single-short`; [`Path::names`] lists them.
+    pub fn named(name: &str) -> Option<Self> {
+        tracks().iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
+    }
+
+    /// The names [`Path::named`] knows.
+    pub fn names() -> impl Iterator<Item = &'static str> {
+        tracks().iter().map(|(name, _)| name.as_str())
+    }
+
+    /// The name of the built-in track with these squares.
+    pub fn name(&self) -> Option<&'static str> {
+        tracks().iter().find(|(_, path)| path == self).map(|(name, _)| name.as_str())
+    }
 }
 
 impl Ruleset {

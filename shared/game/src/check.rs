@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 
 use thiserror::Error;
 
-use crate::{Board, Path, Ruleset, RulesetParts, Square, path::PathPosition};
+use crate::{Board, Path, RulesetParts, Square, path::PathPosition};
 
 /// The key of the squares on which a piece cannot be captured.
 pub(crate) const SAFE: &str = "safe";
@@ -22,8 +22,8 @@ pub enum RulesetError {
     #[error(
         "`{}` cannot be the name of a ruleset; use 1 to {} letters, digits, `-` and `_`, no `-` first, in at most {} bytes",
         .name.escape_debug(),
-        Ruleset::MAX_NAME_LEN,
-        Ruleset::MAX_NAME_BYTES
+        RulesetParts::MAX_NAME_LEN,
+        RulesetParts::MAX_NAME_BYTES
     )]
     Name {
         /// The name.
@@ -117,7 +117,10 @@ pub enum RulesetError {
         square: Square,
     },
     /// No pieces or too many.
-    #[error("{pieces} pieces per player are not possible; choose 1 to {}", Ruleset::MAX_PIECES)]
+    #[error(
+        "{pieces} pieces per player are not possible; choose 1 to {}",
+        RulesetParts::MAX_PIECES
+    )]
     Pieces {
         /// The number of pieces.
         pieces: i64,
@@ -133,7 +136,7 @@ pub(crate) fn check(parts: &RulesetParts) -> Result<(), RulesetError> {
     check_board(&parts.board)?;
     check_path(&parts.path, &parts.board)?;
     check_rosettes(parts)?;
-    if !(1..=Ruleset::MAX_PIECES).contains(&parts.pieces) {
+    if !(1..=RulesetParts::MAX_PIECES).contains(&parts.pieces) {
         return Err(RulesetError::Pieces { pieces: parts.pieces.into() });
     }
     Ok(())
@@ -142,8 +145,8 @@ pub(crate) fn check(parts: &RulesetParts) -> Result<(), RulesetError> {
 /// Names become parts of file names, and begin them, so they are kept plain.
 fn check_name(name: &str) -> Result<(), RulesetError> {
     let plain = |c: char| c.is_alphanumeric() || c == '-' || c == '_';
-    let fits = (1..=Ruleset::MAX_NAME_LEN).contains(&name.chars().count())
-        && name.len() <= Ruleset::MAX_NAME_BYTES;
+    let fits = (1..=RulesetParts::MAX_NAME_LEN).contains(&name.chars().count())
+        && name.len() <= RulesetParts::MAX_NAME_BYTES;
     if fits && name.chars().all(plain) && !name.starts_with('-') {
         return Ok(());
     }

@@ -10,9 +10,7 @@
 
 use thiserror::Error;
 
-use crate::{
-    Position, PositionError, Ruleset, Side, Square, legal::Player, rows::RowsProblem, without_mark,
-};
+use crate::{Position, PositionError, Ruleset, Side, Square, legal::Player, without_mark};
 
 /// A text that is not a position of a ruleset.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]
@@ -86,6 +84,46 @@ pub enum NotationProblem {
     /// Pieces that cannot stand like that.
     #[error("{0}")]
     Position(#[from] PositionError),
+}
+
+/// What is wrong with a position drawn in rows.
+#[derive(Clone, PartialEq, Eq, Debug, Error)]
+pub enum RowsProblem {
+    /// Something that is no piece, no square and no gap.
+    #[error("`{found}` is neither a piece, `l` or `d`, nor a number of empty squares, nor `x`")]
+    Letter {
+        /// What there is.
+        found: char,
+    },
+    /// A column with other squares than the board's.
+    #[error("`{column}` does not fit the board: its column {name} has {expected}")]
+    Column {
+        /// The column as it is drawn.
+        column: String,
+        /// Which it is.
+        name: char,
+        /// How the column is drawn without pieces.
+        expected: String,
+    },
+    /// Neither player.
+    #[error("`{found}` is no player; write `l` if light is to roll, `d` if dark is")]
+    Turn {
+        /// What there is.
+        found: String,
+    },
+    /// Numbers that are not those of the pieces.
+    #[error(
+        "write the pieces of light in hand and scored, then those of dark: each player has {pieces} in all, with those on the board"
+    )]
+    Counts {
+        /// Pieces per player.
+        pieces: u8,
+    },
+    /// Two positions.
+    #[error(
+        "it is a position whether dark's or light's column comes first; write it as own/opponent"
+    )]
+    Ambiguous,
 }
 
 impl Ruleset {

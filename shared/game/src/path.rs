@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Square, builtin};
+use crate::Square;
 
 /// A place on a path: 0 is the hand, 1..=len are squares, len + 1 is scored.
 pub type PathPosition = u8;
@@ -26,21 +26,6 @@ impl Path {
     /// its board.
     pub fn new(squares: Vec<Square>) -> Self {
         Self { squares }
-    }
-
-    /// A built-in track by name, such as `single-short`; [`Path::names`] lists them.
-    pub fn named(name: &str) -> Option<Self> {
-        builtin::tracks().iter().find(|(known, _)| known == name).map(|(_, path)| path.clone())
-    }
-
-    /// The names [`Path::named`] knows.
-    pub fn names() -> impl Iterator<Item = &'static str> {
-        builtin::tracks().iter().map(|(name, _)| name.as_str())
-    }
-
-    /// The name of the built-in track with these squares.
-    pub fn name(&self) -> Option<&'static str> {
-        builtin::tracks().iter().find(|(_, path)| path == self).map(|(name, _)| name.as_str())
     }
 
     /// The number of squares of the path, repeated visits counted again.

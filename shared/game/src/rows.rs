@@ -5,49 +5,8 @@
 //! of dark. A drawing with light's column first is read as well, if only that is a position. The path positions of pieces on
 //! squares that a path visits more than once cannot be told from it.
 
-use thiserror::Error;
-
+pub use crate::notation::RowsProblem;
 use crate::{Board, NotationProblem, Position, Ruleset, Side, Square, legal::Player};
-
-/// What is wrong with a position drawn in rows.
-#[derive(Clone, PartialEq, Eq, Debug, Error)]
-pub enum RowsProblem {
-    /// Something that is no piece, no square and no gap.
-    #[error("`{found}` is neither a piece, `l` or `d`, nor a number of empty squares, nor `x`")]
-    Letter {
-        /// What there is.
-        found: char,
-    },
-    /// A column with other squares than the board's.
-    #[error("`{column}` does not fit the board: its column {name} has {expected}")]
-    Column {
-        /// The column as it is drawn.
-        column: String,
-        /// Which it is.
-        name: char,
-        /// How the column is drawn without pieces.
-        expected: String,
-    },
-    /// Neither player.
-    #[error("`{found}` is no player; write `l` if light is to roll, `d` if dark is")]
-    Turn {
-        /// What there is.
-        found: String,
-    },
-    /// Numbers that are not those of the pieces.
-    #[error(
-        "write the pieces of light in hand and scored, then those of dark: each player has {pieces} in all, with those on the board"
-    )]
-    Counts {
-        /// Pieces per player.
-        pieces: u8,
-    },
-    /// Two positions.
-    #[error(
-        "it is a position whether dark's or light's column comes first; write it as own/opponent"
-    )]
-    Ambiguous,
-}
 
 /// The pieces of light and dark, by the squares they are on.
 type Pieces = [Vec<Square>; 2];

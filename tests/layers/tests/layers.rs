@@ -31,18 +31,6 @@ fn imports_of(name: &str) -> Vec<Graph> {
     roots.iter().map(|root| Modules::read(root).unwrap().imports()).collect()
 }
 
-/// Crates in which modules beside each other still import each other in circles. No other may.
-const WITH_CIRCLES: [&str; 8] = [
-    "ziggurat-game",
-    "ziggurat-table",
-    "ziggurat-review",
-    "ziggurat-store",
-    "ziggurat-checkpoints",
-    "ziggurat-rpc",
-    "ziggurat-worker",
-    "ziggurat",
-];
-
 #[test]
 fn no_modules_import_each_other_in_a_circle() {
     let mut found = Vec::new();
@@ -54,9 +42,7 @@ fn no_modules_import_each_other_in_a_circle() {
             if is_strict { graph.circles() } else { graph.between_folders().circles() }
         });
         let circles: Vec<_> = circles.collect();
-        if !WITH_CIRCLES.contains(&&*one.name) {
-            found.extend(circles.into_iter().map(|line| format!("{}: {line}", one.name)));
-        }
+        found.extend(circles.into_iter().map(|line| format!("{}: {line}", one.name)));
     }
     assert!(found.is_empty(), "{}", found.join("\n"));
 }
