@@ -79,6 +79,75 @@ struct Chunk {
     offsets: Vec<u64>,
 }
 
+impl Chunk {
+    /// The chunk of these squares, without its offsets.
+    fn new(
+        geometry: &Geometry,
+        bases: &[usize],
+        weights: &[(usize, u16)],
+        squares: std::ops::Range<usize>,
+    ) -> Self {
+        let configurations: usize = squares.clone().map(|square| bases[square]).product();
+        let mut digits = vec![0u8; squares.len()];
+        let mut chunk = Self {
+            squares: squares.clone(),
+            configurations,
+            pieces: Vec::with_capacity(configurations),
+            masks: Vec::with_capacity(configurations),
+            swapped: Vec::with_capacity(configurations),
+            advance: Vec::with_capacity(configurations),
+            offsets: Vec::new(),
+        };
+        for _ in 0..configurations {
+            let (mut advance, mut mask) = (0, (0_u64, 0_u64));
+            let mut swapped = SharedConfiguration::default();
+            for (&digit, at) in digits.iter().zip(squares.clone()) {
+                let square = &geometry.shared[at];
+                let (mirror, weight) = weights[square.mirror];
+                swapped.0[mirror] += weight * u16::from(square.swapped(digit));
+                match square.occupant(digit) {
+                    None => {}
+                    Some(Occupant::Own(at)) => {
+                        mask.0 |= 1 << at;
+                        advance |= 1 << (2 * at);
+                    }
+                    Some(Occupant::Opponent(at)) => {
+                        mask.1 |= 1 << at;
+                        advance |= 2 << (2 * at);
+                    }
+                }
+            }
+            chunk.pieces.push((mask.0.count_ones() as u8, mask.1.count_ones() as u8));
+            chunk.masks.push(mask);
+            chunk.swapped.push(swapped);
+            chunk.advance.push(advance);
+            increment(&mut digits, &bases[squares.clone()]);
+        }
+        chunk
+    }
+}
+
+/// T_c and Z_c of a chunk, from the pieces of its configurations and Z_(c+1), by \[own budget]\[opponent budget].
+fn offsets_and_sizes(
+    pieces: &[(u8, u8)],
+    after: &[u128],
+    budgets: usize,
+) -> (Vec<u128>, Vec<u128>) {
+    let mut totals = vec![0u128; budgets * budgets];
+    let mut offsets = Vec::with_capacity(budgets * budgets * pieces.len());
+    for (nm, total) in totals.iter_mut().enumerate() {
+        let (n, m) = (nm / budgets, nm % budgets);
+        for &(own, opponent) in pieces {
+            offsets.push(*total);
+            let (own, opponent) = (own as usize, opponent as usize);
+            if own <= n && opponent <= m {
+                *total = total.saturating_add(after[(n - own) * budgets + m - opponent]);
+            }
+        }
+    }
+    (offsets, totals)
+}
+
 /// The ranking of shared configurations, for up to `pieces` pieces per player.
 #[derive(Clone, Debug)]
 pub struct SharedRanking {
@@ -128,61 +197,12 @@ impl SharedRanking {
         ];
         let mut chunks = Vec::new();
         for range in ranges.into_iter().rev() {
-            let configurations: usize = range.clone().map(|square| bases[square]).product();
-            let mut digits = vec![0u8; range.len()];
-            let mut counted = Vec::with_capacity(configurations);
-            let mut swapped = Vec::with_capacity(configurations);
-            let mut advance = Vec::with_capacity(configurations);
-            let mut masks = Vec::with_capacity(configurations);
-            for _ in 0..configurations {
-                let (mut advanced, mut mask) = (0, (0_u64, 0_u64));
-                let mut swap = SharedConfiguration::default();
-                for (&digit, at) in digits.iter().zip(range.clone()) {
-                    let square = &geometry.shared[at];
-                    let (chunk, weight) = weights[square.mirror];
-                    swap.0[chunk] += weight * u16::from(square.swapped(digit));
-                    match square.occupant(digit) {
-                        None => {}
-                        Some(Occupant::Own(at)) => {
-                            mask.0 |= 1 << at;
-                            advanced |= 1 << (2 * at);
-                        }
-                        Some(Occupant::Opponent(at)) => {
-                            mask.1 |= 1 << at;
-                            advanced |= 2 << (2 * at);
-                        }
-                    }
-                }
-                counted.push((mask.0.count_ones() as u8, mask.1.count_ones() as u8));
-                swapped.push(swap);
-                masks.push(mask);
-                advance.push(advanced);
-                increment(&mut digits, &bases[range.clone()]);
-            }
-            let mut totals = vec![0u128; budgets * budgets];
-            let mut offsets = Vec::with_capacity(budgets * budgets * configurations);
             let after = sizes.last().expect("there is the innermost size");
-            for (nm, total) in totals.iter_mut().enumerate() {
-                let (n, m) = (nm / budgets, nm % budgets);
-                for &(own, opponent) in &counted {
-                    offsets.push(*total);
-                    let (own, opponent) = (own as usize, opponent as usize);
-                    if own <= n && opponent <= m {
-                        *total = total.saturating_add(after[(n - own) * budgets + m - opponent]);
-                    }
-                }
-            }
+            let mut chunk = Chunk::new(geometry, &bases, &weights, range);
+            let (offsets, totals) = offsets_and_sizes(&chunk.pieces, after, budgets);
+            chunk.offsets = narrow(&offsets)?;
             sizes.push(totals);
-            let offsets = narrow(&offsets)?;
-            chunks.push(Chunk {
-                squares: range,
-                configurations,
-                pieces: counted,
-                masks,
-                swapped,
-                advance,
-                offsets,
-            });
+            chunks.push(chunk);
         }
         chunks.reverse();
         sizes.reverse();

@@ -83,6 +83,50 @@ pub struct Keys {
     map_lens: Vec<u64>,
 }
 
+/// The fields of light's and dark's pieces, by path position of their owner: those of the safe squares, bit by bit, and
+/// those of the segments of war squares, digit by digit.
+fn fields(
+    path_len: PathPosition,
+    [light_safe, dark_safe]: [&[PathPosition]; 2],
+    war: &[&[(PathPosition, PathPosition)]],
+) -> [Vec<Fields>; 2] {
+    let mut light_fields = vec![Fields::default(); path_len as usize + 1];
+    let mut dark_fields = light_fields.clone();
+    for (bit, (&light, &dark)) in light_safe.iter().zip(dark_safe).enumerate() {
+        light_fields[light as usize] = Fields::new(0, 1 << bit);
+        dark_fields[dark as usize] = Fields::new(0, 1 << bit);
+    }
+    for (segment, squares) in war.iter().enumerate() {
+        let mut weight = 1;
+        for &(light, dark) in squares.iter().rev() {
+            light_fields[light as usize] = Fields::new(1 + segment, 2 * weight);
+            dark_fields[dark as usize] = Fields::new(1 + segment, weight);
+            weight *= 3;
+        }
+    }
+    [light_fields, dark_fields]
+}
+
+/// How many keys are smaller: by the code of each segment of war squares, and by dark's mask of so many.
+fn smaller(segments: &[Segment], dark_masks: usize) -> (Vec<Smaller>, Smaller) {
+    let of_dark_safe = Smaller::new(dark_masks, |left, mask| {
+        let after = left.without(0, (mask as u32).count_ones() as u8);
+        u32::from(after.is_some_and(|left| !left.dark_needed))
+    });
+    let mut of_war: Vec<Smaller> = Vec::new();
+    for segment in segments.iter().rev() {
+        let next = of_war.last().unwrap_or(&of_dark_safe);
+        let count = |left: Left, code: usize| {
+            let string = &segment.strings[code];
+            left.without(string.light_count, string.dark_count).map_or(0, |left| next.all(left))
+        };
+        let smaller = Smaller::new(segment.strings.len(), count);
+        of_war.push(smaller);
+    }
+    of_war.reverse();
+    (of_war, of_dark_safe)
+}
+
 impl Keys {
     /// The keys for a ruleset, as they are laid out today.
     ///
@@ -130,38 +174,11 @@ impl Keys {
         let segment_bits = (1..).find(|&b| largest_code <= 1 << b).unwrap_or(1);
         assert!(largest_code < 1 << segment_bits, "codes must not run into the next field");
 
-        let mut light_fields = vec![Fields::default(); path.len() as usize + 1];
-        let mut dark_fields = light_fields.clone();
-        for (bit, (&light, &dark)) in light_safe.iter().zip(&dark_safe).enumerate() {
-            light_fields[light as usize] = Fields::new(0, 1 << bit);
-            dark_fields[dark as usize] = Fields::new(0, 1 << bit);
-        }
-        for (segment, squares) in war.chunks(segment_squares).enumerate() {
-            let mut weight = 1;
-            for &(light, dark) in squares.iter().rev() {
-                light_fields[light as usize] = Fields::new(1 + segment, 2 * weight);
-                dark_fields[dark as usize] = Fields::new(1 + segment, weight);
-                weight *= 3;
-            }
-        }
+        let war: Vec<&[(PathPosition, PathPosition)]> = war.chunks(segment_squares).collect();
+        let [light_fields, dark_fields] = fields(path.len(), [&light_safe, &dark_safe], &war);
 
         let dark_safe = path_masks(&dark_safe);
-        let smaller_dark_safe = Smaller::new(dark_safe.len(), |left, mask| {
-            let after = left.without(0, (mask as u32).count_ones() as u8);
-            u32::from(after.is_some_and(|left| !left.dark_needed))
-        });
-        let mut smaller_war: Vec<Smaller> = Vec::new();
-        for segment in segments.iter().rev() {
-            let next = smaller_war.last().unwrap_or(&smaller_dark_safe);
-            let count = |left: Left, code: usize| {
-                let string = &segment.strings[code];
-                left.without(string.light_count, string.dark_count).map_or(0, |left| next.all(left))
-            };
-            let smaller = Smaller::new(segment.strings.len(), count);
-            smaller_war.push(smaller);
-        }
-        smaller_war.reverse();
-
+        let (smaller_war, smaller_dark_safe) = smaller(&segments, dark_safe.len());
         let mut keys = Self {
             settings,
             pieces,
