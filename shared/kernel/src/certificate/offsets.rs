@@ -3,26 +3,22 @@
 use std::ops::Range;
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_planning::{columns::Column, proof::Proof};
+use ziggurat_encoding::Shard;
+use ziggurat_planning::{columns::Column, proof::Proof, waves::Wave};
 
 use crate::{
     halo::{
         arrays::fill,
         codec::{Content, STRIP},
-        partition::{HaloStrip, slices},
-        team::{Barrier, ExchangeError, Team},
+        partition::slices,
+        team::{Barrier, ExchangeError, Team, is_own},
     },
     memory::{
         array::Array,
         budget::{Memory, MemoryError},
         pool::Pool,
     },
-    shards::{
-        columns::Part,
-        ranges::{parts_of, split_off},
-        waves::Cut,
-    },
+    shards::{columns::Part, ranges::split_off, step::ShardedStep},
     simd::value::PADDING,
     sweep::scratch::Scratch,
 };
@@ -48,24 +44,17 @@ impl Offsets {
     /// If there is none.
     pub fn new(
         memory: &Memory,
-        encoding: &Encoding,
-        tier: Tier,
-        cut: &Cut,
+        step: &ShardedStep<'_>,
         team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
-        let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
-        let all = || {
-            let room = |tier| memory.filled(0, encoding.tier_len(tier) as usize);
-            tier.both().map(room).collect::<Result<Vec<_>, _>>()
-        };
-        let live = || memory.filled(0, cut.live_len(own) as usize);
-        let (all, live) = ([all()?, all()?], [live()?, live()?]);
-        Ok(Self { all, live, working: Pool::default() })
+        let live = || memory.filled(0, live_len(step, |shard| is_own(team, shard)) as usize);
+        let all = [step.filled(memory, 0)?, step.filled(memory, 0)?];
+        Ok(Self { all, live: [live()?, live()?], working: Pool::default() })
     }
 
     /// Sets all to their start before the first interval sweep of a proof.
-    pub fn reset(&mut self, proof: &Proof, shards: &[Shard], team: Option<&Team<'_>>) {
-        self.all.iter_mut().for_each(|arrays| fill(arrays, proof.start(), shards, team));
+    pub fn reset(&mut self, proof: &Proof, step: &ShardedStep<'_>, team: Option<&Team<'_>>) {
+        self.all.iter_mut().for_each(|arrays| fill(arrays, proof.start(), step, team));
     }
 
     /// Receives the halo from the other members.
@@ -73,40 +62,40 @@ impl Offsets {
     /// # Errors
     /// If they cannot be reached.
     pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
-        let barrier = team.barrier(|_| true);
-        barrier.send(|HaloStrip { orientation, values, .. }, packed| {
-            let new = self.all.each_ref().map(|end| &end[orientation.index()][values.clone()]);
-            packed.push_offsets(new, [&[0; STRIP]; 2]);
+        let barrier = team.barrier(None);
+        barrier.send(|strip, packed| {
+            packed.push_offsets(self.all.each_ref().map(|all| strip.of(all)), [&[0; STRIP]; 2]);
         })?;
         receive(&mut self.all, &barrier)
     }
 
     /// The most bytes they take, without the working memory of threads.
-    pub fn bytes(encoding: &Encoding, shards: &[Shard]) -> u64 {
-        let positions: u64 = shards.iter().map(Shard::len).sum();
-        let live = Cut::new(encoding, shards.to_vec()).live_len(|_| true);
-        4 * (positions + live + 3 * PADDING as u64)
+    pub fn bytes(step: &ShardedStep<'_>) -> u64 {
+        4 * (step.positions() + live_len(step, |_| true) + 3 * PADDING as u64)
     }
 
     /// All of them, shard by shard.
-    pub fn parts(&mut self, shards: &[Shard]) -> Vec<Part<'_>> {
+    pub fn parts(&mut self, step: &ShardedStep<'_>) -> Vec<Part<'_>> {
         let [lower, upper] = &mut self.all;
-        let mut parts = parts_of(Column::Lower, lower, shards);
-        parts.extend(parts_of(Column::Upper, upper, shards));
+        let mut parts = step.parts(Column::Lower, lower);
+        parts.extend(step.parts(Column::Upper, upper));
         parts
     }
 }
 
+/// How many positions the largest interval wave has of some shards.
+fn live_len(step: &ShardedStep<'_>, own: impl Fn(usize) -> bool) -> u64 {
+    let of_wave = |wave: &Wave| {
+        let own = wave.iter().filter(|&&shard| own(shard));
+        own.map(|&shard| step.shards[shard].len()).sum()
+    };
+    step.interval_waves.iter().map(of_wave).max().unwrap_or(0)
+}
+
 /// Receives the changes of the halo from the other members, and makes them.
-pub fn receive<P: Fn(usize) -> bool + Sync>(
-    all: &mut [Vec<Array<u16>>; 2],
-    barrier: &Barrier<'_, P>,
-) -> Result<(), ExchangeError> {
+pub fn receive(all: &mut [Vec<Array<u16>>; 2], barrier: &Barrier<'_>) -> Result<(), ExchangeError> {
     barrier.receive(Content::Offsets, 2, |strips, packed| {
-        let [lower, upper] = all.each_mut().map(|end| {
-            let arrays = end.iter_mut().map(|array| &mut **array).collect();
-            slices(arrays, strips)
-        });
+        let [lower, upper] = all.each_mut().map(|arrays| slices(arrays, strips));
         let places = lower.into_par_iter().zip(upper);
         packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {
             packed[0].change_offsets(&packed[1], [lower, upper]);
@@ -129,6 +118,7 @@ pub fn own_offsets<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<Sh
 
 #[cfg(test)]
 mod tests {
+    use ziggurat_encoding::{Encoding, Tier};
     use ziggurat_game::Ruleset;
 
     use super::*;
@@ -138,12 +128,12 @@ mod tests {
         for (game, tier) in [("finkel", Tier::new(4, 4)), ("masters", Tier::new(3, 2))] {
             let encoding = Encoding::new(&Ruleset::builtin(game).unwrap()).unwrap();
             let limit = encoding.default_shard_positions(tier);
-            let cut = Cut::new(&encoding, encoding.shards(tier, limit));
+            let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, limit));
             let Offsets { all, live, .. } =
-                Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
+                Offsets::new(&Memory::anonymous(), &step, None).unwrap();
             let numbers = all.iter().flatten().chain(&live).map(|array| array.values().len());
             let taken = 2 * numbers.sum::<usize>() as u64;
-            let said = Offsets::bytes(&encoding, &cut.shards);
+            let said = Offsets::bytes(&step);
             assert!(said >= taken && said < taken + taken / 16 + 1000, "{said}, not {taken}");
         }
     }

@@ -1,12 +1,12 @@
 //! A step to be proven: its values, and the solved tiers that it reads with their bounds.
 
-use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_encoding::Tier;
 use ziggurat_planning::proof::Proof;
 
 use crate::{
     certificate::rounding::rounding_margin,
     moves::tables::Tables,
-    shards::{ranges::Orientation, waves::Cut},
+    shards::{ranges::Orientation, step::ShardedStep},
     simd::value::Value,
     sweep::context::Context,
 };
@@ -14,7 +14,7 @@ use crate::{
 /// A step whose values are to be proven.
 pub struct Unproven<'a, T> {
     pub(super) context: Context<'a, f64>,
-    pub(super) cut: &'a Cut,
+    pub(super) step: &'a ShardedStep<'a>,
     /// By orientation.
     pub(super) values: Vec<&'a [T]>,
     /// By orientation, the tier that scoring a piece leads to; `None` if that wins.
@@ -32,24 +32,22 @@ pub struct Unproven<'a, T> {
 impl<'s, T: Value> Unproven<'s, T> {
     /// A step with its values by orientation, and the tiers it reads with their bounds.
     pub fn new(
-        encoding: &'s Encoding,
+        step: &'s ShardedStep<'s>,
         tables: &'s Tables,
-        tier: Tier,
-        cut: &'s Cut,
         values: &[&'s [T]],
         finals: impl Fn(Tier) -> Certified<'s, T>,
         proof: &Proof,
     ) -> Self {
-        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
+        let context = Context::<f64>::new(step.encoding, tables, step.tier, |_| &[]);
         let after = |orientation| context.after_scoring(orientation).map(&finals);
         let finals = Orientation::all(context.tiers.len()).map(after).collect();
-        let len = |&tier| encoding.tier_len(tier) as usize;
+        let len = |&tier| step.encoding.tier_len(tier) as usize;
         let values = context.tiers.iter().map(len).zip(values);
         let values = values.map(|(len, values)| &values[..len]).collect();
-        let margin = rounding_margin(encoding.ruleset().dice(), proof.bound());
+        let margin = rounding_margin(step.encoding.ruleset().dice(), proof.bound());
         let unit = proof.unit();
         let mut this =
-            Self { context, cut, values, finals, unit, multiple: 1.0, skips: false, margin };
+            Self { context, step, values, finals, unit, multiple: 1.0, skips: false, margin };
         this.look_at(proof);
         this
     }

@@ -17,14 +17,11 @@ use crate::{
         problem::Unproven,
     },
     halo::{
-        partition::HaloStrip,
-        team::{ExchangeError, Team},
+        team::{Barrier, ExchangeError, Team},
+        waves::{SweepByWaves, sweep_by_waves},
     },
     memory::{array::Array, budget},
-    shards::{
-        ranges::ranges,
-        waves::{Cut, largest_first},
-    },
+    shards::{ranges::ranges, waves::largest_first},
     simd::{dispatch::Simd, value::Value},
     sweep::{
         elimination::validity::{CandidateList, CandidateLists, Cursor, SweepMode},
@@ -48,62 +45,19 @@ impl<T: Value> Unproven<'_, T> {
         simd: Simd,
         team: Option<&Team<'_>>,
     ) -> Result<Growth, ExchangeError> {
-        let lists = match candidate_lists.are_valid_for_intervals(f64::from(FAR) * self.unit) {
+        let mode = match candidate_lists.are_valid_for_intervals(f64::from(FAR) * self.unit) {
             true => SweepMode::Candidates,
             false => SweepMode::All,
         };
-        let encoding = self.context.encoding;
-        let last = self.context.last();
-        let Cut { shards, waves } = self.cut;
-        let Offsets { all, live, working } = offsets;
-        let working = &*working;
-        let mut growth = Growth::default();
-        for wave in waves {
-            let own = |shard: &usize| team.is_none_or(|team| team.owns(*shard));
-            let own_of_wave: Vec<usize> = wave.iter().copied().filter(own).collect();
-            let own: Vec<&Shard> = own_of_wave.iter().map(|&i| &shards[i]).collect();
-            let others = &*all;
-            let lists = own_of_wave.iter().map(|&i| (candidate_lists.of(i), lists));
-            let parts = own.iter().copied().zip(lists).zip(own_offsets(live, &own));
-            let tasks = self.tasks(parts.map(|((shard, lists), live)| (shard, lists, live)));
-            growth = largest_first(tasks, Task::work)
-                .map(|task| {
-                    working.with(
-                        || Scratch::new(encoding),
-                        |scratch| self.sweep_task(task, others, scratch, simd),
-                    )
-                })
-                .reduce(Growth::default, Growth::and)
-                .and(growth);
-            let swept = own_offsets(live, &own);
-            let barrier = team.map(|team| team.barrier(|shard| wave.contains(&shard)));
-            if let Some(barrier) = &barrier {
-                let places: HashMap<_, _> = wave
-                    .iter()
-                    .filter(|&&shard| team.is_some_and(|team| team.owns(shard)))
-                    .zip(&swept)
-                    .collect();
-                barrier.send(|strip, packed| {
-                    let HaloStrip { shard, range, start, orientation, values } = strip;
-                    let place = *start..start + values.len();
-                    let new = places[shard].each_ref().map(|end| &end[*range][place.clone()]);
-                    let old = all.each_ref().map(|end| &end[orientation.index()][values.clone()]);
-                    packed.push_offsets(new, old);
-                })?;
-            }
-            for (shard, swept) in own.iter().zip(swept) {
-                for (offsets, swept) in all.iter_mut().zip(swept) {
-                    let own = ranges(shard, last).into_iter().flatten();
-                    for ((orientation, range), swept) in own.zip(swept) {
-                        budget::copy_together(&mut offsets[orientation.index()][range], swept);
-                    }
-                }
-            }
-            if let Some(barrier) = &barrier {
-                receive(all, barrier)?;
-            }
-        }
-        Ok(growth)
+        let growth = Growth::default();
+        let mut sweep =
+            IntervalSweep { problem: self, offsets, lists: candidate_lists, mode, simd, growth };
+        sweep_by_waves(&mut sweep, &self.step.interval_waves, team)?;
+        Ok(sweep.growth)
+    }
+
+    fn shards(&self, places: &[usize]) -> Vec<&Shard> {
+        places.iter().map(|&place| &self.step.shards[place]).collect()
     }
 
     /// The tasks of a wave: to sweep its shards, or where others would have to wait for one, its two chains.
@@ -164,6 +118,68 @@ impl<T: Value> Unproven<'_, T> {
             }
         });
         bounds.growth
+    }
+}
+
+/// An interval sweep.
+struct IntervalSweep<'a, T> {
+    problem: &'a Unproven<'a, T>,
+    offsets: &'a mut Offsets,
+    lists: &'a CandidateLists,
+    mode: SweepMode,
+    simd: Simd,
+    growth: Growth,
+}
+
+impl<T: Value> SweepByWaves for IntervalSweep<'_, T> {
+    type Swept = ();
+
+    fn sweep(&mut self, own: &[usize]) {
+        let Self { problem, lists, mode, simd, .. } = *self;
+        let shards = problem.shards(own);
+        let Offsets { all, live, working } = &mut *self.offsets;
+        let (all, working) = (&*all, &*working);
+        let lists = own.iter().map(|&shard| (lists.of(shard), mode));
+        let parts = shards.iter().copied().zip(lists).zip(own_offsets(live, &shards));
+        let tasks = problem.tasks(parts.map(|((shard, lists), live)| (shard, lists, live)));
+        let sweep = |task: Task<'_>| {
+            working.with(
+                || Scratch::new(problem.step.encoding),
+                |scratch| problem.sweep_task(task, all, scratch, simd),
+            )
+        };
+        let swept = largest_first(tasks, Task::work).map(sweep);
+        self.growth = swept.reduce(Growth::default, Growth::and).and(self.growth);
+    }
+
+    fn publish(
+        &mut self,
+        own: &[usize],
+        (): (),
+        barrier: Option<&Barrier<'_>>,
+    ) -> Result<(), ExchangeError> {
+        let last = self.problem.context.last();
+        let shards = self.problem.shards(own);
+        let Offsets { all, live, .. } = &mut *self.offsets;
+        let swept = own_offsets(live, &shards);
+        if let Some(barrier) = barrier {
+            let places: HashMap<_, _> = own.iter().zip(&swept).collect();
+            barrier.send(|strip, packed| {
+                let place = strip.start..strip.start + strip.values.len();
+                let of_shard = places[&strip.shard].each_ref();
+                let new = of_shard.map(|offsets| &offsets[strip.range][place.clone()]);
+                packed.push_offsets(new, all.each_ref().map(|all| strip.of(all)));
+            })?;
+        }
+        for (shard, swept) in shards.iter().zip(swept) {
+            for (offsets, swept) in all.iter_mut().zip(swept) {
+                let own = ranges(shard, last).into_iter().flatten();
+                for ((orientation, range), swept) in own.zip(swept) {
+                    budget::copy_together(&mut offsets[orientation.index()][range], swept);
+                }
+            }
+        }
+        barrier.map_or(Ok(()), |barrier| receive(all, barrier))
     }
 }
 

@@ -18,7 +18,7 @@ use crate::{
     },
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    shards::waves::Cut,
+    shards::step::ShardedStep,
     simd::{dispatch::Simd, value::Value},
     solver::{
         error::thread_pool,
@@ -64,18 +64,18 @@ fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
     let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
     let is_first = tier.reads().next().is_none();
     let mut proof = Proof::new(bound, if is_first { 0.0 } else { 1e-13 }).unwrap();
-    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
-    assert!(cut.waves.len() > 2, "{game} {tier}");
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
+    assert!(step.interval_waves.len() > 2, "{game} {tier}");
     let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
-    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
-    let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-    offsets.reset(&proof, &cut.shards, None);
-    let sweep = |step: &Unproven<'_, f64>, offsets: &mut Offsets| {
-        step.sweep(offsets, &CandidateLists::default(), Simd::best(), None).unwrap()
+    let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
+    let mut offsets = Offsets::new(&Memory::anonymous(), &step, None).unwrap();
+    offsets.reset(&proof, &step, None);
+    let sweep = |problem: &Unproven<'_, f64>, offsets: &mut Offsets| {
+        problem.sweep(offsets, &CandidateLists::default(), Simd::best(), None).unwrap()
     };
     loop {
-        step.look_at(&proof);
-        let growth = sweep(&step, &mut offsets);
+        problem.look_at(&proof);
+        let growth = sweep(&problem, &mut offsets);
         let largest = all(&offsets).into_iter().map(|offset| offset & !GROWN).max();
         assert_eq!(largest, Some(growth.largest), "{game} {tier}");
         proof.after(growth);
@@ -86,8 +86,8 @@ fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
     let stable = all(&offsets);
     assert!(stable.iter().all(|offset| offset & GROWN == 0));
     // Everything is stable now, so a sweep changes nothing.
-    step.look_at(&proof);
-    assert!(!sweep(&step, &mut offsets).grew && all(&offsets) == stable, "{game} {tier}");
+    problem.look_at(&proof);
+    assert!(!sweep(&problem, &mut offsets).grew && all(&offsets) == stable, "{game} {tier}");
     // Growth that is planted here and there reaches all that it must, however little else is swept.
     let len = stable.len() / 2;
     for (i, place) in (0..len).step_by(len / 16).enumerate() {
@@ -96,10 +96,10 @@ fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
         let offset = place - orientation * end[0].values().len();
         let planted = &mut end[orientation][offset];
         *planted = (*planted + 3_000) | GROWN;
-        step.skips = true;
-        while sweep(&step, &mut offsets).grew {}
-        step.skips = false;
-        assert!(!sweep(&step, &mut offsets).grew, "{game} {tier}: {orientation} {offset}");
+        problem.skips = true;
+        while sweep(&problem, &mut offsets).grew {}
+        problem.skips = false;
+        assert!(!sweep(&problem, &mut offsets).grew, "{game} {tier}: {orientation} {offset}");
     }
     proof.sweeps()
 }
@@ -112,15 +112,15 @@ fn what_rounding_may_take_away_widens_every_interval() {
     let tiers = solved(&encoding);
     let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
     let proof = Proof::new(2e-13, 1e-13).unwrap();
-    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
     let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
     let swept = |units_more: f64| {
-        let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
-        step.margin += units_more * proof.unit();
-        let mut offsets = Offsets::new(&Memory::anonymous(), &encoding, tier, &cut, None).unwrap();
-        offsets.reset(&proof, &cut.shards, None);
-        step.look_at(&proof);
-        step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
+        let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
+        problem.margin += units_more * proof.unit();
+        let mut offsets = Offsets::new(&Memory::anonymous(), &step, None).unwrap();
+        offsets.reset(&proof, &step, None);
+        problem.look_at(&proof);
+        problem.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
         offsets
     };
     let (narrow, wide) = (swept(0.0), swept(64.0));
@@ -145,11 +145,10 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, boun
     let read: HashMap<Tier, Array<T>> =
         solved(&encoding).into_iter().map(|(tier, values)| (tier, array(&values))).collect();
     let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
-    let cut = Cut::new(&encoding, encoding.shards(tier, 1 << 9));
-    let halves = tier.both().map(|tier| array(&vec![0.0; encoding.tier_len(tier) as usize]));
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
     let simd = Simd::best();
-    let (shards, halves) = (cut.shards.clone(), halves.collect());
-    let mut state = StepState::new(&memory, &encoding, halves, shards, simd).unwrap();
+    let halves = step.filled(&memory, T::default()).unwrap();
+    let mut state = StepState::new(&memory, &step, halves, simd).unwrap();
     while state.superstep(&context, (CycleSlot::FIRST, -100), None).unwrap() > residual {}
     let candidate_lists = std::mem::take(&mut state.candidate_lists);
     assert!(candidate_lists.words() > 0, "{game} {tier}");
@@ -163,16 +162,16 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, boun
         candidate_lists.are_valid_for_intervals(f64::from(FAR) * proof().unit()),
         "{game} {tier}"
     );
-    let room = || Offsets::new(&memory, &encoding, tier, &cut, None).unwrap();
+    let room = || Offsets::new(&memory, &step, None).unwrap();
     let (mut with, mut without, mut proof) = (room(), room(), proof());
     for offsets in [&mut with, &mut without] {
-        offsets.reset(&proof, &cut.shards, None);
+        offsets.reset(&proof, &step, None);
     }
-    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+    let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
     loop {
-        step.look_at(&proof);
-        let growth = step.sweep(&mut with, &candidate_lists, simd, None).unwrap();
-        let same = step.sweep(&mut without, &CandidateLists::default(), simd, None).unwrap();
+        problem.look_at(&proof);
+        let growth = problem.sweep(&mut with, &candidate_lists, simd, None).unwrap();
+        let same = problem.sweep(&mut without, &CandidateLists::default(), simd, None).unwrap();
         assert!(growth == same && all(&with) == all(&without), "{game} {tier}");
         match proof.after(growth) {
             Verdict::Sweep => {}
@@ -204,22 +203,22 @@ fn compare_threads(game: &str, tier: Tier, limit: u64) {
     let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
     let read = if tier.reads().next().is_none() { 0.0 } else { 1e-13 };
     let mut proof = Proof::new(2e-13, read).unwrap();
-    let cut = Cut::new(&encoding, encoding.shards(tier, limit));
-    let pairs = cut.shards.iter().filter(|shard| shard.ranges.1.is_some()).count();
-    assert!(pairs >= cut.shards.len() / 2, "{game} {tier}: {pairs} of {}", cut.shards.len());
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, limit));
+    let pairs = step.shards.iter().filter(|shard| shard.ranges.1.is_some()).count();
+    assert!(pairs >= step.shards.len() / 2, "{game} {tier}: {pairs} of {}", step.shards.len());
     let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
-    let mut step = Unproven::new(&encoding, &tables, tier, &cut, &values, finals, &proof);
+    let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
     let memory = Memory::anonymous();
     let mut on_threads = [1, 64].map(|threads| {
-        let mut offsets = Offsets::new(&memory, &encoding, tier, &cut, None).unwrap();
-        offsets.reset(&proof, &cut.shards, None);
+        let mut offsets = Offsets::new(&memory, &step, None).unwrap();
+        offsets.reset(&proof, &step, None);
         (thread_pool(threads).unwrap(), offsets)
     });
     loop {
-        step.look_at(&proof);
+        problem.look_at(&proof);
         let none = CandidateLists::default();
         let [alone, together] = on_threads.each_mut().map(|(pool, offsets)| {
-            pool.install(|| step.sweep(offsets, &none, Simd::best(), None)).unwrap()
+            pool.install(|| problem.sweep(offsets, &none, Simd::best(), None)).unwrap()
         });
         let [(_, alone_distances), (_, offsets)] = &on_threads;
         assert!(alone == together && all(alone_distances) == all(offsets), "{game} {tier}");

@@ -13,7 +13,7 @@ use crate::{
     coarse::{regions::Regions, sample::Sample},
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    shards::ranges::Orientation,
+    shards::{ranges::Orientation, step::ShardedStep},
     simd::dispatch::Simd,
     solver::{
         plan::{Plan, plan},
@@ -99,7 +99,7 @@ fn a_number_of_pieces_in_each_section_is_a_function() {
 fn with_solved_step(
     game: &str,
     tier: Tier,
-    work: impl FnOnce(&Encoding, &Context<'_, f64>, &mut StepState<f64>),
+    work: impl FnOnce(&Encoding, &Context<'_, f64>, &mut StepState<'_, f64>),
 ) {
     let encoding = encoding(game);
     let tables = Tables::new(&encoding);
@@ -109,12 +109,22 @@ fn with_solved_step(
         tier.reads().map(|tier| (tier, filled(tier, 0.2))).collect();
     let read = |wanted| &*finals.iter().find(|(tier, _)| *tier == wanted).unwrap().1;
     let context = Context::new(&encoding, &tables, tier, |tier| read(tier));
-    let values = tier.both().map(|tier| filled(tier, 0.0)).collect();
-    let shards = encoding.shards(tier, 1 << 12);
-    let mut state = StepState::new(&memory, &encoding, values, shards, Simd::best()).unwrap();
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 12));
+    let values = step.filled(&memory, 0.0).unwrap();
+    let mut state = StepState::new(&memory, &step, values, Simd::best()).unwrap();
     let mut superstep = || state.superstep(&context, (CycleSlot::FIRST, -100), None).unwrap();
     while superstep() > 1e-15 {}
     work(&encoding, &context, &mut state);
+}
+
+/// The multiples of functions that the sample of a state asks for.
+fn found<'s>(
+    state: &StepState<'s, f64>,
+    context: &Context<'_, f64>,
+    sample: &mut Option<Sample<'s>>,
+) -> Vec<f64> {
+    let system = state.galerkin_system(context, sample, -46, None);
+    system.solve(-46).expect("the sample tells")
 }
 
 #[test]
@@ -122,20 +132,16 @@ fn a_correction_takes_away_what_functions_were_added_to_a_solution() {
     for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(1, 1))] {
         with_solved_step(game, tier, |encoding, context, state| {
             let mut sample = None;
-            let found = |state: &StepState<f64>, sample: &mut _| {
-                let system = state.galerkin_system(encoding, context, sample, -46, None);
-                system.solve(-46).expect("the sample tells")
-            };
-            let none = found(state, &mut sample);
+            let none = found(state, context, &mut sample);
             let regions = Regions::new(encoding, tier);
             let solution: Vec<f64> = state.values()[0].values().to_vec();
             state.correct(&regions, &multiples(regions.functions()), None);
-            let differences = |state: &StepState<f64>| {
+            let differences = |state: &StepState<'_, f64>| {
                 let values = state.values()[0].values().iter().zip(&solution);
                 values.map(|(value, solution)| (value - solution).abs()).fold(0.0, f64::max)
             };
             let before = differences(state);
-            let back = found(state, &mut sample);
+            let back = found(state, context, &mut sample);
             state.correct(&regions, &back, None);
             let after = differences(state);
             assert!(before > 1e-7, "{game}: {before}");

@@ -2,7 +2,7 @@
 //!
 //! A shard does not publish the values after a sweep, but the values before, each changed by a number of quanta that
 //! is a square (or minus one): that of a byte. So small changes are encoded as well as large ones, to a few parts in a
-//! hundred. The quantum is a power of two, the same for a *piece* of at most [`PIECE`] values, and so large that no
+//! hundred. The quantum is a power of two, the same for a *piece* of at most [`PIECE`](crate::shards::ranges::PIECE) values, and so large that no
 //! change of the piece is beyond the square of 127; where little changes it is larger, since changes far below the
 //! last residual can wait. The rounding error is not lost: the next sweep finds it again, as part of its change (error
 //! feedback: Seide et al. 2014). So the differences are known exactly, in a byte for each value, to every member that
@@ -14,9 +14,6 @@ use crate::{
     memory::budget::enforce_budget,
     simd::{dispatch::Simd, value::Value},
 };
-
-/// The most values of a piece, which share a quantum.
-pub const PIECE: usize = 8 << 10;
 
 /// The largest change of a piece is this power of two times the quantum, or up to twice that.
 pub const BITS: i32 = 13;

@@ -4,19 +4,18 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use ziggurat_encoding::Shard;
 
 use crate::{
     halo::{
         codec::Content,
-        partition::{HaloStrip, slices},
-        team::{ExchangeError, Team},
+        partition::slices,
+        team::{ExchangeError, Team, is_own},
     },
     memory::{
         array::Array,
         budget::{self, enforce_budget},
     },
-    shards::ranges::{Orientation, ShardRange, in_order, split_off},
+    shards::{ranges::Orientation, step::ShardedStep},
     simd::value::Value,
 };
 
@@ -24,19 +23,19 @@ use crate::{
 pub fn fill<V: Pod + PartialEq + Send + Sync>(
     arrays: &mut [Array<V>],
     value: V,
-    shards: &[Shard],
+    step: &ShardedStep<'_>,
     team: Option<&Team<'_>>,
 ) {
     let Some(team) = team else {
         return arrays.iter_mut().for_each(|array| budget::fill(array, value));
     };
-    for part in in_order(shards, Orientation::last(arrays.len())) {
-        if team.owns(part.shard) {
-            budget::fill(&mut arrays[part.orientation.index()][part.values], value);
+    for (range, values) in step.split(arrays) {
+        if team.owns(range.shard) {
+            budget::fill(values, value);
         }
     }
-    for strip in team.halo().flatten() {
-        arrays[strip.orientation.index()][strip.values.clone()].fill(value);
+    for strips in team.halo() {
+        slices(arrays, &strips).into_iter().for_each(|values| values.fill(value));
     }
 }
 
@@ -45,12 +44,10 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
 /// # Errors
 /// If they cannot be reached.
 pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
-    let barrier = team.barrier(|_| true);
-    barrier.send(|HaloStrip { orientation, values, .. }, packed| {
-        packed.push_values(&arrays[orientation.index()][values.clone()]);
-    })?;
+    let barrier = team.barrier(None);
+    barrier.send(|strip, packed| packed.push_values(strip.of(arrays)))?;
     barrier.receive(Content::Values(size_of::<T>()), 1, |strips, packed| {
-        let places = slices(arrays.iter_mut().map(|all| &mut **all).collect(), strips);
+        let places = slices(arrays, strips);
         packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
     })
 }
@@ -59,24 +56,17 @@ pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(
 /// orientation and places.
 pub fn for_own_parts<V: Pod + Send + Sync>(
     arrays: &mut [Array<V>],
-    shards: &[Shard],
+    step: &ShardedStep<'_>,
     team: Option<&Team<'_>>,
     visit: impl Fn(Orientation, Range<usize>, &mut [V]) + Sync,
 ) {
-    let own = |shard: usize| team.is_none_or(|team| team.owns(shard));
-    let last = Orientation::last(arrays.len());
-    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
-    let parts = in_order(shards, last).into_iter().map(|part| {
-        let values = split_off(&mut rest[part.orientation.index()], part.values.len());
-        (part, values)
-    });
-    let parts: Vec<_> = parts.filter(|(part, _)| own(part.shard)).collect();
-    parts.into_par_iter().for_each(|(ShardRange { orientation, values: places, .. }, values)| {
+    let own: Vec<_> = step.split(arrays).filter(|(range, _)| is_own(team, range.shard)).collect();
+    own.into_par_iter().for_each(|(range, values)| {
         enforce_budget();
-        visit(orientation, places, values);
+        visit(range.orientation, range.values.clone(), values);
     });
     for strips in team.iter().flat_map(|team| team.halo()) {
-        let values = slices(arrays.iter_mut().map(|all| &mut **all).collect(), &strips);
+        let values = slices(arrays, &strips);
         strips.into_par_iter().zip(values).for_each(|(strip, values)| {
             visit(strip.orientation, strip.values.clone(), values);
         });

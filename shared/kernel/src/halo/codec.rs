@@ -25,8 +25,9 @@ use zstd::{
 };
 
 use crate::{
-    delta::encoding::{PIECE, change},
+    delta::encoding::change,
     halo::prediction::{remainders, restore},
+    shards::ranges::PIECE,
     simd::{dispatch::Simd, value::Value},
 };
 

@@ -7,3 +7,4 @@ pub mod places;
 pub mod prediction;
 pub mod reads;
 pub mod team;
+pub mod waves;

@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
+use bytemuck::Pod;
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Shard, Tier};
 
 use crate::{
     halo::{
@@ -11,8 +11,12 @@ use crate::{
         places::{Places, tidy},
         reads::Reads,
     },
+    memory::array::Array,
     moves::tables::Tables,
-    shards::ranges::{Orientation, ShardRange, in_order},
+    shards::{
+        ranges::{Orientation, ShardRange},
+        step::ShardedStep,
+    },
     sweep::context::Context,
 };
 
@@ -31,6 +35,13 @@ pub struct HaloStrip {
     pub values: Range<usize>,
 }
 
+impl HaloStrip {
+    /// Its values in arrays by orientation.
+    pub fn of<'a, V: Pod>(&self, arrays: &'a [Array<V>]) -> &'a [V] {
+        &arrays[self.orientation.index()][self.values.clone()]
+    }
+}
+
 /// A member's part in a step.
 #[derive(Debug)]
 pub struct Partition {
@@ -45,22 +56,19 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// The part of member `me` in the step of a tier, whose shards are swept by `owners`, members below
-    /// `members`.
+    /// The part of member `me` in a step, whose shards are swept by `owners`, members below `members`.
     ///
     /// # Panics
     /// If there are not as many owners as shards, or too few members.
     pub(crate) fn new(
-        encoding: &Encoding,
+        step: &ShardedStep<'_>,
         tables: &Tables,
-        tier: Tier,
-        shards: &[Shard],
         owners: &[usize],
         (me, members): (usize, usize),
     ) -> Self {
+        let ShardedStep { shards, ranges, .. } = step;
         assert!(owners.len() == shards.len() && owners.iter().all(|&owner| owner < members));
-        let context = Context::<f64>::new(encoding, tables, tier, |_| &[]);
-        let ranges = in_order(shards, context.last());
+        let context = Context::<f64>::new(step.encoding, tables, step.tier, |_| &[]);
         let of_member = |member: usize| {
             let own = shards.par_iter().zip(owners).filter(|&(_, &owner)| owner == member);
             own.map(|(shard, _)| Reads::of(&context, shard)).reduce(Reads::default, |mut a, b| {
@@ -72,14 +80,14 @@ impl Partition {
             strips.iter().filter(|strip| owners[strip.shard] == owner).cloned().collect()
         };
         let mine = of_member(me);
-        let halo = cut(&ranges, &mine.step);
+        let halo = cut(ranges, &mine.step);
         let receives = (0..members).map(|other| match other == me {
             true => Vec::new(),
             false => of_owner(&halo, other),
         });
         let sends = (0..members).map(|other| match other == me {
             true => Vec::new(),
-            false => of_owner(&cut(&ranges, &of_member(other).step), me),
+            false => of_owner(&cut(ranges, &of_member(other).step), me),
         });
         let own = owners.iter().map(|&owner| owner == me).collect();
         Self { own, sends: sends.collect(), receives: receives.collect(), finals: mine.finals }
@@ -92,12 +100,10 @@ impl Partition {
 
     /// The places of the step's values that the member knows when the step is solved, by orientation: those of
     /// its own shards, and the halo.
-    pub(crate) fn known(&self, shards: &[Shard], orientations: usize) -> Vec<Places> {
-        let mut known = vec![Places::new(); orientations];
-        for part in in_order(shards, Orientation::last(orientations)) {
-            if self.own[part.shard] {
-                known[part.orientation.index()].push(part.values);
-            }
+    pub(crate) fn known(&self, step: &ShardedStep<'_>) -> Vec<Places> {
+        let mut known = vec![Places::new(); step.tier.both().count()];
+        for range in step.ranges.iter().filter(|range| self.own[range.shard]) {
+            known[range.orientation.index()].push(range.values.clone());
         }
         for strip in self.receives.iter().flatten() {
             known[strip.orientation.index()].push(strip.values.clone());
@@ -134,9 +140,9 @@ pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<HaloStrip> {
     strips
 }
 
-/// The places of strips, which are in order, in values by orientation.
-pub fn slices<'a, V>(values: Vec<&'a mut [V]>, strips: &[&HaloStrip]) -> Vec<&'a mut [V]> {
-    let mut rest: Vec<(usize, &mut [V])> = values.into_iter().map(|all| (0, all)).collect();
+/// The places of strips, which are in order, in arrays by orientation.
+pub fn slices<'a, V: Pod>(arrays: &'a mut [Array<V>], strips: &[&HaloStrip]) -> Vec<&'a mut [V]> {
+    let mut rest: Vec<(usize, &mut [V])> = arrays.iter_mut().map(|all| (0, &mut **all)).collect();
     let take = |strip: &&HaloStrip| {
         let (at, values) = &mut rest[strip.orientation.index()];
         let skipped = strip.values.start - *at;

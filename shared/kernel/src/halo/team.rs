@@ -13,6 +13,7 @@ use std::{
 
 use rayon::prelude::*;
 use thiserror::Error;
+use ziggurat_planning::waves::Wave;
 
 use crate::halo::{
     codec::{Content, Packed, PackedStrip, STRIP, WrongPart, compressed, decompressed, strips},
@@ -71,10 +72,16 @@ pub struct Team<'a> {
 }
 
 /// A barrier, and who publishes at it.
-pub struct Barrier<'t, P> {
+pub struct Barrier<'t> {
     team: &'t Team<'t>,
     number: u32,
-    publishes: P,
+    /// The shards, or all for `None`.
+    publishing: Option<&'t Wave>,
+}
+
+/// Whether a shard is to be swept here: by the member of a team, or without a team.
+pub fn is_own(team: Option<&Team<'_>>, shard: usize) -> bool {
+    team.is_none_or(|team| team.owns(shard))
 }
 
 impl<'a> Team<'a> {
@@ -98,10 +105,10 @@ impl<'a> Team<'a> {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// The next barrier, at which some shards publish.
-    pub(crate) fn barrier<P: Fn(usize) -> bool + Sync>(&'a self, publishes: P) -> Barrier<'a, P> {
+    /// The next barrier, at which the shards of a wave publish, or all.
+    pub(crate) fn barrier<'t>(&'t self, publishing: Option<&'t Wave>) -> Barrier<'t> {
         let number = self.barriers.fetch_add(1, Ordering::Relaxed);
-        Barrier { team: self, number, publishes }
+        Barrier { team: self, number, publishing }
     }
 
     /// The strips that the member keeps besides its own shards: by other member, in the order of values.
@@ -110,9 +117,11 @@ impl<'a> Team<'a> {
     }
 }
 
-impl<P: Fn(usize) -> bool + Sync> Barrier<'_, P> {
+impl Barrier<'_> {
     fn strips<'s>(&self, strips: &'s [HaloStrip]) -> Vec<&'s HaloStrip> {
-        strips.iter().filter(|strip| (self.publishes)(strip.shard)).collect()
+        let publishes =
+            |shard: usize| self.publishing.is_none_or(|wave| wave.binary_search(&shard).is_ok());
+        strips.iter().filter(|strip| publishes(strip.shard)).collect()
     }
 
     /// The strips of the own shards that are sent at this barrier, for each of the others.

@@ -2,4 +2,5 @@
 
 pub mod columns;
 pub mod ranges;
+pub mod step;
 pub mod waves;

@@ -5,10 +5,10 @@ use std::ops::Range;
 use ziggurat_encoding::Shard;
 use ziggurat_planning::columns::Column;
 
-use crate::{
-    memory::array::Array,
-    shards::columns::{Number, Part},
-};
+use crate::shards::columns::{Data, Part};
+
+/// The most values of a piece: a part of a range of a shard, whose changes share a quantum.
+pub const PIECE: usize = 8 << 10;
 
 /// An orientation of a step: its first tier, or the swapped one. A step of one tier has one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -42,6 +42,7 @@ impl Orientation {
 }
 
 /// A range of a shard.
+#[derive(Debug)]
 pub struct ShardRange {
     /// The shard's place.
     pub shard: usize,
@@ -51,6 +52,18 @@ pub struct ShardRange {
     pub orientation: Orientation,
     /// Which values of it.
     pub values: Range<usize>,
+}
+
+impl ShardRange {
+    /// How many pieces it has.
+    pub fn pieces(&self) -> usize {
+        self.values.len().div_ceil(PIECE)
+    }
+
+    /// Its part of a column.
+    pub fn part<'a>(&self, column: Column, data: Data<'a>) -> Part<'a> {
+        Part { column, shard: self.shard as u32, range: self.range as u8, data }
+    }
 }
 
 /// A shard's ranges, each with its orientation; `last` is the last orientation of the step.
@@ -79,21 +92,4 @@ pub fn in_order(shards: &[Shard], last: Orientation) -> Vec<ShardRange> {
 /// The first values of a slice, which loses them.
 pub fn split_off<'a, T>(rest: &mut &'a mut [T], len: usize) -> &'a mut [T] {
     rest.split_off_mut(..len).expect("the shards of a step fill it")
-}
-
-/// The parts of a column, which has an array for each orientation.
-pub fn parts_of<'a, V: Number>(
-    column: Column,
-    arrays: &'a mut [Array<V>],
-    shards: &[Shard],
-) -> Vec<Part<'a>> {
-    let last = Orientation::last(arrays.len());
-    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
-    let part = |ShardRange { shard, range, orientation, values }: ShardRange| Part {
-        column,
-        shard: shard as u32,
-        range: range as u8,
-        data: V::data(split_off(&mut rest[orientation.index()], values.len())),
-    };
-    in_order(shards, last).into_iter().map(part).collect()
 }

@@ -13,7 +13,7 @@ use crate::{
     },
     memory::budget::Memory,
     moves::tables::Tables,
-    shards::waves::Cut,
+    shards::step::ShardedStep,
     simd::dispatch::Simd,
     solver::{
         error::{SolveError, thread_pool},
@@ -49,7 +49,8 @@ impl<'a> Certifier<'a> {
             kept.push((tier.level(), VALUE_BYTES * encoding.step_len(tier)));
             let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
             let values: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
-            peak = peak.max(values + Offsets::bytes(encoding, &shards));
+            let step = ShardedStep::new(encoding, tier, shards);
+            peak = peak.max(values + Offsets::bytes(&step));
         }
         let settings = Settings { threads, ..Settings::new(Precision::F64) };
         peak + plan(encoding, &settings).scratch_bytes
@@ -69,23 +70,22 @@ impl<'a> Certifier<'a> {
         bound: f64,
     ) -> Option<Certificate> {
         let limit = self.encoding.default_shard_positions(tier);
-        let cut = Cut::new(self.encoding, self.encoding.shards(tier, limit));
+        let step = ShardedStep::new(self.encoding, tier, self.encoding.shards(tier, limit));
         let read = tier.reads().map(|tier| finals(tier).bound).fold(0.0, f64::max);
         let finals = |tier| finals(tier); // for no longer than needed here
         let mut proof = Proof::new(bound, read)?;
-        let mut step =
-            Unproven::new(self.encoding, &self.tables, tier, &cut, values, finals, &proof);
+        let mut problem = Unproven::new(&step, &self.tables, values, finals, &proof);
         self.pool.install(|| {
             let memory = Memory::anonymous();
-            let mut offsets = Offsets::new(&memory, self.encoding, tier, &cut, None)
+            let mut offsets = Offsets::new(&memory, &step, None)
                 .expect("memory that is not in files is there or ends the process");
             loop {
                 if proof.sweeps() == 0 {
-                    offsets.reset(&proof, &cut.shards, None);
+                    offsets.reset(&proof, &step, None);
                 }
-                step.look_at(&proof);
+                problem.look_at(&proof);
                 let growth =
-                    step.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None);
+                    problem.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None);
                 match proof.after(growth.expect("nobody else is asked")) {
                     Verdict::Sweep => {}
                     Verdict::Proven(certificate) => return Some(certificate),
@@ -111,7 +111,8 @@ mod tests {
                 let read: u64 = tier.reads().map(|tier| encoding.tier_len(tier)).sum();
                 let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
                 let values = 8 * (encoding.step_len(tier) + read);
-                let needed = values + Offsets::bytes(&encoding, &shards);
+                let step = ShardedStep::new(&encoding, tier, shards);
+                let needed = values + Offsets::bytes(&step);
                 assert!(announced >= needed, "{game} {tier}: {announced}, not {needed}");
             }
         }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ziggurat_encoding::{Shard, Tier};
+use ziggurat_encoding::Tier;
 use ziggurat_planning::{
     columns::Column,
     controller::StepController,
@@ -24,7 +24,7 @@ use crate::{
     coarse::sample::Sample,
     halo::arrays::{fill, fill_halo},
     memory::array::Array,
-    shards::{columns::Part, ranges::parts_of, waves::Cut},
+    shards::columns::Part,
     simd::value::Value,
     solver::{
         error::SolveError,
@@ -37,11 +37,11 @@ use crate::{
 };
 
 /// Where the values of a step are.
-enum Stage<T: Value> {
+enum Stage<'s, T: Value> {
     /// They are swept in `f32` although the result is not; with the tiers that are read.
-    Warmup(StepState<f32>, HashMap<Tier, Array<f32>>),
+    Warmup(StepState<'s, f32>, HashMap<Tier, Array<f32>>),
     /// They are swept.
-    Sweeping(StepState<T>),
+    Sweeping(StepState<'s, T>),
     /// They are proven, with the candidates of their sweeps.
     Proving(Vec<Array<T>>, Offsets, CandidateLists),
     /// They are on their way from one stage to another.
@@ -65,8 +65,7 @@ pub type Load<'a> = dyn Fn(Vec<Part<'_>>) -> Result<(), StepStoreError> + 'a;
 /// The work on a step, or on the shards of a team's member: it carries out the orders of a controller.
 pub struct Executor<'a, T: Value> {
     inputs: StepInputs<'a, T>,
-    cut: Cut,
-    stage: Stage<T>,
+    stage: Stage<'a, T>,
     /// Equations of sampled positions, once they are needed.
     sample: Option<Sample<'a>>,
     /// Whether the values are those that were written down last.
@@ -78,22 +77,17 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     ///
     /// # Errors
     /// If there is no room for the values.
-    pub fn start(
-        inputs: StepInputs<'a, T>,
-        shards: Vec<Shard>,
-        precision: Precision,
-    ) -> Result<Self, SolveError> {
+    pub fn start(inputs: StepInputs<'a, T>, precision: Precision) -> Result<Self, SolveError> {
         let stage = if precision == T::PRECISION {
             let mut values = inputs.room()?;
-            fill(&mut values, T::default(), &shards, inputs.team);
-            Stage::Sweeping(inputs.state(values, &shards)?)
+            fill(&mut values, T::default(), inputs.step, inputs.team);
+            Stage::Sweeping(inputs.state(values)?)
         } else {
             let mut values = inputs.room()?;
-            fill(&mut values, 0.0_f32, &shards, inputs.team);
-            Stage::Warmup(inputs.warmup_state(values, &shards)?, inputs.warmup_finals()?)
+            fill(&mut values, 0.0_f32, inputs.step, inputs.team);
+            Stage::Warmup(inputs.warmup_state(values)?, inputs.warmup_finals()?)
         };
-        let cut = Cut::new(inputs.encoding, shards);
-        Ok(Self { inputs, cut, stage, sample: None, values_are_saved: false })
+        Ok(Self { inputs, stage, sample: None, values_are_saved: false })
     }
 
     /// Goes on from a checkpoint.
@@ -102,22 +96,20 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     /// If there is no room for the values, they cannot be read, or other members cannot be reached.
     pub fn resume(
         inputs: StepInputs<'a, T>,
-        shards: Vec<Shard>,
         place: ResumeFrom,
         load: &Load<'_>,
     ) -> Result<Self, SolveError> {
-        let StepInputs { memory, team, .. } = inputs;
-        let cut = Cut::new(inputs.encoding, shards);
+        let StepInputs { step, memory, team, .. } = inputs;
         let stage = if place.precision != T::PRECISION {
-            let state = inputs.warmup_state(inputs.room()?, &cut.shards)?;
+            let state = inputs.warmup_state(inputs.room()?)?;
             Stage::Warmup(state, inputs.warmup_finals()?)
         } else if place.offsets {
-            let offsets = Offsets::new(memory, inputs.encoding, inputs.tier, &cut, team)?;
+            let offsets = Offsets::new(memory, step, team)?;
             Stage::Proving(inputs.room()?, offsets, CandidateLists::default())
         } else {
-            Stage::Sweeping(inputs.state(inputs.room()?, &cut.shards)?)
+            Stage::Sweeping(inputs.state(inputs.room()?)?)
         };
-        let mut work = Self { inputs, cut, stage, sample: None, values_are_saved: true };
+        let mut work = Self { inputs, stage, sample: None, values_are_saved: true };
         load(work.parts(place.vectors, place.offsets))?;
         if let Some(team) = team {
             match &mut work.stage {
@@ -158,14 +150,14 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     }
 
     fn superstep(&mut self, slot: CycleSlot, finest: i32) -> Result<f64, SolveError> {
-        let Self { inputs, cut, stage, sample, .. } = self;
-        if correction::Usage::of(inputs.encoding).when == Corrected::AtFirst {
+        let Self { inputs, stage, sample, .. } = self;
+        if correction::Usage::of(inputs.step.encoding).when == Corrected::AtFirst {
             *sample = None; // it is not asked any more
         }
         if let Stage::Proving(values, _, candidate_lists) = stage {
             let (values, lists) = (std::mem::take(values), std::mem::take(candidate_lists));
             *stage = Stage::Moving; // gives back the memory of the proof
-            let state = inputs.state(values, &cut.shards)?.with_candidate_lists(lists);
+            let state = inputs.state(values)?.with_candidate_lists(lists);
             *stage = Stage::Sweeping(state);
         }
         Ok(match stage {
@@ -181,17 +173,17 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
 
     fn sample(&mut self, quantum: i32) -> Result<GalerkinSystem, SolveError> {
         let Self { inputs, stage, sample, .. } = self;
-        let StepInputs { encoding, tier, team, .. } = *inputs;
-        if correction::functions(encoding, tier) == 0 {
+        let StepInputs { step, team, .. } = *inputs;
+        if correction::functions(step.encoding, step.tier) == 0 {
             return Err(SolveError::Order);
         }
         Ok(match stage {
             Stage::Warmup(state, finals) => {
                 let context = inputs.warmup_context(finals);
-                state.galerkin_system(encoding, &context, sample, quantum, team)
+                state.galerkin_system(&context, sample, quantum, team)
             }
             Stage::Sweeping(state) => {
-                state.galerkin_system(encoding, &inputs.context(), sample, quantum, team)
+                state.galerkin_system(&inputs.context(), sample, quantum, team)
             }
             Stage::Proving(..) | Stage::Moving => return Err(SolveError::Order),
         })
@@ -207,7 +199,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     }
 
     fn widen(&mut self) -> Result<Outcome, SolveError> {
-        let Self { inputs, cut, stage, .. } = self;
+        let Self { inputs, stage, .. } = self;
         let Stage::Warmup(mut state, _) = std::mem::replace(stage, Stage::Moving) else {
             return Err(SolveError::Order);
         };
@@ -215,21 +207,21 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         candidate_lists.widened();
         let narrow = state.into_values().into_iter();
         let values = narrow.map(|values| values.converted(inputs.memory));
-        let state = inputs.state(values.collect::<Result<_, _>>()?, &cut.shards)?;
+        let state = inputs.state(values.collect::<Result<_, _>>()?)?;
         *stage = Stage::Sweeping(state.with_candidate_lists(candidate_lists));
         Ok(Outcome::Done)
     }
 
     fn prove(&mut self, proof: &Proof) -> Result<Growth, SolveError> {
-        let Self { inputs, cut, stage, .. } = self;
-        let StepInputs { encoding, memory, tables, tier, simd, team, .. } = *inputs;
+        let Self { inputs, stage, .. } = self;
+        let StepInputs { step, memory, tables, simd, team, .. } = *inputs;
         *stage = match std::mem::replace(stage, Stage::Moving) {
             // Offsets of a later sweep than the first that nobody has computed would be 0, and prove anything.
             Stage::Sweeping(_) if proof.sweeps() > 0 => return Err(SolveError::Order),
             Stage::Sweeping(mut state) => {
                 let candidate_lists = std::mem::take(&mut state.candidate_lists);
                 let values = state.into_values(); // gives back the memory of sweeps
-                let offsets = Offsets::new(memory, encoding, tier, cut, team)?;
+                let offsets = Offsets::new(memory, step, team)?;
                 Stage::Proving(values, offsets, candidate_lists)
             }
             other => other,
@@ -238,15 +230,15 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
             return Err(SolveError::Order);
         };
         if proof.sweeps() == 0 {
-            offsets.reset(proof, &cut.shards, team);
+            offsets.reset(proof, step, team);
         }
         let values: Vec<&[T]> = values.iter().map(Array::values).collect();
         let finals = |tier| {
             let read = &inputs.finals[&tier];
             Certified { values: read.values.values(), bound: read.bound() }
         };
-        let step = Unproven::new(encoding, tables, tier, cut, &values, finals, proof);
-        Ok(step.sweep(offsets, candidate_lists, simd, team)?)
+        let problem = Unproven::new(step, tables, &values, finals, proof);
+        Ok(problem.sweep(offsets, candidate_lists, simd, team)?)
     }
 
     /// Writes the step down.
@@ -258,7 +250,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         controller: &StepController,
         step_store: &dyn StepStore,
     ) -> Result<(), SolveError> {
-        let (tier, kept) = (self.inputs.tier, self.kept());
+        let (tier, kept) = (self.inputs.step.tier, self.kept());
         let found = Found::Begun(Box::new(controller.clone()));
         let mut parts = self.parts(controller.vectors(), controller.offsets());
         parts.retain(|part| !kept.contains(&part.column));
@@ -275,14 +267,14 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     /// All that is to be remembered of the own shards: values, so many vectors of changes, and offsets if
     /// wanted.
     pub fn parts(&mut self, vectors: usize, offsets: bool) -> Vec<Part<'_>> {
-        let Self { inputs, cut, stage, .. } = self;
+        let Self { inputs, stage, .. } = self;
         let mut parts = match stage {
             Stage::Warmup(state, _) => state.parts(vectors),
             Stage::Sweeping(state) => state.parts(vectors),
             Stage::Proving(values, all, _) => {
-                let mut parts = parts_of(Column::Values, values, &cut.shards);
+                let mut parts = inputs.step.parts(Column::Values, values);
                 if offsets {
-                    parts.extend(all.parts(&cut.shards));
+                    parts.extend(all.parts(inputs.step));
                 }
                 parts
             }
@@ -304,12 +296,12 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         step_store: Option<&dyn StepStore>,
     ) -> Result<Vec<Array<T>>, SolveError> {
         let kept = self.kept();
-        let (tier, shards) = (self.inputs.tier, self.cut.shards.clone());
+        let step = self.inputs.step;
         let mut values = self.into_values().expect("the step is solved");
         if let Some(step_store) = step_store {
-            let mut parts = parts_of(Column::Values, &mut values, &shards);
+            let mut parts = step.parts(Column::Values, &mut values);
             parts.retain(|part| !kept.contains(&part.column));
-            step_store.save(tier, &Found::Solved(statistics), parts, kept)?;
+            step_store.save(step.tier, &Found::Solved(statistics), parts, kept)?;
         }
         Ok(values)
     }
@@ -330,7 +322,10 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
-    use crate::{memory::budget::Memory, moves::tables::Tables, simd::dispatch::Simd};
+    use crate::{
+        memory::budget::Memory, moves::tables::Tables, shards::step::ShardedStep,
+        simd::dispatch::Simd,
+    };
     use ziggurat_planning::{settings::Settings, steps::shards};
 
     #[test]
@@ -340,19 +335,17 @@ mod tests {
         let encoding = Encoding::new(&ruleset).unwrap();
         let (memory, tables) = (Memory::anonymous(), Tables::new(&encoding));
         let (tier, finals) = (Tier::new(1, 1), HashMap::new());
+        let shards = shards(&encoding, &Settings::new(Precision::F64), tier);
         let inputs = StepInputs {
-            encoding: &encoding,
+            step: &ShardedStep::new(&encoding, tier, shards),
             memory: &memory,
             tables: &tables,
-            tier,
             finals: &finals,
             simd: Simd::best(),
             team: None,
         };
-        let settings = Settings::new(Precision::F64);
         let carried_out = |sweeps| {
-            let shards = shards(&encoding, &settings, tier);
-            let mut work = Executor::<f64>::start(inputs, shards, Precision::F64).unwrap();
+            let mut work = Executor::<f64>::start(inputs, Precision::F64).unwrap();
             let begun = Proof::new(1e-12, 0.0).unwrap();
             let proof = Proof::from_parts(1e-12, begun.unit(), begun.start(), sweeps).unwrap();
             work.carry_out(&Order::Prove(proof))

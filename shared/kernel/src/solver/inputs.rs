@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::Tier;
 use ziggurat_planning::{
     controller::StepController, settings::Precision, statistics::TierStatistics,
 };
@@ -14,6 +14,7 @@ use crate::{
         budget::{Memory, MemoryError},
     },
     moves::tables::Tables,
+    shards::step::ShardedStep,
     simd::{dispatch::Simd, value::Value},
     solver::values::AsTierValues,
     superstep::state::StepState,
@@ -39,14 +40,12 @@ impl<T> Final<T> {
 /// The inputs of the work on a step.
 #[derive(Clone, Copy)]
 pub struct StepInputs<'a, T> {
-    /// The ranking.
-    pub encoding: &'a Encoding,
+    /// The step.
+    pub step: &'a ShardedStep<'a>,
     /// Where arrays are.
     pub memory: &'a Memory,
     /// The tables of the ruleset.
     pub tables: &'a Tables,
-    /// The step's first tier.
-    pub tier: Tier,
     /// The tiers that the step reads, and perhaps others.
     pub finals: &'a HashMap<Tier, Final<T>>,
     /// The vector instructions.
@@ -57,43 +56,35 @@ pub struct StepInputs<'a, T> {
 
 impl<'a, T: AsTierValues> StepInputs<'a, T> {
     pub fn context(&self) -> Context<'_, T> {
-        Context::new(self.encoding, self.tables, self.tier, |tier| &self.finals[&tier].values)
+        let finals = |tier| &*self.finals[&tier].values;
+        Context::new(self.step.encoding, self.tables, self.step.tier, finals)
     }
 
     pub fn warmup_context<'f>(&'f self, finals: &'f HashMap<Tier, Array<f32>>) -> Context<'f, f32> {
-        Context::new(self.encoding, self.tables, self.tier, |tier| &finals[&tier])
+        Context::new(self.step.encoding, self.tables, self.step.tier, |tier| &finals[&tier])
     }
 
     /// The tiers that the step reads, in `f32`.
     pub fn warmup_finals(&self) -> Result<HashMap<Tier, Array<f32>>, MemoryError> {
         let convert = |tier| Ok((tier, self.finals[&tier].values.converted(self.memory)?));
-        self.tier.reads().map(convert).collect()
+        self.step.tier.reads().map(convert).collect()
     }
 
     /// The state of the step before the first superstep.
-    pub fn state<U: Value>(
-        &self,
-        values: Vec<Array<U>>,
-        shards: &[Shard],
-    ) -> Result<StepState<U>, MemoryError> {
-        StepState::new(self.memory, self.encoding, values, shards.to_vec(), self.simd)
+    pub fn state<U: Value>(&self, values: Vec<Array<U>>) -> Result<StepState<'a, U>, MemoryError> {
+        StepState::new(self.memory, self.step, values, self.simd)
     }
 
     /// The same in `f32` where the step is to go on in `f64`.
-    pub fn warmup_state(
-        &self,
-        values: Vec<Array<f32>>,
-        shards: &[Shard],
-    ) -> Result<StepState<f32>, MemoryError> {
-        let mut state = self.state(values, shards)?;
+    pub fn warmup_state(&self, values: Vec<Array<f32>>) -> Result<StepState<'a, f32>, MemoryError> {
+        let mut state = self.state(values)?;
         state.candidate_lists = state.candidate_lists.for_widening();
         Ok(state)
     }
 
     /// Room for the values of each orientation.
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
-        let room = |tier| self.memory.filled(U::default(), self.encoding.tier_len(tier) as usize);
-        self.tier.both().map(room).collect()
+        self.step.filled(self.memory, U::default())
     }
 }
 

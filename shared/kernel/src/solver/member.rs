@@ -24,6 +24,7 @@ use crate::{
     shards::{
         columns::Part,
         ranges::{Orientation, in_order, split_off},
+        step::ShardedStep,
     },
     simd::{dispatch::Simd, value::Value},
     solver::{
@@ -135,18 +136,18 @@ fn take_part_in<T: AsTierValues>(
 ) -> Result<(), SolveError> {
     let &Assignment { encoding, settings, tables, memory, tier, owners, place, .. } = assignment;
     cache.retain_for(tier, memory);
-    let cut = shards(encoding, settings, tier);
+    let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
     let members = (assignment.member, assignment.members);
-    let partition = Partition::new(encoding, tables, tier, &cut, owners, members);
+    let partition = Partition::new(&step, tables, owners, members);
     let read = read_finals::<T>(assignment, &partition, sources, T::tiers(cache))?;
     let team = Team::new(&partition, assignment.exchange);
     let (simd, finals) = (Simd::best(), &read.finals);
-    let inputs = StepInputs { encoding, memory, tables, tier, finals, simd, team: Some(&team) };
-    let own = cut.iter().enumerate().filter(|(i, _)| team.owns(*i));
+    let inputs = StepInputs { step: &step, memory, tables, finals, simd, team: Some(&team) };
+    let own = step.shards.iter().enumerate().filter(|(i, _)| team.owns(*i));
     let own_positions = own.map(|(_, shard)| shard.len()).sum();
     let begun = match place {
-        None => Executor::start(inputs, cut, StepController::FIRST)?,
-        Some(place) => Executor::resume(inputs, cut, place, &|parts| {
+        None => Executor::start(inputs, StepController::FIRST)?,
+        Some(place) => Executor::resume(inputs, place, &|parts| {
             let all = parts.into_iter().map(|part| {
                 let places = iter::once(0..part.data.count()).collect();
                 (part, places)
@@ -171,8 +172,7 @@ fn take_part_in<T: AsTierValues>(
         cache.insert(tier, CachedTier { solution, values, known });
     }
     if let (Some(solution), Some(values)) = (solution?, values) {
-        let cut = shards(encoding, settings, tier);
-        let known = partition.known(&cut, values.len());
+        let known = partition.known(&step);
         for ((tier, values), known) in tier.both().zip(values).zip(known) {
             cache.insert(tier, CachedTier { solution, values, known });
         }
@@ -218,9 +218,7 @@ fn read_finals<T: AsTierValues>(
             let own = split_off(&mut rest, part.values.len());
             let needed = within(&missing, &part.values);
             if !needed.is_empty() {
-                let (shard, range) = (part.shard as u32, part.range as u8);
-                let part = Part { column: Column::Values, shard, range, data: T::data(own) };
-                parts.push((part, needed));
+                parts.push((part.part(Column::Values, T::data(own)), needed));
             }
         }
         sources.load(step, parts)?;

@@ -10,6 +10,7 @@ use ziggurat_planning::{
 use crate::{
     certificate::offsets::Offsets,
     coarse::sample::Sample,
+    shards::step::ShardedStep,
     superstep::state::StepState,
     sweep::{elimination::validity::CandidateLists, order::order_bytes, scratch::Scratch},
 };
@@ -41,22 +42,21 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         let (mut working, mut samples) = (0, 0);
         for &tier in &batch {
             let positions = encoding.step_len(tier);
-            let shards = shards(encoding, settings, tier);
+            let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
             // A step solved in `f32` first takes less, together with the final tiers in `f32`.
             let sweeping = match settings.precision {
-                Precision::F32 => StepState::<f32>::bytes(encoding, &shards, threads),
-                Precision::F64 => StepState::<f64>::bytes(encoding, &shards, threads),
+                Precision::F32 => StepState::<f32>::bytes(&step, threads),
+                Precision::F64 => StepState::<f64>::bytes(&step, threads),
             };
-            let proving = positions * size
-                + Offsets::bytes(encoding, &shards)
-                + CandidateLists::bytes(&shards);
+            let proving =
+                positions * size + Offsets::bytes(&step) + CandidateLists::bytes(&step.shards);
             working += sweeping.max(if settings.certified { proving } else { 0 });
             samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
                 Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
             };
-            ordering = order_bytes(encoding, tier, &shards).max(ordering);
-            steps.push(Step { tier, positions, shards: shards.len() });
+            ordering = order_bytes(encoding, tier, &step.shards).max(ordering);
+            steps.push(Step { tier, positions, shards: step.shards.len() });
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working);
@@ -92,9 +92,10 @@ mod tests {
                 let plan = plan(&encoding, &settings);
                 for Step { tier, positions, .. } in plan.steps {
                     let shards = shards(&encoding, &settings, tier);
+                    let step = ShardedStep::new(&encoding, tier, shards);
                     let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
-                    let sweeping = StepState::<f64>::bytes(&encoding, &shards, 2);
-                    let proof = Offsets::bytes(&encoding, &shards) + CandidateLists::bytes(&shards);
+                    let sweeping = StepState::<f64>::bytes(&step, 2);
+                    let proof = Offsets::bytes(&step) + CandidateLists::bytes(&step.shards);
                     let proving = if settings.certified { 8 * positions + proof } else { 0 };
                     let needed = read + sweeping.max(proving) + plan.scratch_bytes;
                     assert!(plan.peak_memory_bytes >= needed, "{game} {tier}: {needed}");

@@ -10,7 +10,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Position;
 use ziggurat_planning::{
     columns::Column,
@@ -25,7 +25,7 @@ use ziggurat_planning::{
 use crate::{
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
-    shards::{columns::Part, ranges::parts_of},
+    shards::{columns::Part, step::ShardedStep},
     simd::dispatch::Simd,
     solver::{
         cache::{SolvedTierCache, Tiers},
@@ -313,9 +313,9 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let step_store =
             self.surroundings.step_store.expect("without a step_store, finals are in memory");
         if let Found::Solved(statistics) = step_store.find(step)? {
-            let mut values = self.inputs(step).room::<T>()?;
-            let parts = parts_of(Column::Values, &mut values, &self.shards(step));
-            match step_store.load(step, parts) {
+            let sharded = self.sharded(step);
+            let mut values = sharded.filled(self.surroundings.memory, T::default())?;
+            match step_store.load(step, sharded.parts(Column::Values, &mut values)) {
                 Ok(()) => {
                     self.keep(step, values, statistics);
                     return Ok(());
@@ -329,15 +329,15 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         self.solve_steps(&[Unsolved { step: place, tier: step }]).map(drop)
     }
 
-    fn shards(&self, tier: Tier) -> Vec<Shard> {
-        shards(self.encoding, self.settings, tier)
+    fn sharded(&self, tier: Tier) -> ShardedStep<'a> {
+        ShardedStep::new(self.encoding, tier, shards(self.encoding, self.settings, tier))
     }
 
     /// The inputs of the work on a step.
-    fn inputs(&self, tier: Tier) -> StepInputs<'_, T> {
-        let Self { encoding, tables, finals, .. } = self;
+    fn inputs<'s>(&'s self, step: &'s ShardedStep<'s>) -> StepInputs<'s, T> {
+        let Self { tables, finals, .. } = self;
         let Surroundings { memory, simd, .. } = self.surroundings;
-        StepInputs { encoding, memory, tables, tier, finals, simd, team: None }
+        StepInputs { step, memory, tables, finals, simd, team: None }
     }
 
     /// The values of both orientations of a step.
@@ -347,7 +347,8 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     ) -> Result<(Vec<Array<T>>, TierStatistics), SolveError> {
         let Surroundings { cancelled, step_store, .. } = self.surroundings;
         let positions = self.encoding.step_len(tier);
-        let (mut controller, mut work) = self.begin(step, tier)?;
+        let sharded = self.sharded(tier);
+        let (mut controller, mut work) = self.begin(step, &sharded)?;
         let mut saved = Instant::now();
         while let Some(order) = controller.order() {
             let started = Instant::now();
@@ -380,18 +381,18 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
     }
 
     /// Goes on where the step store says that the step is, or starts.
-    fn begin(
-        &self,
+    fn begin<'s>(
+        &'s self,
         step: usize,
-        tier: Tier,
-    ) -> Result<(StepController, Executor<'_, T>), SolveError> {
-        let (inputs, shards) = (self.inputs(tier), self.shards(tier));
+        sharded: &'s ShardedStep<'s>,
+    ) -> Result<(StepController, Executor<'s, T>), SolveError> {
+        let (inputs, tier) = (self.inputs(sharded), sharded.tier);
         if let Some(step_store) = self.surroundings.step_store
             && let Found::Begun(controller) = step_store.find(tier)?
         {
             let supersteps = controller.statistics().supersteps;
             let load = |parts: Vec<Part<'_>>| step_store.load(tier, parts);
-            match Executor::resume(inputs, shards.clone(), ResumeFrom::of(&controller), &load) {
+            match Executor::resume(inputs, ResumeFrom::of(&controller), &load) {
                 Ok(work) => {
                     self.tell(Event::StepResumed { step, supersteps });
                     return Ok((*controller, work));
@@ -405,7 +406,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         self.tell(Event::StepStarted { step });
         let read = tier.reads().map(|tier| self.finals[&tier].bound()).fold(0.0, f64::max);
         let controller = StepController::new(Goal::new(self.encoding, self.settings, tier, read));
-        let work = Executor::start(inputs, shards, controller.precision())?;
+        let work = Executor::start(inputs, controller.precision())?;
         Ok((controller, work))
     }
 

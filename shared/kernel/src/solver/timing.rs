@@ -16,6 +16,7 @@ use ziggurat_planning::{
 use crate::{
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
+    shards::step::ShardedStep,
     simd::{dispatch::Simd, value::Value},
     solver::error::{SolveError, thread_pool},
     superstep::state::StepState,
@@ -54,11 +55,10 @@ pub fn time_supersteps_in<T: Value>(
         .map(|tier| (tier, Array::filled(T::default(), encoding.tier_len(tier) as usize)))
         .collect();
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
-    let shards = shards(encoding, settings, first);
+    let step = ShardedStep::new(encoding, first, shards(encoding, settings, first));
     let memory = Memory::anonymous();
-    let half = |tier| memory.filled(T::default(), encoding.tier_len(tier) as usize);
-    let halves = first.both().map(half).collect::<Result<_, _>>()?;
-    let mut state = StepState::new(&memory, encoding, halves, shards, Simd::best())?;
+    let halves = step.filled(&memory, T::default())?;
+    let mut state = StepState::new(&memory, &step, halves, Simd::best())?;
     pool.install(|| {
         CycleSlot::all()
             .cycle()

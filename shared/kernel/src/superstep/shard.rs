@@ -8,12 +8,12 @@ use std::{
 use ziggurat_encoding::Shard;
 
 use crate::{
-    delta::encoding::{EncodedDelta, PIECE, encode},
+    delta::encoding::{EncodedDelta, encode},
     memory::{
         array::Array,
         budget::{self},
     },
-    shards::ranges::{Orientation, ranges},
+    shards::ranges::{Orientation, PIECE, ranges},
     simd::{
         dispatch::Simd,
         value::{PADDING, Value},

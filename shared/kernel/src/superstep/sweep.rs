@@ -1,0 +1,176 @@
+//! A superstep: all shards of a step swept once, wave by wave.
+//!
+//! A superstep (in the sense of Valiant's bulk-synchronous parallel model, 1990) is a block Gauss-Seidel step of value
+//! iteration (Bertsekas and Tsitsiklis 1989). It sweeps every shard in place, pieces furthest along first. The shards
+//! are swept in *waves*, those furthest along the path first, and each wave ends with a barrier at which its shards
+//! publish their changes: most moves lead forward, to a shard of an earlier wave, and so read values of this
+//! superstep. A shard reads its own values as they are now and those of the other shards as they were published at the
+//! last barrier, so the result does not depend on threads or timing. Its own values are in room of a thread's own;
+//! once it is swept, nothing is left of them but their encoded changes.
+//!
+//! The first shards, whose pieces are nearly all next to the start or in hand, change by far more than others
+//! from superstep to superstep. Of these the slabs that come last are swept twice.
+
+use rayon::prelude::*;
+use ziggurat_planning::{quanta::most, weights::CycleSlot};
+
+use crate::{
+    delta::{encoding::change, extrapolation::Piece},
+    halo::{
+        arrays::fill_halo,
+        codec::{Content, PackedStrip},
+        partition::{HaloStrip, slices},
+        team::{Barrier, ExchangeError, Team},
+        waves::{SweepByWaves, sweep_by_waves},
+    },
+    memory::{array::Array, budget::enforce_budget},
+    shards::waves::largest_first,
+    simd::value::Value,
+    superstep::{
+        shard::{Swept, Unswept},
+        state::{StepState, live_len},
+    },
+    sweep::{context::Context, elimination::validity::SweepMode, scratch::Scratch},
+};
+
+impl<T: Value> StepState<'_, T> {
+    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes the changes in quanta no finer
+    /// than 2 to the power of `finest`, and keeps them in a slot of the cycle. Returns the residual: the largest
+    /// difference between an old and a new value.
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
+    pub fn superstep(
+        &mut self,
+        context: &Context<'_, T>,
+        (slot, finest): (CycleSlot, i32),
+        team: Option<&Team<'_>>,
+    ) -> Result<f64, ExchangeError> {
+        let (vector, lists, waves) = (slot.vector(), self.candidate_lists.next(), &self.step.waves);
+        let mut superstep =
+            Superstep { state: &mut *self, context, vector, finest, lists, residual: 0.0 };
+        sweep_by_waves(&mut superstep, waves, team)?;
+        let residual = superstep.residual;
+        let quanta = self.quanta.iter().map(|quanta| most(quanta[vector]));
+        let changed = quanta.fold(residual, f64::max);
+        self.candidate_lists.swept(changed);
+        Ok(residual)
+    }
+
+    /// Sends others a vector of the own shards, and applies theirs to the halo with
+    /// `apply`.
+    fn exchange(
+        &mut self,
+        barrier: &Barrier<'_>,
+        vector: usize,
+        apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
+    ) -> Result<(), ExchangeError> {
+        let Self { step, published, vectors, quanta, .. } = self;
+        let piece = |strip: &HaloStrip| step.piece(strip.shard, strip.range, strip.start);
+        barrier.send(|strip, packed| {
+            packed.push_changes(strip.of(&vectors[vector]), quanta[piece(strip)][vector]);
+        })?;
+        barrier.receive(Content::Changes, 1, |strips, packed| {
+            for (strip, packed) in strips.iter().zip(packed) {
+                quanta[piece(strip)][vector] = packed.quantum();
+            }
+            let changes = slices(&mut vectors[vector], strips);
+            let places = slices(published, strips).into_par_iter().zip(changes);
+            packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
+                apply(packed, values, changes);
+            });
+        })
+    }
+
+    /// Receives the halo, of which this one has nothing but 0: the values, and so
+    /// many of the vectors.
+    ///
+    /// # Errors
+    /// If they cannot be reached.
+    pub fn fill_halo(&mut self, vectors: usize, team: &Team<'_>) -> Result<(), ExchangeError> {
+        fill_halo(&mut self.published, team)?;
+        for vector in 0..vectors {
+            let read = |packed: &PackedStrip<'_>, _: &mut [T], changes: &mut [i8]| {
+                packed.read_changes(changes);
+            };
+            self.exchange(&team.barrier(None), vector, read)?;
+        }
+        Ok(())
+    }
+}
+
+/// A superstep under way.
+struct Superstep<'a, 's, 'c, T: Value> {
+    state: &'a mut StepState<'s, T>,
+    context: &'a Context<'c, T>,
+    /// Where the changes are kept, and the finest quantum that they are published in.
+    vector: usize,
+    finest: i32,
+    lists: SweepMode,
+    /// The largest difference so far.
+    residual: f64,
+}
+
+impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
+    /// The changes of each shard.
+    type Swept = Vec<(usize, Swept)>;
+
+    fn sweep(&mut self, own: &[usize]) -> Self::Swept {
+        let Self { context, vector, finest, lists, .. } = *self;
+        let StepState { step, published, live, vectors, scratch, simd, candidate_lists, .. } =
+            &mut *self.state;
+        let (published, simd) = (&*published, *simd);
+        let unswept = |&place: &usize| Unswept {
+            place,
+            shard: &step.shards[place],
+            is_tail: place < step.tail,
+            candidate_list: candidate_lists.of(place),
+            changes: Default::default(),
+        };
+        let mut parts: Vec<Unswept<'_>> = own.iter().map(unswept).collect();
+        for (range, changes) in step.split(&mut vectors[vector]) {
+            if let Ok(i) = own.binary_search(&range.shard) {
+                parts[i].changes[range.range] = changes;
+            }
+        }
+        let room = || Array::filled(T::default(), live_len(step));
+        let sweep = |shard: Unswept<'_>| {
+            let sweep = |scratch: &mut _, live: &mut Array<T>| {
+                shard.sweep(context, published, (scratch, live), (lists, finest), simd)
+            };
+            scratch.with(
+                || Scratch::new(context.encoding),
+                |scratch| live.with(room, |live| sweep(scratch, live)),
+            )
+        };
+        largest_first(parts, |part| part.shard.len()).map(sweep).collect()
+    }
+
+    fn publish(
+        &mut self,
+        own: &[usize],
+        swept: Self::Swept,
+        barrier: Option<&Barrier<'_>>,
+    ) -> Result<(), ExchangeError> {
+        let Self { ref mut state, ref mut residual, vector, .. } = *self;
+        for (shard, swept) in swept {
+            for (range, pieces) in swept.into_iter().enumerate() {
+                let first = state.step.piece(shard, range, 0);
+                for (quanta, encoded) in state.quanta[first..].iter_mut().zip(pieces) {
+                    quanta[vector] = encoded.quantum;
+                    *residual = residual.max(encoded.residual);
+                }
+            }
+        }
+        let simd = state.simd;
+        let pieces = state.pieces(|shard| own.binary_search(&shard).is_ok());
+        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, quanta })| {
+            enforce_budget();
+            change(published, vectors[vector], quanta[vector], simd);
+        });
+        let Some(barrier) = barrier else { return Ok(()) };
+        state.exchange(barrier, vector, |packed, values, changes| {
+            packed.change_values(values, changes, simd);
+        })
+    }
+}

@@ -1,0 +1,166 @@
+//! Supersteps of small games: what extrapolation saves, and what threads and candidates do not change.
+
+use std::collections::HashMap;
+
+use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_planning::{
+    convergence::{Convergence, Next},
+    settings::Precision,
+    weights::{CycleSlot, DIFFERENCES, multiples},
+};
+
+use crate::{
+    memory::{array::Array, budget::Memory},
+    moves::tables::Tables,
+    shards::step::ShardedStep,
+    simd::{dispatch::Simd, value::Value},
+    superstep::state::StepState,
+    sweep::{context::Context, elimination::validity::CandidateLists},
+};
+
+/// Every change is worth publishing.
+const FINEST: i32 = -100;
+
+/// The step {1, 1} of skiriuk, whose supersteps converge slowly.
+fn solve_skiriuk(iterate: impl Fn(&Context<'_, f64>, &mut StepState<'_, f64>) + Sync) -> Vec<f64> {
+    let overrides = Overrides { pieces: Some(1), ..Overrides::default() };
+    let ruleset = Ruleset::builtin("skiriuk").unwrap().with(&overrides).unwrap();
+    let encoding = Encoding::new(&ruleset).unwrap();
+    let tables = Tables::new(&encoding);
+    let tier = Tier::new(1, 1);
+    let context = Context::new(&encoding, &tables, tier, |_| unreachable!("a score wins"));
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 8));
+    assert!(step.waves.len() > 2);
+    let memory = Memory::anonymous();
+    let halves = step.filled(&memory, 0.5).unwrap();
+    let mut state = StepState::new(&memory, &step, halves, Simd::best()).unwrap();
+    iterate(&context, &mut state);
+    state.into_values()[0].values().to_vec()
+}
+
+fn superstep_of(
+    state: &mut StepState<'_, f64>,
+    context: &Context<'_, f64>,
+    slot: CycleSlot,
+) -> f64 {
+    state.superstep(context, (slot, FINEST), None).unwrap()
+}
+
+/// Makes supersteps until little changes, and returns how many.
+fn iterate_plainly(context: &Context<'_, f64>, state: &mut StepState<'_, f64>) -> usize {
+    let mut superstep = |_: &usize| superstep_of(state, context, CycleSlot::FIRST);
+    (1..).find(|i| superstep(i) <= 1e-15).unwrap()
+}
+
+fn iterate(context: &Context<'_, f64>, state: &mut StepState<'_, f64>) -> usize {
+    let mut convergence = Convergence::new(Precision::F64, 1e-13);
+    for superstep in 0.. {
+        let slot = CycleSlot::new(superstep % DIFFERENCES).unwrap();
+        let residual = superstep_of(state, context, slot);
+        match convergence.after(residual) {
+            Next::Sweep => {}
+            Next::Extrapolate => {
+                let multiples = multiples(state.measure(None), false).expect("values change");
+                state.extrapolate(&multiples, None);
+            }
+            Next::Done => return superstep + 1,
+        }
+    }
+    unreachable!("it converges")
+}
+
+#[test]
+fn extrapolation_needs_fewer_supersteps_for_the_same_values() {
+    let supersteps = std::sync::atomic::AtomicUsize::new(0);
+    let count = |made| supersteps.store(made, std::sync::atomic::Ordering::Relaxed);
+    let plain = solve_skiriuk(|context, state| count(iterate_plainly(context, state)));
+    let plain_supersteps = supersteps.load(std::sync::atomic::Ordering::Relaxed);
+    let ours = solve_skiriuk(|context, state| count(iterate(context, state)));
+    let differences = plain.iter().zip(&ours).map(|(a, b)| (a - b).abs());
+    assert!(differences.fold(0.0, f64::max) <= 2e-13);
+    assert!(supersteps.into_inner() * 10 < plain_supersteps * 8);
+}
+
+#[test]
+fn threads_do_not_matter_to_an_extrapolated_step() {
+    let bits = |threads| {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let values = pool.install(|| {
+            solve_skiriuk(|context, state| {
+                iterate(context, state);
+            })
+        });
+        values.into_iter().map(f64::to_bits).collect::<Vec<_>>()
+    };
+    let one = bits(1);
+    assert!([2, 3, 7].into_iter().all(|threads| bits(threads) == one));
+}
+
+/// Sweeps a step of a game, which reads made-up values, 40 times with candidates and without, and compares
+/// all values after each superstep. Returns how many supersteps went through candidates that had something in them
+/// in the end, and how many shards the tail has.
+fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
+    let pieces = Some(tier.just_moved.max(tier.to_move));
+    let overrides = Overrides { pieces, ..Overrides::default() };
+    let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
+    let encoding = Encoding::new(&ruleset).unwrap();
+    let tables = Tables::new(&encoding);
+    let memory = Memory::anonymous();
+    let made_up = |tier| {
+        let len = encoding.tier_len(tier) as usize;
+        let mut values = memory.filled(T::default(), len).unwrap();
+        for (i, value) in values.iter_mut().enumerate() {
+            *value = T::from_f64(0.4 * (i as f64 * 0.37).sin());
+        }
+        values
+    };
+    let finals: HashMap<Tier, Array<T>> = tier.reads().map(|t| (t, made_up(t))).collect();
+    let context = Context::new(&encoding, &tables, tier, |tier| &finals[&tier]);
+    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 10));
+    let state = || {
+        let values = step.filled(&memory, T::default()).unwrap();
+        StepState::new(&memory, &step, values, Simd::best()).unwrap()
+    };
+    let (mut with, mut without) = (state(), state());
+    without.candidate_lists = CandidateLists::new(0);
+    let mut taken = 0;
+    for superstep in 0..40 {
+        let slot = CycleSlot::new(superstep % DIFFERENCES).unwrap();
+        taken += usize::from(with.candidate_lists.are_valid());
+        for state in [&mut with, &mut without] {
+            state.superstep(&context, (slot, FINEST), None).unwrap();
+            if slot.next() == CycleSlot::FIRST
+                && superstep < 30
+                && let Some(multiples) = multiples(state.measure(None), superstep >= DIFFERENCES)
+            {
+                state.extrapolate(&multiples, None);
+            }
+        }
+        for (with, without) in with.values().iter().zip(without.values()) {
+            assert!(with.values() == without.values(), "{game} {tier}, superstep {superstep}");
+        }
+    }
+    let is_any = with.candidate_lists.words() > 0;
+    (if is_any { taken } else { 0 }, step.tail)
+}
+
+#[test]
+fn candidates_change_no_bit() {
+    let mut all = (0, 0);
+    for (game, tier) in [
+        ("blitz", Tier::new(3, 3)),
+        ("blitz", Tier::new(3, 2)),
+        ("finkel", Tier::new(4, 3)),
+        ("masters", Tier::new(3, 2)),
+        ("skiriuk", Tier::new(2, 2)),
+        ("double-short", Tier::new(2, 1)),
+    ] {
+        let (taken, tail) = compare_with_candidates::<f64>(game, tier);
+        compare_with_candidates::<f32>(game, tier);
+        all = (all.0 + taken, all.1 + tail);
+    }
+    assert!(all.0 > 0 && all.1 > 0, "{all:?}");
+    // Slabs without private squares have none.
+    assert_eq!(compare_with_candidates::<f64>("murray", Tier::new(2, 1)).0, 0);
+}
