@@ -3,7 +3,9 @@
 use std::{cmp::Reverse, collections::BTreeMap};
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
-use ziggurat_planning::{Goal, Settings, StepController, interval_waves, shards, steps, waves};
+use ziggurat_planning::{
+    Goal, Settings, StepController, Wave, interval_waves, shards, steps, waves,
+};
 
 use super::record::StepSize;
 
@@ -27,9 +29,9 @@ pub struct StepPlan {
     /// The positions of each shard.
     pub shards: Vec<u64>,
     /// The shards of each wave of a superstep.
-    pub waves: Vec<Vec<usize>>,
+    pub waves: Vec<Wave>,
     /// The shards of each wave of an interval sweep.
-    pub interval_waves: Vec<Vec<usize>>,
+    pub interval_waves: Vec<Wave>,
     /// How many ranges the shards have together.
     pub ranges: u32,
 }

@@ -8,6 +8,8 @@
 
 use std::cmp::Reverse;
 
+use ziggurat_planning::{ShardIndex, Wave};
+
 use super::{plan::StepPlan, record::Run};
 
 /// Deals the shards of a step out to members, given by their speeds in positions per second. Every shard gets one owner;
@@ -30,7 +32,7 @@ struct Dealing<'a> {
     shards: &'a [u64],
     speeds: &'a [f64],
     /// The waves of supersteps and of interval sweeps.
-    waves: [&'a [Vec<usize>]; 2],
+    waves: [&'a [Wave]; 2],
     /// By kind, the wave of each shard.
     wave_of: [Vec<usize>; 2],
     /// By kind and wave, the positions that each member has.
@@ -46,7 +48,7 @@ impl<'a> Dealing<'a> {
         let wave_of = waves.map(|waves| {
             let mut wave_of = vec![0; shards.len()];
             for (i, wave) in waves.iter().enumerate() {
-                wave.iter().for_each(|&shard| wave_of[shard] = i);
+                wave.iter().for_each(|shard| wave_of[shard.0] = i);
             }
             wave_of
         });
@@ -57,11 +59,11 @@ impl<'a> Dealing<'a> {
     fn deal(&mut self) {
         for wave in self.waves[0] {
             let mut wave = wave.clone();
-            wave.sort_by_key(|&shard| Reverse(self.shards[shard]));
+            wave.sort_by_key(|shard| Reverse(self.shards[shard.0]));
             for shard in wave {
                 let done = |&member: &usize| {
-                    let load = |kind: usize| self.loads[kind][self.wave_of[kind][shard]][member];
-                    (load(0) + load(1) + self.shards[shard]) as f64 / self.speeds[member]
+                    let load = |kind: usize| self.loads[kind][self.wave_of[kind][shard.0]][member];
+                    (load(0) + load(1) + self.shards[shard.0]) as f64 / self.speeds[member]
                 };
                 let members = 0..self.speeds.len();
                 let first = members.min_by(|a, b| done(a).total_cmp(&done(b)));
@@ -70,7 +72,7 @@ impl<'a> Dealing<'a> {
         }
     }
 
-    fn give(&mut self, shard: usize, member: usize) {
+    fn give(&mut self, ShardIndex(shard): ShardIndex, member: usize) {
         for (loads, wave_of) in self.loads.iter_mut().zip(&self.wave_of) {
             loads[wave_of[shard]][member] += self.shards[shard];
         }
@@ -79,14 +81,14 @@ impl<'a> Dealing<'a> {
 }
 
 /// How long it takes to sweep all shards wave by wave, in seconds, without exchange.
-pub fn seconds(shards: &[u64], waves: &[Vec<usize>], runs: &[Run], speeds: &[f64]) -> f64 {
+pub fn seconds(shards: &[u64], waves: &[Wave], runs: &[Run], speeds: &[f64]) -> f64 {
     let mut owners = Vec::with_capacity(shards.len());
     for run in runs {
         owners.extend(std::iter::repeat_n(run.owner as usize, run.count as usize));
     }
-    let wave = |wave: &Vec<usize>| {
+    let wave = |wave: &Wave| {
         let mut loads = vec![0; speeds.len()];
-        for &shard in wave {
+        for &ShardIndex(shard) in wave {
             loads[owners[shard]] += shards[shard];
         }
         loads.iter().zip(speeds).map(|(&load, speed)| load as f64 / speed).fold(0.0, f64::max)
@@ -109,8 +111,12 @@ mod tests {
         let ends = (0..=waves).map(|i| shards.len() * i / waves).collect::<Vec<_>>();
         StepPlan {
             shards: shards.to_vec(),
-            waves: ends.windows(2).map(|ends| (ends[0]..ends[1]).collect()).rev().collect(),
-            interval_waves: (0..shards.len()).map(|shard| vec![shard]).collect(),
+            waves: ends
+                .windows(2)
+                .map(|ends| (ends[0]..ends[1]).map(ShardIndex).collect())
+                .rev()
+                .collect(),
+            interval_waves: (0..shards.len()).map(|shard| vec![ShardIndex(shard)]).collect(),
             ranges: 0,
         }
     }

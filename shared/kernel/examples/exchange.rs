@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use team::{Exchanged, Rules, solve};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{Precision, Settings, shards, waves};
+use ziggurat_kernel::{MemberIndex, Precision, Settings, ShardIndex, shards, waves};
 
 fn main() {
     for game in std::env::args().skip(1) {
@@ -29,13 +29,13 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
     let settings = Settings { threads: 1, ..Settings::new(Precision::F64) };
     let owners = |tier: Tier, _: usize, _: u32| {
         let shards = shards(encoding, &settings, tier);
-        let mut owners = vec![0; shards.len()];
+        let mut owners = vec![MemberIndex(0); shards.len()];
         for wave in waves(encoding, &shards) {
-            let total: u64 = wave.iter().map(|&i| shards[i].len()).sum();
+            let total: u64 = wave.iter().map(|shard| shards[shard.0].len()).sum();
             let mut before = 0;
-            for i in wave {
+            for ShardIndex(i) in wave {
                 let middle = before + shards[i].len() / 2;
-                owners[i] = (middle * members as u64 / total) as usize;
+                owners[i] = MemberIndex((middle * members as u64 / total) as usize);
                 before += shards[i].len();
             }
         }

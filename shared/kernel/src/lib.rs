@@ -56,6 +56,7 @@ mod sweep;
 
 pub use certificate::problem::Certified;
 pub use halo::{
+    partition::MemberIndex,
     places::Places,
     team::{Exchange, ExchangeError, HaloPart, PART_BYTES},
 };
@@ -81,6 +82,6 @@ pub use solver::{
 pub use ziggurat_planning::{
     Certificate, Column, CorrectedFrom, CycleSlot, DIFFERENCES, GalerkinSystem, Goal, Growth,
     Multiples, Order, Outcome, POINTS, Precision, Products, Proof, QUANTUM_EXPONENTS,
-    SAMPLE_QUANTA, Settings, Step, StepController, TierStatistics, USELESS_BOUND, VECTORS, Wave,
-    interval_waves, shards, slow_rolls, thread_count, waves,
+    SAMPLE_QUANTA, Settings, ShardIndex, Step, StepController, TierStatistics, USELESS_BOUND,
+    VECTORS, Wave, interval_waves, shards, slow_rolls, thread_count, waves,
 };

@@ -21,8 +21,8 @@ use xxhash_rust::xxh3::Xxh3;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, CorrectedFrom, Memory, Precision, Settings, Surroundings, TierStatistics,
-    TierValues, solve,
+    Cancelled, CorrectedFrom, MemberIndex, Memory, Precision, Settings, Surroundings,
+    TierStatistics, TierValues, solve,
 };
 
 /// The expected checksums, a line for each game.
@@ -106,7 +106,7 @@ impl Job {
             ..self.settings()
         };
         let owners = |_: Tier, shards: usize, attempt: u32| {
-            (3, (0..shards).map(|shard| (shard + attempt as usize) % 3).collect())
+            (3, (0..shards).map(|shard| MemberIndex((shard + attempt as usize) % 3)).collect())
         };
         let rules = Rules { most_members: 3, owners: &owners, orders_of_attempt: 9, files: None };
         let exchanged = Exchanged::default();

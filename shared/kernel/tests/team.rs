@@ -11,7 +11,8 @@ use common::{
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, Column, CorrectedFrom, Precision, Settings, Surroundings, TierValues, shards,
+    Cancelled, Column, CorrectedFrom, MemberIndex, Precision, Settings, Surroundings, TierValues,
+    shards,
 };
 
 /// Numbers that look random.
@@ -21,11 +22,11 @@ fn scrambled(number: u64) -> u64 {
 }
 
 /// Any owners for the shards.
-fn any_owners(members: usize, seed: u64) -> impl Fn(Tier, usize, u32) -> (usize, Vec<usize>) {
+fn any_owners(members: usize, seed: u64) -> impl Fn(Tier, usize, u32) -> (usize, Vec<MemberIndex>) {
     move |tier, shards, attempt| {
         let step = u64::from(tier.just_moved) * 100 + u64::from(tier.to_move);
         let seed = scrambled(seed + 1000 * step + u64::from(attempt));
-        let owner = |shard| scrambled(seed + shard as u64) as usize % members;
+        let owner = |shard| MemberIndex(scrambled(seed + shard as u64) as usize % members);
         (members, (0..shards).map(owner).collect())
     }
 }

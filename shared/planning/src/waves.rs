@@ -10,8 +10,12 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use ziggurat_encoding::{Encoding, Occupant, Shard};
 
-/// Shards that are swept at the same time: their places, ascending.
-pub type Wave = Vec<usize>;
+/// A shard's place among those of its step.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct ShardIndex(pub usize);
+
+/// Shards that are swept at the same time, ascending.
+pub type Wave = Vec<ShardIndex>;
 
 /// The most waves of a superstep. More barriers gain little and leave less to do at a time.
 const MOST_WAVES: u64 = 8;
@@ -35,10 +39,10 @@ fn progress(encoding: &Encoding, shard: &Shard) -> u64 {
     squares.filter_map(|(square, &digit)| square.occupant(digit).map(at)).sum()
 }
 
-/// The places of shards in the order of their sweeps.
-fn in_order(encoding: &Encoding, shards: &[Shard]) -> Vec<usize> {
-    let mut order: Vec<usize> = (0..shards.len()).rev().collect();
-    order.sort_by_cached_key(|&shard| Reverse(progress(encoding, &shards[shard])));
+/// The shards in the order of their sweeps.
+fn in_order(encoding: &Encoding, shards: &[Shard]) -> Vec<ShardIndex> {
+    let mut order: Vec<ShardIndex> = (0..shards.len()).rev().map(ShardIndex).collect();
+    order.sort_by_cached_key(|shard| Reverse(progress(encoding, &shards[shard.0])));
     order
 }
 
@@ -64,7 +68,7 @@ pub fn waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Wave> {
         let mut wave = Wave::new();
         while swept < end {
             let shard = order.next().expect("the shards have all positions");
-            swept += shards[shard].len();
+            swept += shards[shard.0].len();
             wave.push(shard);
         }
         wave.sort_unstable();
@@ -77,7 +81,7 @@ pub fn waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Wave> {
 pub fn interval_waves(encoding: &Encoding, shards: &[Shard]) -> Vec<Wave> {
     let mut waves: BTreeMap<Reverse<u64>, Wave> = BTreeMap::new();
     for (i, shard) in shards.iter().enumerate() {
-        waves.entry(Reverse(progress(encoding, shard))).or_default().push(i);
+        waves.entry(Reverse(progress(encoding, shard))).or_default().push(ShardIndex(i));
     }
     waves.into_values().collect()
 }
@@ -121,11 +125,11 @@ mod tests {
         for ruleset in ["finkel", "skiriuk"] {
             for limit in [10, 1000, 100_000, u64::MAX] {
                 let (encoding, shards) = shards(ruleset, Tier::new(3, 2), limit);
-                let of_shard = |&shard: &usize| progress(&encoding, &shards[shard]);
+                let of_shard = |shard: &ShardIndex| progress(&encoding, &shards[shard.0]);
                 for waves in [waves(&encoding, &shards), interval_waves(&encoding, &shards)] {
                     let mut all = waves.concat();
                     all.sort_unstable();
-                    assert!(all.into_iter().eq(0..shards.len()), "{waves:?}");
+                    assert!(all.into_iter().eq((0..shards.len()).map(ShardIndex)), "{waves:?}");
                     let least = waves.iter().map(|wave| wave.iter().map(of_shard).min());
                     let most = waves.iter().map(|wave| wave.iter().map(of_shard).max());
                     assert!(least.zip(most.skip(1)).all(|(before, after)| before >= after));

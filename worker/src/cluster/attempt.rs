@@ -13,8 +13,9 @@ use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Member as Working, Memory, Order, Outcome, Part, ResumeFrom, Settings, SolveError,
-    SolvedTierCache, StepStoreError, Tables, VECTORS, base_memory_bytes, plan, shards, take_part,
+    Assignment, Member as Working, MemberIndex, Memory, Order, Outcome, Part, ResumeFrom, Settings,
+    SolveError, SolvedTierCache, StepStoreError, Tables, VECTORS, base_memory_bytes, plan, shards,
+    take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -208,7 +209,7 @@ impl TakesPart {
         let count = |step: Tier| shards(encoding, settings, step).len();
         let step = self.name.step;
         let shares = owners(&assign.shares, count(step), members).map_err(wrong)?;
-        let owners_of_step = shares.into_iter().map(|owner| owner as usize).collect();
+        let owners_of_step = shares.into_iter().map(|owner| MemberIndex(owner as usize)).collect();
         let place_of =
             |checkpoint: proto::Checkpoint, step: Tier| -> Result<CheckpointAt, WireError> {
                 let proto::Checkpoint { epoch, incarnation, peers, runs, stored } = checkpoint;
@@ -357,7 +358,7 @@ impl TakesPart {
         let message = error.to_string();
         match error {
             SolveError::Exchange(error) => {
-                let member = error.member as u32;
+                let member = error.member.0 as u32;
                 Failure { message, kind: Some(FailureKind::Unreachable { member }) }
             }
             SolveError::Memory(error) => unable(format!("{error}: {}", error.source)),
@@ -374,7 +375,7 @@ impl TakesPart {
 /// Who takes part.
 struct Team {
     members: usize,
-    me: usize,
+    me: MemberIndex,
     halo: Halo,
 }
 
@@ -388,8 +389,8 @@ impl Team {
     ) -> Result<Self, Failure> {
         let members = assign.members.iter().cloned().map(TryInto::try_into);
         let members: Vec<Member> = members.collect::<Result<_, WireError>>().map_err(wrong)?;
-        let me = assign.member as usize;
-        if me >= members.len() {
+        let me = MemberIndex(assign.member as usize);
+        if me.0 >= members.len() {
             return Err(wrong(WireError::new("assign.member", "is none of the members")));
         }
         let Worker { inboxes, metrics, .. } = worker;
@@ -400,7 +401,7 @@ impl Team {
 }
 
 struct Assigned {
-    owners: Vec<usize>,
+    owners: Vec<MemberIndex>,
     place: Option<ResumeFrom>,
     saved: Saved,
 }

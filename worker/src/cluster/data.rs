@@ -255,7 +255,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
     use tonic::Code;
     use ziggurat_encoding::Tier;
-    use ziggurat_kernel::Part;
+    use ziggurat_kernel::{MemberIndex, Part};
     use ziggurat_rpc::{
         DataClient, PROTOCOL, Security, bind, connect,
         convert::{Member, identity_text},
@@ -381,7 +381,15 @@ mod tests {
             let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt };
             let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
             let (members, stop) = ([member(me), member(me ^ 1)], CancellationToken::new());
-            Halo::open(name, &members, 0, &Security::Open, &worker.inboxes, &worker.metrics, stop)
+            Halo::open(
+                name,
+                &members,
+                MemberIndex(0),
+                &Security::Open,
+                &worker.inboxes,
+                &worker.metrics,
+                stop,
+            )
         };
         let open = |attempt, worker| {
             Content::Open(HaloOpen {

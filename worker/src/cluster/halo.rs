@@ -25,7 +25,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, PART_BYTES};
+use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, MemberIndex, PART_BYTES};
 use ziggurat_rpc::{
     PROTOCOL, Security, connect,
     convert::{Member, identity_text},
@@ -180,12 +180,12 @@ struct Packing {
 struct Shared {
     /// Cancelled when the attempt is over, or a member cannot be reached.
     stop: CancellationToken,
-    failed: Mutex<Option<(usize, String)>>,
+    failed: Mutex<Option<(MemberIndex, String)>>,
     sent_bytes: AtomicU64,
 }
 
 impl Shared {
-    fn fail(&self, member: usize, message: String) {
+    fn fail(&self, member: MemberIndex, message: String) {
         lock(&self.failed).get_or_insert((member, message));
         self.stop.cancel();
     }
@@ -196,7 +196,7 @@ impl Halo {
     pub fn open(
         name: AttemptName,
         members: &[Member],
-        me: usize,
+        me: MemberIndex,
         security: &Security,
         inboxes: &Arc<Inboxes>,
         metrics: &WorkerMetrics,
@@ -206,7 +206,7 @@ impl Halo {
         let shared =
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
         let (mut outgoing, mut incoming, mut by_member) = (Vec::new(), Vec::new(), Vec::new());
-        for (member, Member { worker, address }) in members.iter().enumerate() {
+        for (member, Member { worker, address }) in (0..).map(MemberIndex).zip(members) {
             let (queue, came) = mpsc::unbounded_channel();
             incoming.push(Mutex::new(came));
             let waiting = metrics.halo_parts_to_apply.clone();
@@ -216,7 +216,7 @@ impl Halo {
             outgoing.push(send);
             let outbox = Outbox {
                 name,
-                me: me as u32,
+                me: me.0 as u32,
                 member,
                 worker: *worker,
                 address: address.clone(),
@@ -261,7 +261,7 @@ impl Halo {
     }
 
     /// Why nothing can be exchanged any more.
-    fn failure(&self, member: usize) -> ExchangeError {
+    fn failure(&self, member: MemberIndex) -> ExchangeError {
         let (member, message) =
             lock(&self.shared.failed).clone().unwrap_or((member, "the attempt is over".to_owned()));
         ExchangeError { member, message }
@@ -270,7 +270,7 @@ impl Halo {
     /// Waits, unless everything is over before.
     fn wait<T>(
         &self,
-        member: usize,
+        member: MemberIndex,
         what: impl Future<Output = Option<T>>,
     ) -> Result<T, ExchangeError> {
         let started = Instant::now();
@@ -293,23 +293,23 @@ impl Drop for Halo {
 }
 
 impl Exchange for Halo {
-    fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+    fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         self.begins(barrier);
         let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send), _room: None };
-        let sent = match self.outgoing[member].try_send(part) {
+        let sent = match self.outgoing[member.0].try_send(part) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(_)) => Err(self.failure(member)),
             Err(TrySendError::Full(part)) => {
-                self.wait(member, async { self.outgoing[member].send(part).await.ok() })
+                self.wait(member, async { self.outgoing[member.0].send(part).await.ok() })
             }
         };
         self.ends(barrier);
         sent
     }
 
-    fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError> {
+    fn receive(&self, member: MemberIndex, barrier: u32) -> Result<HaloPart, ExchangeError> {
         self.begins(barrier);
-        let next = self.wait(member, lock(&self.incoming[member]).recv())?;
+        let next = self.wait(member, lock(&self.incoming[member.0]).recv())?;
         self.ends(barrier);
         let Waiting { barrier: number, part, .. } = next;
         if number != barrier {
@@ -324,7 +324,7 @@ impl Exchange for Halo {
 struct Outbox {
     name: AttemptName,
     me: u32,
-    member: usize,
+    member: MemberIndex,
     worker: u64,
     address: String,
     security: Security,
@@ -404,14 +404,18 @@ mod tests {
         let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 1 };
         let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
         let (members, stop) = ([member(1), member(2)], CancellationToken::new());
-        let halo = Halo::open(name, &members, 0, &Security::Open, &inboxes, &metrics, stop);
+        let halo =
+            Halo::open(name, &members, MemberIndex(0), &Security::Open, &inboxes, &metrics, stop);
         let mut inbox = inboxes.enter(name, 1, Duration::ZERO).await.unwrap();
         let part = |is_last| HaloPart { bytes: vec![7], is_last };
         inbox.put(0, part(false)).await.unwrap();
         inbox.put(0, part(true)).await.unwrap();
         assert_eq!(metrics.halo_parts_to_apply.get(), 2);
         let receive = move || {
-            let came = [halo.receive(1, 0).unwrap(), halo.receive(1, 0).unwrap()];
+            let came = [
+                halo.receive(MemberIndex(1), 0).unwrap(),
+                halo.receive(MemberIndex(1), 0).unwrap(),
+            ];
             (halo, came.map(|part| part.is_last))
         };
         let (halo, came) = tokio::task::spawn_blocking(receive).await.unwrap();

@@ -4,7 +4,11 @@ use std::ops::Range;
 
 use rayon::prelude::*;
 use ziggurat_encoding::Shard;
-use ziggurat_planning::{columns::Column, proof::Proof, waves::Wave};
+use ziggurat_planning::{
+    columns::Column,
+    proof::Proof,
+    waves::{ShardIndex, Wave},
+};
 
 use crate::{
     halo::{
@@ -84,10 +88,10 @@ impl Offsets {
 }
 
 /// How many positions the largest interval wave has of some shards.
-fn live_len(step: &ShardedStep<'_>, own: impl Fn(usize) -> bool) -> u64 {
+fn live_len(step: &ShardedStep<'_>, own: impl Fn(ShardIndex) -> bool) -> u64 {
     let of_wave = |wave: &Wave| {
         let own = wave.iter().filter(|&&shard| own(shard));
-        own.map(|&shard| step.shards[shard].len()).sum()
+        own.map(|&shard| step.shard(shard).len()).sum()
     };
     step.interval_waves.iter().map(of_wave).max().unwrap_or(0)
 }

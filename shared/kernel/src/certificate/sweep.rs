@@ -7,7 +7,10 @@ use std::{
 
 use rayon::prelude::*;
 use ziggurat_encoding::Shard;
-use ziggurat_planning::proof::{FAR, Growth};
+use ziggurat_planning::{
+    proof::{FAR, Growth},
+    waves::ShardIndex,
+};
 
 use crate::{
     certificate::{
@@ -56,8 +59,8 @@ impl<T: Value> Unproven<'_, T> {
         Ok(sweep.growth)
     }
 
-    fn shards(&self, places: &[usize]) -> Vec<&Shard> {
-        places.iter().map(|&place| &self.step.shards[place]).collect()
+    fn shards(&self, places: &[ShardIndex]) -> Vec<&Shard> {
+        places.iter().map(|&place| self.step.shard(place)).collect()
     }
 
     /// The tasks of a wave: to sweep its shards, or where others would have to wait for one, its two chains.
@@ -134,7 +137,7 @@ struct IntervalSweep<'a, T> {
 impl<T: Value> SweepByWaves for IntervalSweep<'_, T> {
     type Swept = ();
 
-    fn sweep(&mut self, own: &[usize]) {
+    fn sweep(&mut self, own: &[ShardIndex]) {
         let Self { problem, lists, mode, simd, .. } = *self;
         let shards = problem.shards(own);
         let Offsets { all, live, working } = &mut *self.offsets;
@@ -154,7 +157,7 @@ impl<T: Value> SweepByWaves for IntervalSweep<'_, T> {
 
     fn publish(
         &mut self,
-        own: &[usize],
+        own: &[ShardIndex],
         (): (),
         barrier: Option<&Barrier<'_>>,
     ) -> Result<(), ExchangeError> {

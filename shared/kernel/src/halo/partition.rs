@@ -4,6 +4,7 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
+use ziggurat_planning::waves::ShardIndex;
 
 use crate::{
     halo::{
@@ -20,11 +21,15 @@ use crate::{
     sweep::context::Context,
 };
 
+/// A member's place in its team.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct MemberIndex(pub usize);
+
 /// A part of a shard that another member reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HaloStrip {
     /// The shard.
-    pub shard: usize,
+    pub shard: ShardIndex,
     /// Which of its ranges.
     pub range: usize,
     /// Where in that.
@@ -63,29 +68,30 @@ impl Partition {
     pub(crate) fn new(
         step: &ShardedStep<'_>,
         tables: &Tables,
-        owners: &[usize],
-        (me, members): (usize, usize),
+        owners: &[MemberIndex],
+        (me, members): (MemberIndex, usize),
     ) -> Self {
         let ShardedStep { shards, ranges, .. } = step;
-        assert!(owners.len() == shards.len() && owners.iter().all(|&owner| owner < members));
+        assert!(owners.len() == shards.len() && owners.iter().all(|owner| owner.0 < members));
         let context = Context::<f64>::new(step.encoding, tables, step.tier, |_| &[]);
-        let of_member = |member: usize| {
+        let of_member = |member: MemberIndex| {
             let own = shards.par_iter().zip(owners).filter(|&(_, &owner)| owner == member);
             own.map(|(shard, _)| Reads::of(&context, shard)).reduce(Reads::default, |mut a, b| {
                 a.add(b);
                 a
             })
         };
-        let of_owner = |strips: &[HaloStrip], owner: usize| -> Vec<HaloStrip> {
-            strips.iter().filter(|strip| owners[strip.shard] == owner).cloned().collect()
+        let of_owner = |strips: &[HaloStrip], owner: MemberIndex| -> Vec<HaloStrip> {
+            strips.iter().filter(|strip| owners[strip.shard.0] == owner).cloned().collect()
         };
         let mine = of_member(me);
         let halo = cut(ranges, &mine.step);
-        let receives = (0..members).map(|other| match other == me {
+        let others = || (0..members).map(MemberIndex);
+        let receives = others().map(|other| match other == me {
             true => Vec::new(),
             false => of_owner(&halo, other),
         });
-        let sends = (0..members).map(|other| match other == me {
+        let sends = others().map(|other| match other == me {
             true => Vec::new(),
             false => of_owner(&cut(ranges, &of_member(other).step), me),
         });
@@ -102,7 +108,7 @@ impl Partition {
     /// its own shards, and the halo.
     pub(crate) fn known(&self, step: &ShardedStep<'_>) -> Vec<Places> {
         let mut known = vec![Places::new(); step.tier.both().count()];
-        for range in step.ranges.iter().filter(|range| self.own[range.shard]) {
+        for range in step.ranges.iter().filter(|range| self.own[range.shard.0]) {
             known[range.orientation.index()].push(range.values.clone());
         }
         for strip in self.receives.iter().flatten() {

@@ -13,11 +13,11 @@ use std::{
 
 use rayon::prelude::*;
 use thiserror::Error;
-use ziggurat_planning::waves::Wave;
+use ziggurat_planning::waves::{ShardIndex, Wave};
 
 use crate::halo::{
     codec::{Content, Packed, PackedStrip, STRIP, WrongPart, compressed, decompressed, strips},
-    partition::{HaloStrip, Partition},
+    partition::{HaloStrip, MemberIndex, Partition},
 };
 
 /// A message of a barrier did not arrive.
@@ -25,7 +25,7 @@ use crate::halo::{
 #[error("{message}")]
 pub struct ExchangeError {
     /// The member that could not be reached, or sent a wrong message.
-    pub member: usize,
+    pub member: MemberIndex,
     /// The failure.
     pub message: String,
 }
@@ -36,13 +36,13 @@ pub trait Exchange: Send + Sync {
     ///
     /// # Errors
     /// If the member cannot be reached.
-    fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError>;
+    fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError>;
 
     /// Waits for the next part of a payload.
     ///
     /// # Errors
     /// If the member cannot be reached, or the attempt is over.
-    fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError>;
+    fn receive(&self, member: MemberIndex, barrier: u32) -> Result<HaloPart, ExchangeError>;
 }
 
 /// A part of a payload.
@@ -80,7 +80,7 @@ pub struct Barrier<'t> {
 }
 
 /// Whether a shard is to be swept here: by the member of a team, or without a team.
-pub fn is_own(team: Option<&Team<'_>>, shard: usize) -> bool {
+pub fn is_own(team: Option<&Team<'_>>, shard: ShardIndex) -> bool {
     team.is_none_or(|team| team.owns(shard))
 }
 
@@ -96,8 +96,8 @@ impl<'a> Team<'a> {
     }
 
     /// Whether a shard is the member's.
-    pub(crate) fn owns(&self, shard: usize) -> bool {
-        self.partition.own[shard]
+    pub(crate) fn owns(&self, shard: ShardIndex) -> bool {
+        self.partition.own[shard.0]
     }
 
     /// How many positions were sent to the others so far, barrier for barrier.
@@ -119,8 +119,9 @@ impl<'a> Team<'a> {
 
 impl Barrier<'_> {
     fn strips<'s>(&self, strips: &'s [HaloStrip]) -> Vec<&'s HaloStrip> {
-        let publishes =
-            |shard: usize| self.publishing.is_none_or(|wave| wave.binary_search(&shard).is_ok());
+        let publishes = |shard: ShardIndex| {
+            self.publishing.is_none_or(|wave| wave.binary_search(&shard).is_ok())
+        };
         strips.iter().filter(|strip| publishes(strip.shard)).collect()
     }
 
@@ -135,6 +136,7 @@ impl Barrier<'_> {
         pack: impl Fn(&HaloStrip, &mut Packed) + Sync,
     ) -> Result<(), ExchangeError> {
         for (member, strips) in self.outgoing().iter().enumerate() {
+            let member = MemberIndex(member);
             let parts = parts(strips);
             let part_of = |strips: &&[&HaloStrip]| {
                 let mut packed = Packed::default();
@@ -166,6 +168,7 @@ impl Barrier<'_> {
         mut each: impl FnMut(&[&HaloStrip], &[PackedStrip<'_>]),
     ) -> Result<(), ExchangeError> {
         for (member, receives) in self.team.partition.receives.iter().enumerate() {
+            let member = MemberIndex(member);
             let receives = self.strips(receives);
             if receives.is_empty() {
                 continue;

@@ -1,6 +1,6 @@
 //! The loop over the waves of a sweep: the shards of a wave are swept at the same time, and publish at its end.
 
-use ziggurat_planning::waves::Wave;
+use ziggurat_planning::waves::{ShardIndex, Wave};
 
 use crate::halo::team::{Barrier, ExchangeError, Team, is_own};
 
@@ -10,7 +10,7 @@ pub trait SweepByWaves {
     type Swept;
 
     /// Sweeps shards of a wave, all own ones, in ascending order. They read the results of earlier waves.
-    fn sweep(&mut self, own: &[usize]) -> Self::Swept;
+    fn sweep(&mut self, own: &[ShardIndex]) -> Self::Swept;
 
     /// Publishes the results of these shards. A team's member sends them to the others at the barrier, and receives
     /// theirs.
@@ -19,7 +19,7 @@ pub trait SweepByWaves {
     /// If other members cannot be reached.
     fn publish(
         &mut self,
-        own: &[usize],
+        own: &[ShardIndex],
         swept: Self::Swept,
         barrier: Option<&Barrier<'_>>,
     ) -> Result<(), ExchangeError>;
@@ -35,7 +35,7 @@ pub fn sweep_by_waves(
     team: Option<&Team<'_>>,
 ) -> Result<(), ExchangeError> {
     for wave in waves {
-        let own: Vec<usize> = wave.iter().copied().filter(|&shard| is_own(team, shard)).collect();
+        let own: Wave = wave.iter().copied().filter(|&shard| is_own(team, shard)).collect();
         let swept = sweep.sweep(&own);
         let barrier = team.map(|team| team.barrier(Some(wave)));
         sweep.publish(&own, swept, barrier.as_ref())?;

@@ -3,7 +3,7 @@
 use std::ops::Range;
 
 use ziggurat_encoding::Shard;
-use ziggurat_planning::columns::Column;
+use ziggurat_planning::{columns::Column, waves::ShardIndex};
 
 use crate::shards::columns::{Data, Part};
 
@@ -44,8 +44,8 @@ impl Orientation {
 /// A range of a shard.
 #[derive(Debug)]
 pub struct ShardRange {
-    /// The shard's place.
-    pub shard: usize,
+    /// The shard.
+    pub shard: ShardIndex,
     /// Which of the shard's ranges.
     pub range: usize,
     /// The orientation it is in.
@@ -62,7 +62,7 @@ impl ShardRange {
 
     /// Its part of a column.
     pub fn part<'a>(&self, column: Column, data: Data<'a>) -> Part<'a> {
-        Part { column, shard: self.shard as u32, range: self.range as u8, data }
+        Part { column, shard: self.shard.0 as u32, range: self.range as u8, data }
     }
 }
 
@@ -78,7 +78,7 @@ pub fn in_order(shards: &[Shard], last: Orientation) -> Vec<ShardRange> {
     let of_shard = |(shard, all)| {
         let ranges = ranges(all, last).into_iter().flatten().enumerate();
         ranges.map(move |(range, (orientation, values))| ShardRange {
-            shard,
+            shard: ShardIndex(shard),
             range,
             orientation,
             values,

@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_planning::{
     columns::Column,
-    waves::{Wave, interval_waves, tail, waves},
+    waves::{ShardIndex, Wave, interval_waves, tail, waves},
 };
 
 use crate::{
@@ -47,7 +47,7 @@ impl<'e> ShardedStep<'e> {
         let ranges = in_order(&shards, Orientation::last(tier.both().count()));
         let (mut first_pieces, mut pieces) = (vec![[0; 2]; shards.len()], 0);
         for range in &ranges {
-            first_pieces[range.shard][range.range] = pieces;
+            first_pieces[range.shard.0][range.range] = pieces;
             pieces += range.pieces();
         }
         Self {
@@ -63,14 +63,19 @@ impl<'e> ShardedStep<'e> {
         }
     }
 
+    /// A shard.
+    pub fn shard(&self, shard: ShardIndex) -> &Shard {
+        &self.shards[shard.0]
+    }
+
     /// Positions of both tiers.
     pub fn positions(&self) -> u64 {
         self.shards.iter().map(Shard::len).sum()
     }
 
     /// The piece that a place of a range of a shard is in.
-    pub fn piece(&self, shard: usize, range: usize, place: usize) -> usize {
-        self.first_pieces[shard][range] + place / PIECE
+    pub fn piece(&self, shard: ShardIndex, range: usize, place: usize) -> usize {
+        self.first_pieces[shard.0][range] + place / PIECE
     }
 
     /// Arrays, one for each orientation, with the same value everywhere.

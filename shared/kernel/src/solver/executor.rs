@@ -13,6 +13,7 @@ use ziggurat_planning::{
     proof::{Growth, Proof},
     settings::Precision,
     statistics::TierStatistics,
+    waves::ShardIndex,
     weights::CycleSlot,
 };
 
@@ -281,7 +282,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
             Stage::Moving => unreachable!("stages are changed within an order"),
         };
         if let Some(team) = inputs.team {
-            parts.retain(|part| team.owns(part.shard as usize));
+            parts.retain(|part| team.owns(ShardIndex(part.shard as usize)));
         }
         parts
     }

@@ -11,11 +11,12 @@ use ziggurat_planning::{
     settings::{Precision, Settings},
     statistics::TierStatistics,
     steps::shards,
+    waves::ShardIndex,
 };
 
 use crate::{
     halo::{
-        partition::Partition,
+        partition::{MemberIndex, Partition},
         places::{Places, tidy, without},
         team::{Exchange, Team},
     },
@@ -51,9 +52,9 @@ pub struct Assignment<'a> {
     /// The step's first tier.
     pub tier: Tier,
     /// For each of its shards the member that sweeps it.
-    pub owners: &'a [usize],
+    pub owners: &'a [MemberIndex],
     /// Which member this is.
-    pub member: usize,
+    pub member: MemberIndex,
     /// How many there are.
     pub members: usize,
     /// How to reach them.
@@ -143,7 +144,8 @@ fn take_part_in<T: AsTierValues>(
     let team = Team::new(&partition, assignment.exchange);
     let (simd, finals) = (Simd::best(), &read.finals);
     let inputs = StepInputs { step: &step, memory, tables, finals, simd, team: Some(&team) };
-    let own = step.shards.iter().enumerate().filter(|(i, _)| team.owns(*i));
+    let shards = (0..).map(ShardIndex).zip(&step.shards);
+    let own = shards.filter(|&(shard, _)| team.owns(shard));
     let own_positions = own.map(|(_, shard)| shard.len()).sum();
     let begun = match place {
         None => Executor::start(inputs, StepController::FIRST)?,

@@ -6,6 +6,7 @@ use std::{
 };
 
 use ziggurat_encoding::Shard;
+use ziggurat_planning::waves::ShardIndex;
 
 use crate::{
     delta::encoding::{EncodedDelta, encode},
@@ -35,7 +36,7 @@ use crate::{
 /// A shard to be swept.
 pub struct Unswept<'a> {
     /// Its place.
-    pub place: usize,
+    pub place: ShardIndex,
     pub shard: &'a Shard,
     pub is_tail: bool,
     pub candidate_list: Option<&'a RwLock<CandidateList>>,
@@ -66,7 +67,7 @@ impl Unswept<'_> {
         (scratch, live): (&mut Scratch<T>, &mut [T]),
         (lists, finest): (SweepMode, i32),
         simd: Simd,
-    ) -> (usize, Swept) {
+    ) -> (ShardIndex, Swept) {
         let Self { place, shard, is_tail, candidate_list, changes } = self;
         let [first, second] = padded_lengths(shard);
         let (first, rest) = live.split_at_mut(first);

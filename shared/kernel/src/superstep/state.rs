@@ -1,6 +1,8 @@
 //! The state of a step between two supersteps.
 
-use ziggurat_planning::{columns::Column, galerkin::GalerkinSystem, weights::VECTORS};
+use ziggurat_planning::{
+    columns::Column, galerkin::GalerkinSystem, waves::ShardIndex, weights::VECTORS,
+};
 
 use crate::{
     coarse::{regions::Regions, sample::Sample},
@@ -95,7 +97,10 @@ impl<'s, T: Value> StepState<'s, T> {
 
     /// The values of some shards, piece by piece, in the order of the published values, each with the place of its range
     /// among those of all shards.
-    pub(super) fn pieces(&mut self, wanted: impl Fn(usize) -> bool) -> Vec<(u32, Piece<'_, T>)> {
+    pub(super) fn pieces(
+        &mut self,
+        wanted: impl Fn(ShardIndex) -> bool,
+    ) -> Vec<(u32, Piece<'_, T>)> {
         let Self { step, published, vectors, quanta, .. } = self;
         let mut vectors = vectors.each_mut().map(|arrays| step.split(arrays));
         let mut quanta = quanta.iter_mut();

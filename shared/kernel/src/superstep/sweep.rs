@@ -12,7 +12,7 @@
 //! from superstep to superstep. Of these the slabs that come last are swept twice.
 
 use rayon::prelude::*;
-use ziggurat_planning::{quanta::most, weights::CycleSlot};
+use ziggurat_planning::{quanta::most, waves::ShardIndex, weights::CycleSlot};
 
 use crate::{
     delta::{encoding::change, extrapolation::Piece},
@@ -113,17 +113,17 @@ struct Superstep<'a, 's, 'c, T: Value> {
 
 impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
     /// The changes of each shard.
-    type Swept = Vec<(usize, Swept)>;
+    type Swept = Vec<(ShardIndex, Swept)>;
 
-    fn sweep(&mut self, own: &[usize]) -> Self::Swept {
+    fn sweep(&mut self, own: &[ShardIndex]) -> Self::Swept {
         let Self { context, vector, finest, lists, .. } = *self;
         let StepState { step, published, live, vectors, scratch, simd, candidate_lists, .. } =
             &mut *self.state;
         let (published, simd) = (&*published, *simd);
-        let unswept = |&place: &usize| Unswept {
+        let unswept = |&place: &ShardIndex| Unswept {
             place,
-            shard: &step.shards[place],
-            is_tail: place < step.tail,
+            shard: step.shard(place),
+            is_tail: place.0 < step.tail,
             candidate_list: candidate_lists.of(place),
             changes: Default::default(),
         };
@@ -148,7 +148,7 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
 
     fn publish(
         &mut self,
-        own: &[usize],
+        own: &[ShardIndex],
         swept: Self::Swept,
         barrier: Option<&Barrier<'_>>,
     ) -> Result<(), ExchangeError> {

@@ -15,9 +15,9 @@ use std::{
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, Memory, Order, Outcome,
-    PART_BYTES, Part, Places, ResumeFrom, Settings, SolvedTierCache, Sources, StepController,
-    StepStoreError, Tables, TierStatistics, VECTORS, plan, shards, take_part,
+    Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, MemberIndex, Memory,
+    Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, SolvedTierCache, Sources,
+    StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -36,7 +36,7 @@ pub struct Rules<'a> {
     /// Never more members than so many.
     pub most_members: usize,
     /// Members of a step, and for each of its shards which sweeps it, by step, attempt.
-    pub owners: &'a (dyn Fn(Tier, usize, u32) -> (usize, Vec<usize>) + Sync),
+    pub owners: &'a (dyn Fn(Tier, usize, u32) -> (usize, Vec<MemberIndex>) + Sync),
     /// After how many orders an attempt is ended and begun anew from its last checkpoint.
     pub orders_of_attempt: u32,
     /// Where the arrays of members are, and how many bytes of memory each of them may take; else they are in memory.
@@ -72,7 +72,7 @@ const OVERHEAD_BYTES: u64 = 20;
 type Sent = (u32, HaloPart);
 
 struct Channels<'a> {
-    me: usize,
+    me: MemberIndex,
     to: &'a [Vec<mpsc::Sender<Sent>>],
     from: Vec<Mutex<mpsc::Receiver<Sent>>>,
     exchanged: &'a Exchanged,
@@ -81,23 +81,23 @@ struct Channels<'a> {
 }
 
 impl Exchange for Channels<'_> {
-    fn send(&self, member: usize, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+    fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         assert!(part.bytes.len() <= PART_BYTES);
-        self.exchanged.add((self.me, member, barrier), &part.bytes);
+        self.exchanged.add((self.me.0, member.0, barrier), &part.bytes);
         let bytes = part.bytes.len() as u64 + OVERHEAD_BYTES;
         self.exchanged.bytes.fetch_add(bytes, Ordering::Relaxed);
         if self.proves.load(Ordering::Relaxed) {
             self.exchanged.for_proofs.fetch_add(bytes, Ordering::Relaxed);
         }
         let message = "the member is gone".to_owned();
-        self.to[member][self.me]
+        self.to[member.0][self.me.0]
             .send((barrier, part))
             .map_err(|_| ExchangeError { member, message })
     }
 
-    fn receive(&self, member: usize, barrier: u32) -> Result<HaloPart, ExchangeError> {
+    fn receive(&self, member: MemberIndex, barrier: u32) -> Result<HaloPart, ExchangeError> {
         let message = "the member is gone".to_owned();
-        let came = self.from[member].lock().unwrap().recv();
+        let came = self.from[member.0].lock().unwrap().recv();
         let (number, part) = came.map_err(|_| ExchangeError { member, message })?;
         assert_eq!(number, barrier);
         Ok(part)
@@ -172,7 +172,7 @@ struct Attempt<'a> {
     rules: &'a Rules<'a>,
     /// How many members there are, and which shards are whose.
     members: usize,
-    owners: Vec<usize>,
+    owners: Vec<MemberIndex>,
     /// The number of the solution, if there will be one.
     number: u32,
     /// The checkpoint to go on from.
@@ -206,7 +206,13 @@ impl Attempt<'_> {
                 scope.spawn(move || {
                     let from = from.into_iter().map(Mutex::new).collect();
                     let proves = AtomicBool::new(false);
-                    let channels = Channels { me, to, from, exchanged: self.exchanged, proves };
+                    let channels = Channels {
+                        me: MemberIndex(me),
+                        to,
+                        from,
+                        exchanged: self.exchanged,
+                        proves,
+                    };
                     self.take_part(&channels, &caches[me], &next, &report);
                 });
             }

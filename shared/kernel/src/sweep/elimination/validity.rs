@@ -3,6 +3,7 @@
 use std::sync::RwLock;
 
 use ziggurat_encoding::Shard;
+use ziggurat_planning::waves::ShardIndex;
 
 /// Candidates are written down once a superstep has changed nothing by more than this.
 const RECORDED_BELOW: f64 = 1.0 / 8192.0;
@@ -110,8 +111,8 @@ impl CandidateLists {
     }
 
     /// That of a shard, if there are any.
-    pub fn of(&self, shard: usize) -> Option<&RwLock<CandidateList>> {
-        self.of_shards.get(shard)
+    pub fn of(&self, shard: ShardIndex) -> Option<&RwLock<CandidateList>> {
+        self.of_shards.get(shard.0)
     }
 
     /// How many words there are that are not 0, as those are of pairs of slabs without a list of candidates.
