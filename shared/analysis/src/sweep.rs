@@ -1,8 +1,7 @@
 //! Linear equations of a step, solved by in-place sweeps.
 //!
 //! For a pair of policies the unknowns x of a position and a player to move satisfy x = b + P x, with P from the policy graphs.
-//! Gauss-Seidel: in a superstep each shard is swept in place, a few times, those whose pieces are furthest along first. Shards are
-//! swept in waves of a fixed number, and of others a shard reads what they had before the wave. So the numbers do not depend on
+//! Gauss-Seidel: in a superstep each shard is swept in place, those whose pieces are furthest along first. Shards are swept in waves of a fixed number, and of others a shard reads what they had before the wave. So the numbers do not depend on
 //! threads.
 //!
 //! With several unknowns for each position (*lanes*) one pass over the graph does for all of them.
@@ -14,9 +13,6 @@ use crate::{
     graph::{Graph, Lists, Target},
     step::{ShardNodes, Step},
 };
-
-/// Sweeps of a shard in a superstep.
-pub(crate) const SWEEPS: u32 = 3;
 
 /// So many shards are swept at the same time.
 pub(crate) const WAVE: usize = 8;
@@ -121,20 +117,15 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
     ) -> [f64; K] {
         let mut change = [0.0; K];
         let (start, end) = (shard.nodes.start as usize, shard.nodes.end as usize);
-        for _ in 0..SWEEPS {
-            change = [0.0; K];
-            for nodes in &shard.order {
-                for node in nodes.clone().rev() {
-                    let node = node as usize;
-                    for side in 0..S {
-                        let new = self.right_side(chances, node, side, |at| {
-                            if (start..end).contains(&at) { &own[at - start] } else { &before[at] }
-                        });
-                        let old = std::mem::replace(&mut own[node - start][side], new);
-                        let moved: [f64; K] = std::array::from_fn(|k| (new[k] - old[k]).abs());
-                        change = most(change, moved);
-                    }
-                }
+        for node in shard.order.iter().cloned().flat_map(Iterator::rev) {
+            let node = node as usize;
+            for side in 0..S {
+                let new = self.right_side(chances, node, side, |at| {
+                    if (start..end).contains(&at) { &own[at - start] } else { &before[at] }
+                });
+                let old = std::mem::replace(&mut own[node - start][side], new);
+                let moved: [f64; K] = std::array::from_fn(|k| (new[k] - old[k]).abs());
+                change = most(change, moved);
             }
         }
         change
@@ -174,8 +165,8 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                 return Ok(self.measure(unknowns));
             }
             if supersteps == MOST_SUPERSTEPS || largest.iter().any(|it| !it.is_finite()) {
-                let (tier, sweeps) = (self.step.tiers[0], supersteps * SWEEPS);
-                return Err(AnalysisError::NoEnd { tier, sweeps });
+                let tier = self.step.tiers[0];
+                return Err(AnalysisError::NoEnd { tier, sweeps: supersteps });
             }
         }
     }

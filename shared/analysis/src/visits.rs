@@ -22,7 +22,7 @@ use crate::{
     AnalysisError,
     graph::{Moves, Target, Turn},
     step::{ShardNodes, Step},
-    sweep::{SWEEPS, WAVE},
+    sweep::WAVE,
 };
 
 /// No step takes more supersteps.
@@ -325,7 +325,7 @@ fn solve<const S: usize>(
             break;
         }
         if supersteps == MOST_SUPERSTEPS || !all.is_finite() {
-            return Err(AnalysisError::NoEnd { tier: step.tiers[0], sweeps: supersteps * SWEEPS });
+            return Err(AnalysisError::NoEnd { tier: step.tiers[0], sweeps: supersteps });
         }
     }
     let of = |row: usize| visits[row / S][row % S];
@@ -355,23 +355,20 @@ fn sweep<const S: usize>(
 ) -> (f64, f64) {
     let (start, end) = (shard.nodes.start as usize, shard.nodes.end as usize);
     let (mut change, mut all) = (0.0, 0.0);
-    for _ in 0..SWEEPS {
-        (change, all) = (0.0, 0.0);
-        for node in shard.order.iter().rev().cloned().flatten() {
-            let node = node as usize;
-            for side in 0..S {
-                let of = |row: usize| {
-                    let (node, side) = (row / S, row % S);
-                    match (start..end).contains(&node) {
-                        true => own[node - start][side],
-                        false => before[node][side],
-                    }
-                };
-                let new = entering[node][side] + edges.sum(node * S + side, of);
-                let old = std::mem::replace(&mut own[node - start][side], new);
-                change += f64::abs(new - old);
-                all += new;
-            }
+    for node in shard.order.iter().rev().cloned().flatten() {
+        let node = node as usize;
+        for side in 0..S {
+            let of = |row: usize| {
+                let (node, side) = (row / S, row % S);
+                match (start..end).contains(&node) {
+                    true => own[node - start][side],
+                    false => before[node][side],
+                }
+            };
+            let new = entering[node][side] + edges.sum(node * S + side, of);
+            let old = std::mem::replace(&mut own[node - start][side], new);
+            change += f64::abs(new - old);
+            all += new;
         }
     }
     (change, all)
