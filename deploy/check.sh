@@ -88,7 +88,21 @@ check "shell scripts (shellcheck)" scripts
 check "compose file (docker compose config)" compose
 check "Kubernetes manifests (kustomize, schemas)" manifests
 check "systemd units (systemd-analyze)" systemd/verify.sh
+# Grafana's dashboard asks for metrics that are documented.
+grafana() {
+    python3 -m json.tool grafana/ziggurat.json >/dev/null || return
+    local metric missing=0
+    for metric in $(grep -o "ziggurat_[a-z_]*" grafana/ziggurat.json | sed "s/_bucket$//" | sort -u); do
+        grep -qF "\`$metric\`" ../docs/METRICS.md || {
+            printf "docs/METRICS.md has no %s\n" "$metric" >&2
+            missing=1
+        }
+    done
+    return "$missing"
+}
+
 check "Prometheus (promtool)" prometheus
+check "Grafana" grafana
 if [[ "${1:-}" == --run ]]; then
     for kind in compose kubernetes slurm systemd; do
         check "$kind, end to end" "$kind/test.sh"

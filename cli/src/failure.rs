@@ -54,6 +54,11 @@ impl Failure {
         Self { exit, error: anyhow::anyhow!("{message}"), help: None }
     }
 
+    /// What went wrong, with its causes.
+    pub fn message(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
     /// Adds what to do about it.
     pub fn help(mut self, help: impl Display) -> Self {
         self.help = Some(help.to_string());

@@ -33,6 +33,8 @@ pub enum Command {
     Status(Anything),
     /// Print what happened to a job of a cluster, or a solve in a directory (not in this lean program)
     Events(Anything),
+    /// Write the page of one job, or of a solve in a directory, as one file (not in this lean program)
+    Report(Anything),
     /// Run the coordinator of a cluster (not in this lean program)
     Coordinator(Anything),
     /// Run a worker of a cluster (not in this lean program)
@@ -70,6 +72,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Resume(_) => "`resume`",
         Command::Status(_) => "`status`",
         Command::Events(_) => "`events`",
+        Command::Report(_) => "`report`",
         Command::Coordinator(_) => "`coordinator`",
         Command::Worker(_) => "`worker`",
         Command::Workers(_) => "`workers`",
@@ -120,6 +123,28 @@ pub mod fetch {
         _wish: &Wish<'_>,
     ) -> Result<(PathBuf, Ruleset, ValueType), Failure> {
         Err(super::missing("`export JOB`"))
+    }
+}
+
+/// Solves that are looked at while they run.
+pub mod solved_alone {
+    use std::{net::SocketAddr, path::Path};
+
+    use crate::{
+        failure::Failure,
+        solving::{Solving, Witness},
+    };
+
+    /// Says how to get what is asked for.
+    pub fn watch(
+        _solving: &Solving<'_>,
+        _dir: Option<&Path>,
+        http: Option<SocketAddr>,
+    ) -> Result<Option<Box<dyn Witness>>, Failure> {
+        match http {
+            Some(_) => Err(super::missing("`solve --http`")),
+            None => Ok(None),
+        }
     }
 }
 

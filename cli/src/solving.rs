@@ -5,15 +5,15 @@ use std::{
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use serde_json::json;
 use ziggurat_advice::{Advisor, Bound};
-use ziggurat_encoding::Encoding;
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Event, Precision, Settings, Simd, SolveError, StepStore, Summary, Surroundings, TierValues,
-    slow_rolls, solve,
+    Column, Event, Found, Part, Precision, Settings, Simd, SolveError, StepStore, StepStoreError,
+    Summary, Surroundings, TierStatistics as Made, TierValues, slow_rolls, solve,
 };
 use ziggurat_table::{
     AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
@@ -46,6 +46,58 @@ pub trait WrittenDown: StepStore {
     fn take_forgotten(&self) -> Vec<String>;
 }
 
+/// Somebody who takes note of what becomes of a solve.
+pub trait Witness: Sync {
+    /// Something happened.
+    fn sees(&self, event: &Event);
+
+    /// A step was written down, which began at a moment.
+    fn saved(&self, tier: Tier, since: Instant);
+
+    /// A tier is solved.
+    fn solved(&self, tier: Tier, made: &Made);
+
+    /// It ended, with a failure if not all is well.
+    fn ended(&self, failure: Option<&Failure>);
+}
+
+/// A store whose writes have a witness.
+struct Witnessed<'a> {
+    store: &'a dyn StepStore,
+    witness: &'a dyn Witness,
+}
+
+impl StepStore for Witnessed<'_> {
+    fn find(&self, step: Tier) -> Result<Found, StepStoreError> {
+        self.store.find(step)
+    }
+
+    fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), StepStoreError> {
+        self.store.load(step, parts)
+    }
+
+    fn is_due(&self, unwritten: Duration, last: Duration) -> bool {
+        self.store.is_due(unwritten, last)
+    }
+
+    fn save(
+        &self,
+        step: Tier,
+        found: &Found,
+        parts: Vec<Part<'_>>,
+        kept: &[Column],
+    ) -> Result<(), StepStoreError> {
+        let since = Instant::now();
+        self.store.save(step, found, parts, kept)?;
+        self.witness.saved(step, since);
+        Ok(())
+    }
+
+    fn forget(&self, step: Tier, error: &StepStoreError) -> Result<(), StepStoreError> {
+        self.store.forget(step, error)
+    }
+}
+
 /// A solve about to begin, or to go on.
 pub struct Solving<'a> {
     /// The ranking of the ruleset.
@@ -62,6 +114,8 @@ pub struct Solving<'a> {
     pub allowed: Option<u64>,
     /// Where it is written down.
     pub job: Option<&'a dyn WrittenDown>,
+    /// Who takes note of it.
+    pub witness: Option<&'a dyn Witness>,
     /// The table to write.
     pub out: &'a Path,
     /// Whether it may replace a file.
@@ -81,7 +135,11 @@ pub struct Solving<'a> {
 pub fn solve_and_report(solving: &Solving<'_>) -> Result<Exit, Failure> {
     let Solving { settings, out, json, .. } = *solving;
     let started = Instant::now();
-    let (summary, swept) = solve_into(solving)?;
+    let solved = solve_into(solving);
+    if let Some(witness) = solving.witness {
+        witness.ended(solved.as_ref().err());
+    }
+    let (summary, swept) = solved?;
     let seconds = started.elapsed().as_secs_f64();
     let advisor = Advisor::open(out)?;
     let table = advisor.table();
@@ -254,6 +312,9 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let scratch = job.map(WrittenDown::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
     let step_store = job.map(|job| job as &dyn StepStore);
+    let witnessed = step_store.zip(solving.witness);
+    let witnessed = witnessed.map(|(store, witness)| Witnessed { store, witness });
+    let step_store = witnessed.as_ref().map(|store| store as &dyn StepStore).or(step_store);
     let mut swept = 0;
     let result = solve(
         encoding,
@@ -263,9 +324,15 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
             if let Event::Superstep { swept_positions, .. } = event {
                 swept = swept_positions;
             }
+            if let Some(witness) = solving.witness {
+                witness.sees(&event);
+            }
             progress.tell(event);
         },
         &mut |tier, made, values| {
+            if let Some(witness) = solving.witness {
+                witness.solved(tier, &made);
+            }
             let statistics = TierStatistics {
                 supersteps: made.supersteps,
                 residual: Some(made.residual),

@@ -13,9 +13,10 @@
 //! | `service::convert`, `service::status` | the machine's words as messages |
 //! | `service::planning` | cutting rulesets into steps and shards, off the async runtime |
 //! | `service::metrics` | what is counted |
+//! | `service::board` | what a page in the same process sees |
 //! | `service::history` | what is written down of each job for people |
 
 mod machine;
 mod service;
 
-pub use service::{CoordinatorError, MemoryAlone, Options, run};
+pub use service::{Board, CoordinatorError, JobChange, MemoryAlone, Options, run, run_watched};

@@ -10,6 +10,8 @@ mod cluster;
 #[cfg(feature = "full")]
 mod config;
 #[cfg(feature = "full")]
+mod dashboard;
+#[cfg(feature = "full")]
 mod errors;
 mod exact;
 #[cfg(feature = "full")]

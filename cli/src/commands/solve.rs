@@ -1,12 +1,12 @@
 //! `ziggurat solve`: solves a ruleset and writes the table.
 
-use std::{path::PathBuf, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, time::Duration};
 
 use ziggurat_table::TableWriter;
 
 use crate::{
     failure::{Exit, Failure},
-    full::directory,
+    full::{directory, solved_alone},
     interrupt,
     job::JobArgs,
     output::table_name,
@@ -45,6 +45,11 @@ pub struct Args {
     #[command(flatten)]
     checkpoints: Checkpoints,
 
+    /// Serve the dashboard, a page that shows how the solve goes, over HTTP at this address of this machine, such as
+    /// 127.0.0.1:7401
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = own_address)]
+    http: Option<SocketAddr>,
+
     /// Print progress and result as lines of JSON
     #[arg(long)]
     json: bool,
@@ -66,6 +71,18 @@ impl Checkpoints {
     /// How often that is.
     pub fn every(self) -> Duration {
         self.checkpoint_every.unwrap_or(CHECKPOINT_EVERY)
+    }
+}
+
+/// An address that this machine alone reaches: who looks at a solve is not asked for anything.
+pub fn own_address(text: &str) -> Result<SocketAddr, String> {
+    let address: SocketAddr = text.parse().map_err(|_| "write 127.0.0.1:PORT".to_owned())?;
+    match address.ip().to_canonical().is_loopback() {
+        true => Ok(address),
+        false => Err(format!(
+            "{address} can be reached from other machines, and anybody there could look; write 127.0.0.1:{}",
+            address.port()
+        )),
     }
 }
 
@@ -99,6 +116,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         arrays,
         allowed: args.memory,
         job: None,
+        witness: None,
         out: &out,
         existing,
         value_type: values,
@@ -110,5 +128,6 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let every = args.checkpoints.every();
     let create = |(dir, what)| directory::create(dir, what, every);
     let job = args.dir.as_deref().zip(manifest).map(create).transpose()?;
-    solve_and_report(&Solving { job: job.as_deref(), ..solving })
+    let witness = solved_alone::watch(&solving, args.dir.as_deref(), args.http)?;
+    solve_and_report(&Solving { job: job.as_deref(), witness: witness.as_deref(), ..solving })
 }

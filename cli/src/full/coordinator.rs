@@ -1,19 +1,22 @@
 //! `ziggurat coordinator`: takes jobs, and shares them out to workers.
 
-use std::{net::SocketAddr, path::PathBuf, time::Duration};
+use std::{error::Error, fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
-use ziggurat_coordinator::{CoordinatorError, Options};
+use tokio::sync::oneshot;
+use ziggurat_coordinator::{CoordinatorError, Options, run_watched};
 use ziggurat_kernel::plan;
-use ziggurat_rpc::RpcError;
+use ziggurat_rpc::{RpcError, Security};
 use ziggurat_telemetry::BindError;
+use ziggurat_web::{dashboard, server};
 
+use super::dashboard::Jobs;
 use crate::{
     cluster::{
         config::ConfigArgs,
         flags::{ListenArgs, SecurityArgs, parse_socket},
         server::serve,
     },
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
     resources::parse_duration,
 };
 
@@ -75,6 +78,20 @@ pub struct Args {
     #[arg(long, value_name = "POSITIONS", env = "ZIGGURAT_SPLIT_ABOVE", default_value_t = 2 << 20)]
     split_above: u64,
 
+    /// Serve the dashboard, a page that watches jobs, over HTTP at this address; beyond this machine only with a token or
+    /// --insecure
+    #[arg(
+        long,
+        value_name = "ADDRESS:PORT",
+        env = "ZIGGURAT_HTTP",
+        value_parser = parse_socket
+    )]
+    http: Option<SocketAddr>,
+
+    /// A file with the secret that the dashboard asks for [default: that of --token-file]
+    #[arg(long, value_name = "FILE", env = "ZIGGURAT_HTTP_TOKEN_FILE")]
+    http_token_file: Option<PathBuf>,
+
     #[command(flatten)]
     security: SecurityArgs,
 
@@ -84,10 +101,12 @@ pub struct Args {
 
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    let security = args.security.security()?;
+    let page = args.http.map(|at| Page::new(at, args, &security)).transpose()?;
     let options = Options {
         listen: args.listen,
         dir: args.dir.clone(),
-        security: args.security.security()?,
+        security,
         insecure: args.listening.insecure,
         insecure_metrics: args.listening.insecure_metrics,
         lease: args.lease,
@@ -99,9 +118,106 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     };
     serve(
         args.listening.log_format,
-        |shutdown| ziggurat_coordinator::run(options, shutdown),
-        is_bad_input,
+        async |shutdown| {
+            let page = match &page {
+                Some(page) => Some((page.bind().await?, page.options.clone())),
+                None => None,
+            };
+            let (end, ended) = oneshot::channel::<()>();
+            let listen = options.listen;
+            let watch = |board| {
+                let Some((bound, options)) = page else { return };
+                let source = Arc::new(Jobs::new(board, listen));
+                let pages = dashboard::pages(source, options.token.is_some());
+                tokio::spawn(server::serve(bound, pages, options, async {
+                    let _ = ended.await; // it ends with the coordinator
+                }));
+            };
+            let ran = run_watched(options, watch, shutdown).await;
+            drop(end);
+            ran.map_err(Stopped::from)
+        },
+        |stopped| match stopped {
+            Stopped::Coordinator(error) => is_bad_input(error),
+            Stopped::Page(error) => matches!(error, server::BindError::Exposed { .. }),
+        },
     )
+}
+
+/// The dashboard of a coordinator.
+struct Page {
+    at: SocketAddr,
+    /// What knows the token.
+    security: Security,
+    options: server::Options,
+}
+
+impl Page {
+    /// One that asks for its own token, or that of the cluster.
+    ///
+    /// # Errors
+    /// If the token cannot be read, or there is none where the cluster asks for certificates.
+    fn new(at: SocketAddr, args: &Args, cluster: &Security) -> Result<Self, Failure> {
+        let security = match (&args.http_token_file, cluster) {
+            (Some(file), _) => Security::from_token_file(file).or_bad_input()?,
+            (None, Security::Tls(_)) => {
+                let what = "the cluster asks for certificates, which its dashboard cannot";
+                return Err(Failure::bad_input(what)
+                    .help("give the dashboard a secret of its own: --http-token-file FILE"));
+            }
+            (None, cluster) => cluster.clone(),
+        };
+        let token = match &security {
+            Security::Token(token) => Some(token.clone()),
+            Security::Open | Security::Tls(_) => None,
+        };
+        let insecure = args.listening.insecure;
+        let options = server::Options { token, insecure, ..server::Options::default() };
+        Ok(Self { at, security, options })
+    }
+
+    async fn bind(&self) -> Result<server::Bound, server::BindError> {
+        let bound = server::bind(self.at, &self.options).await?;
+        tokio::spawn(self.security.clone().keep_renewed(|_| {}, |_| {}));
+        Ok(bound)
+    }
+}
+
+/// Why a coordinator or its dashboard does not start, or stops.
+#[derive(Debug)]
+enum Stopped {
+    Coordinator(CoordinatorError),
+    Page(server::BindError),
+}
+
+impl From<CoordinatorError> for Stopped {
+    fn from(error: CoordinatorError) -> Self {
+        Self::Coordinator(error)
+    }
+}
+
+impl From<server::BindError> for Stopped {
+    fn from(error: server::BindError) -> Self {
+        Self::Page(error)
+    }
+}
+
+impl fmt::Display for Stopped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Coordinator(error) => error.fmt(f),
+            Self::Page(error) => write!(f, "the dashboard: {error}"),
+        }
+    }
+}
+
+impl Error for Stopped {
+    fn source(&self) -> Option<&(dyn Error + 'static)> {
+        match self {
+            Self::Coordinator(error) => error.source(),
+            Self::Page(error) => error.source(),
+        }
+    }
 }
 
 /// A coordinator that was started in a way that cannot be right is not to be started again like that.

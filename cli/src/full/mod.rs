@@ -4,14 +4,17 @@
 
 mod cancel;
 mod coordinator;
+mod dashboard;
 pub mod directory;
 mod events;
 pub mod fetch;
 mod jobs;
 mod man;
 mod pause;
+mod report;
 mod resume;
 mod serve;
+pub mod solved_alone;
 mod status;
 mod submit;
 pub mod terminal;
@@ -28,6 +31,7 @@ pub enum Command {
     Resume(resume::Args),
     Status(status::Args),
     Events(events::Args),
+    Report(report::Args),
     Coordinator(coordinator::Args),
     Worker(worker::Args),
     Workers(workers::Args),
@@ -46,6 +50,7 @@ pub fn run(command: &Command) -> Result<Exit, Failure> {
         Command::Resume(args) => resume::run(args),
         Command::Status(args) => status::run(args),
         Command::Events(args) => events::run(args),
+        Command::Report(args) => report::run(args),
         Command::Coordinator(args) => coordinator::run(args),
         Command::Worker(args) => worker::run(args),
         Command::Workers(args) => workers::run(args),

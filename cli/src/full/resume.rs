@@ -1,16 +1,16 @@
 //! `ziggurat resume`: goes on with a solve that was interrupted, or a job of a cluster that was paused.
 
-use std::path::Path;
+use std::{net::SocketAddr, path::Path};
 
 use ziggurat_kernel::{Settings, Simd};
 use ziggurat_rpc::proto::JobRequest;
 use ziggurat_table::{Compression, Existing, ValueType};
 use ziggurat_worker::{Job, JobError, JobOptions, Manifest};
 
-use super::directory::holds_no_solve;
+use super::{directory::holds_no_solve, solved_alone};
 use crate::{
     cluster::{flags::CoordinatorArgs, one_job::change, words},
-    commands::solve::Checkpoints,
+    commands::solve::{Checkpoints, own_address},
     failure::{Exit, Failure},
     interrupt,
     job::threads,
@@ -49,6 +49,11 @@ pub struct Args {
 
     #[command(flatten)]
     checkpoints: Checkpoints,
+
+    /// Serve the dashboard, a page that shows how the solve goes, over HTTP at this address of this machine, such as
+    /// 127.0.0.1:7401
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = own_address)]
+    http: Option<SocketAddr>,
 
     /// Print progress and result as lines of JSON
     #[arg(long)]
@@ -103,6 +108,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         arrays,
         allowed: args.memory,
         job: Some(&job),
+        witness: None,
         out: &out,
         existing,
         value_type,
@@ -110,7 +116,8 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
         json: args.json,
     };
     announce(&solving, Some(dir))?;
-    solve_and_report(&solving)
+    let witness = solved_alone::watch(&solving, Some(dir), args.http)?;
+    solve_and_report(&Solving { witness: witness.as_deref(), ..solving })
 }
 
 fn open(args: &Args, dir: &Path) -> Result<Job, Failure> {

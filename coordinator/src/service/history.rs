@@ -109,7 +109,11 @@ impl Historian {
             let Command::Note(note) = command else { continue };
             let jobs = match note.job {
                 Some(job) => BTreeSet::from([job]),
-                None => before.jobs.clone(),
+                // Who comes is told to those that it begins to work on.
+                None => {
+                    let working = machine.attempts().keys().map(|step| step.job);
+                    before.jobs.iter().copied().chain(working).collect()
+                }
             };
             let told = told(machine, note, now, by);
             for job in jobs {

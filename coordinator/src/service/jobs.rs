@@ -84,7 +84,7 @@ impl JobsService {
     }
 }
 
-fn no_such(job: JobId) -> Status {
+pub(super) fn no_such(job: JobId) -> Status {
     convert::status(&crate::machine::Refusal::NoSuchJob(job))
 }
 

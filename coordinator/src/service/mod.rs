@@ -1,6 +1,7 @@
 //! The coordinator as a process: the machine, its records, its two services and its metrics.
 
 mod actor;
+mod board;
 mod control;
 mod convert;
 mod history;
@@ -20,6 +21,7 @@ use ziggurat_rpc::{RpcError, Security};
 use ziggurat_store::StoreError;
 use ziggurat_telemetry::{BindError, CoordinatorMetrics, FailureKind, Health, Registry, systemd};
 
+pub use self::board::{Board, JobChange};
 use self::{actor::Actor, control::ControlService, jobs::JobsService, records::Saved};
 use crate::machine::Limits;
 
@@ -124,6 +126,18 @@ pub async fn run(
     options: Options,
     shutdown: impl Future<Output = ()> + Send,
 ) -> Result<(), CoordinatorError> {
+    run_watched(options, |_| {}, shutdown).await
+}
+
+/// The same, and hands a [`Board`] to who wants to look on, once it listens.
+///
+/// # Errors
+/// As [`run`].
+pub async fn run_watched(
+    options: Options,
+    watch: impl FnOnce(Board) + Send,
+    shutdown: impl Future<Output = ()> + Send,
+) -> Result<(), CoordinatorError> {
     let bound = ziggurat_rpc::bind(options.listen, &options.security, options.insecure)?;
     let mut registry = Registry::default();
     let metrics = CoordinatorMetrics::new(&mut registry);
@@ -181,6 +195,7 @@ pub async fn run(
         .add_service(ziggurat_rpc::jobs(jobs))
         .serve_with_incoming_shutdown(incoming, ended.clone().cancelled_owned());
     let mut serving = tokio::spawn(serving);
+    watch(Board::new(handle.clone()));
     health.ready();
     systemd::notify(systemd::READY);
     let told = health.clone();

@@ -42,6 +42,13 @@ impl Curve {
         }
     }
 
+    /// Deals the points of supersteps out anew: the first so many were made in `f32`.
+    pub(crate) fn widened(&mut self, in_f32: u32) {
+        let all = self.f32.0.iter().chain(&self.f64.0).copied();
+        let (f32, f64) = all.partition(|&(superstep, _)| superstep <= in_f32);
+        (self.f32, self.f64) = (Series(f32), Series(f64));
+    }
+
     /// How many points it has.
     pub fn len(&self) -> usize {
         [&self.f32, &self.f64, &self.proof].map(|series| series.0.len()).iter().sum()
@@ -152,6 +159,16 @@ mod tests {
         curve.superstep(Phase::F32, 4, 0.25);
         assert_eq!(numbers(&curve.f32), [1, 2, 3, 4]);
         assert!(curve.f64.points().is_empty() && curve.proof.points().is_empty());
+    }
+
+    #[test]
+    fn points_are_dealt_out_anew_once_it_is_known_which_were_made_in_f32() {
+        let mut curve = Curve::default();
+        (1..=9).for_each(|superstep| curve.superstep(Phase::F32, superstep, 0.5));
+        curve.widened(6);
+        assert_eq!((numbers(&curve.f32), numbers(&curve.f64)), ((1..=6).collect(), vec![7, 8, 9]));
+        curve.widened(7);
+        assert_eq!(numbers(&curve.f64), [8, 9]);
     }
 
     #[test]

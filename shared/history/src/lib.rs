@@ -67,6 +67,13 @@ impl History {
         }
     }
 
+    /// The first so many supersteps of a step were made in `f32`, the others in `f64`.
+    pub fn widened(&mut self, step: &str, in_f32: u32) {
+        if let Some(curve) = self.steps.get_mut(step).filter(|_| in_f32 > 0) {
+            curve.widened(in_f32);
+        }
+    }
+
     /// An interval sweep of a proof was made, counted from 1; the largest distance of a bound from its value is then this.
     pub fn interval_sweep(&mut self, step: &str, sweep: u32, distance: f64) {
         if let Some(curve) = self.curve(step) {
