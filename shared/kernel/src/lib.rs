@@ -34,10 +34,10 @@
 //! | `superstep` | the state of a step: sweep the waves, publish, measure, extrapolate |
 //! | `certificate` | the intervals of a proof, and their sweeps |
 //! | `coarse` | fewer supersteps: a two-level correction of all values together, from a sample |
-//! | `halo` | sharing a step out: the reads of members of a team of each other, and their messages |
+//! | `halo` | sharing a step out: the reads of members of a team of each other, their messages, the loop over waves |
 //! | `sweep` | the Bellman operator on a pair of slabs: `pair`, then `gather`, `block`, `pass`, `transpose`, `rows`, outermost first; `elimination` leaves out moves that cannot be best |
 //! | `delta` | quantised changes of values, and extrapolation from them |
-//! | `shards` | the arrays of a step, by shard |
+//! | `shards` | the description of a step, and its arrays by shard |
 //! | `moves` | the effects of moves, worked out once for a ruleset: `rules`, `routes`, `lists`, `layout` |
 //! | `memory` | where values are |
 //! | `simd` | registers, instruction sets, and the types of values |
@@ -45,6 +45,8 @@
 mod certificate;
 mod coarse;
 mod delta;
+#[cfg(test)]
+mod fixtures;
 mod halo;
 mod memory;
 mod moves;

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 
 use ziggurat_encoding::{Encoding, Tier};
-use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_game::Ruleset;
 use ziggurat_planning::{
     proof::{FAR, GROWN, Proof, Verdict},
     settings::{Precision, Settings},
@@ -16,6 +16,7 @@ use crate::{
         offsets::Offsets,
         problem::{Certified, Unproven},
     },
+    fixtures::encoding_of,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::step::ShardedStep,
@@ -29,26 +30,55 @@ use crate::{
     sweep::{context::Context, elimination::validity::CandidateLists},
 };
 
-/// A game with as many pieces as a tier has of one player.
-fn encoding_of(game: &str, tier: Tier) -> Encoding {
-    let pieces = Some(tier.just_moved.max(tier.to_move));
-    let overrides = Overrides { pieces, ..Overrides::default() };
-    Encoding::new(&Ruleset::builtin(game).unwrap().with(&overrides).unwrap()).unwrap()
+/// A game, and all its tiers as near to their limits as supersteps get.
+struct Game {
+    encoding: Encoding,
+    tables: Tables,
+    tiers: HashMap<Tier, Vec<f64>>,
 }
 
-/// All tiers of a game, as near to their limits as supersteps get.
-fn solved(encoding: &Encoding) -> HashMap<Tier, Vec<f64>> {
-    let settings = Settings { tolerance: 1e-15, certified: false, ..Settings::new(Precision::F64) };
-    let cancelled = Cancelled::new(false);
-    let surroundings = Surroundings::in_memory(&cancelled);
-    let mut tiers = HashMap::new();
-    let mut keep = |tier, _, values: TierValues<'_>| {
-        let TierValues::F64(values) = values else { unreachable!("f64 is asked for") };
-        tiers.insert(tier, values.to_vec());
-        Ok(())
-    };
-    solve(encoding, &settings, surroundings, &mut |_| {}, &mut keep).unwrap();
-    tiers
+impl Game {
+    /// A game with as many pieces as a tier has of one player.
+    fn solved(name: &str, tier: Tier) -> Self {
+        let encoding = encoding_of(name, tier);
+        let tables = Tables::new(&encoding);
+        let precise = Settings::new(Precision::F64);
+        let settings = Settings { tolerance: 1e-15, certified: false, ..precise };
+        let cancelled = Cancelled::new(false);
+        let surroundings = Surroundings::in_memory(&cancelled);
+        let mut tiers = HashMap::new();
+        let mut keep = |tier, _, values: TierValues<'_>| {
+            let TierValues::F64(values) = values else { unreachable!("f64 is asked for") };
+            tiers.insert(tier, values.to_vec());
+            Ok(())
+        };
+        solve(&encoding, &settings, surroundings, &mut |_| {}, &mut keep).unwrap();
+        Self { encoding, tables, tiers }
+    }
+
+    /// The step of a tier, in shards of so many positions at the most.
+    fn step(&self, tier: Tier, limit: u64) -> ShardedStep<'_> {
+        ShardedStep::new(&self.encoding, tier, self.encoding.shards(tier, limit))
+    }
+
+    /// The proof of a step within 2e-13, which reads others within 1e-13.
+    fn proof(tier: Tier) -> Proof {
+        Proof::new(2e-13, if tier.reads().next().is_none() { 0.0 } else { 1e-13 }).unwrap()
+    }
+
+    /// What that proof is of.
+    fn unproven<'a>(&'a self, step: &'a ShardedStep<'a>, proof: &Proof) -> Unproven<'a, f64> {
+        let values: Vec<&[f64]> = step.tier.both().map(|tier| &self.tiers[&tier][..]).collect();
+        let finals = |tier| Certified { values: &self.tiers[&tier][..], bound: 1e-13 };
+        Unproven::new(step, &self.tables, &values, finals, proof)
+    }
+}
+
+/// Offsets of a step at the start of a proof.
+fn offsets(step: &ShardedStep<'_>, proof: &Proof) -> Offsets {
+    let mut offsets = Offsets::new(&Memory::anonymous(), step, None).unwrap();
+    offsets.reset(proof, step, None);
+    offsets
 }
 
 fn all(offsets: &Offsets) -> Vec<u16> {
@@ -57,19 +87,12 @@ fn all(offsets: &Offsets) -> Vec<u16> {
 
 /// Sweeps the intervals of a step until none grows, passing over stable slabs; returns after how many sweeps.
 fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
-    let encoding = encoding_of(game, tier);
-    let tables = Tables::new(&encoding);
-    let tiers = solved(&encoding);
-    let bound = 2e-13;
-    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
-    let is_first = tier.reads().next().is_none();
-    let mut proof = Proof::new(bound, if is_first { 0.0 } else { 1e-13 }).unwrap();
-    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
+    let solved = Game::solved(game, tier);
+    let step = solved.step(tier, 1 << 9);
     assert!(step.interval_waves.len() > 2, "{game} {tier}");
-    let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
-    let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
-    let mut offsets = Offsets::new(&Memory::anonymous(), &step, None).unwrap();
-    offsets.reset(&proof, &step, None);
+    let mut proof = Game::proof(tier);
+    let mut problem = solved.unproven(&step, &proof);
+    let mut offsets = offsets(&step, &proof);
     let sweep = |problem: &Unproven<'_, f64>, offsets: &mut Offsets| {
         problem.sweep(offsets, &CandidateLists::default(), Simd::best(), None).unwrap()
     };
@@ -107,19 +130,12 @@ fn sweep_until_stable(game: &str, tier: Tier) -> u32 {
 #[test]
 fn what_rounding_may_take_away_widens_every_interval() {
     let tier = Tier::new(2, 1);
-    let encoding = encoding_of("finkel", tier);
-    let tables = Tables::new(&encoding);
-    let tiers = solved(&encoding);
-    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
-    let proof = Proof::new(2e-13, 1e-13).unwrap();
-    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
-    let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
+    let solved = Game::solved("finkel", tier);
+    let (step, proof) = (solved.step(tier, 1 << 9), Game::proof(tier));
     let swept = |units_more: f64| {
-        let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
+        let mut problem = solved.unproven(&step, &proof);
         problem.margin += units_more * proof.unit();
-        let mut offsets = Offsets::new(&Memory::anonymous(), &step, None).unwrap();
-        offsets.reset(&proof, &step, None);
-        problem.look_at(&proof);
+        let mut offsets = offsets(&step, &proof);
         problem.sweep(&mut offsets, &CandidateLists::default(), Simd::best(), None).unwrap();
         offsets
     };
@@ -134,8 +150,7 @@ fn what_rounding_may_take_away_widens_every_interval() {
 /// Proves a step of a game, which reads the true values, with the candidates of its supersteps and without, and
 /// compares all offsets after each interval sweep.
 fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, bound: f64) {
-    let encoding = encoding_of(game, tier);
-    let tables = Tables::new(&encoding);
+    let Game { encoding, tables, tiers } = Game::solved(game, tier);
     let memory = Memory::anonymous();
     let array = |values: &[f64]| {
         let mut array = memory.filled(T::default(), values.len()).unwrap();
@@ -143,7 +158,7 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, boun
         array
     };
     let read: HashMap<Tier, Array<T>> =
-        solved(&encoding).into_iter().map(|(tier, values)| (tier, array(&values))).collect();
+        tiers.into_iter().map(|(tier, values)| (tier, array(&values))).collect();
     let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
     let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
     let simd = Simd::best();
@@ -162,11 +177,8 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, boun
         candidate_lists.are_valid_for_intervals(f64::from(FAR) * proof().unit()),
         "{game} {tier}"
     );
-    let room = || Offsets::new(&memory, &step, None).unwrap();
-    let (mut with, mut without, mut proof) = (room(), room(), proof());
-    for offsets in [&mut with, &mut without] {
-        offsets.reset(&proof, &step, None);
-    }
+    let mut proof = proof();
+    let (mut with, mut without) = (offsets(&step, &proof), offsets(&step, &proof));
     let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
     loop {
         problem.look_at(&proof);
@@ -197,23 +209,14 @@ fn candidates_change_no_offset() {
 /// Proves a step of a game on one thread and on so many that chains are swept apart, and compares all offsets
 /// after each interval sweep. Shards have at most so many positions.
 fn compare_threads(game: &str, tier: Tier, limit: u64) {
-    let encoding = encoding_of(game, tier);
-    let tables = Tables::new(&encoding);
-    let tiers = solved(&encoding);
-    let finals = |tier| Certified { values: &tiers[&tier][..], bound: 1e-13 };
-    let read = if tier.reads().next().is_none() { 0.0 } else { 1e-13 };
-    let mut proof = Proof::new(2e-13, read).unwrap();
-    let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, limit));
+    let solved = Game::solved(game, tier);
+    let step = solved.step(tier, limit);
     let pairs = step.shards.iter().filter(|shard| shard.ranges.1.is_some()).count();
     assert!(pairs >= step.shards.len() / 2, "{game} {tier}: {pairs} of {}", step.shards.len());
-    let values: Vec<&[f64]> = tier.both().map(|tier| &tiers[&tier][..]).collect();
-    let mut problem = Unproven::new(&step, &tables, &values, finals, &proof);
-    let memory = Memory::anonymous();
-    let mut on_threads = [1, 64].map(|threads| {
-        let mut offsets = Offsets::new(&memory, &step, None).unwrap();
-        offsets.reset(&proof, &step, None);
-        (thread_pool(threads).unwrap(), offsets)
-    });
+    let mut proof = Game::proof(tier);
+    let mut problem = solved.unproven(&step, &proof);
+    let mut on_threads =
+        [1, 64].map(|threads| (thread_pool(threads).unwrap(), offsets(&step, &proof)));
     loop {
         problem.look_at(&proof);
         let none = CandidateLists::default();

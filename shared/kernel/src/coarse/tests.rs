@@ -1,7 +1,6 @@
 //! The coarse correction of small games: its functions, its equations, and its savings.
 
 use ziggurat_encoding::{Encoding, Tier};
-use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{
     correction::{CorrectedFrom, functions},
     settings::{Precision, Settings},
@@ -11,6 +10,7 @@ use ziggurat_planning::{
 
 use crate::{
     coarse::{regions::Regions, sample::Sample},
+    fixtures::encoding,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::{ranges::Orientation, step::ShardedStep},
@@ -23,11 +23,6 @@ use crate::{
     sweep::context::Context,
 };
 
-fn encoding(game: &str) -> Encoding {
-    let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
-    Encoding::new(&Ruleset::builtin(game).unwrap().with(&overrides).unwrap()).unwrap()
-}
-
 /// Multiples of so many functions that look random.
 fn multiples(functions: usize) -> Vec<f64> {
     (0..functions).map(|i| 1e-7 * (i as f64 * 0.7).sin()).collect()
@@ -36,7 +31,7 @@ fn multiples(functions: usize) -> Vec<f64> {
 #[test]
 fn what_is_added_to_a_value_is_what_the_functions_of_its_position_say() {
     for (game, tier) in [("double-short", Tier::new(2, 1)), ("short-backtrack", Tier::new(2, 2))] {
-        let encoding = encoding(game);
+        let encoding = encoding(game, 2);
         let regions = Regions::new(&encoding, tier);
         let multiples = multiples(regions.functions());
         for (i, tier) in tier.both().enumerate() {
@@ -62,7 +57,7 @@ fn what_is_added_to_a_value_is_what_the_functions_of_its_position_say() {
 
 #[test]
 fn samples_take_memory_that_cannot_be_in_files() {
-    let encoding = encoding("finkel");
+    let encoding = encoding("finkel", 2);
     let plan = |corrected_from| {
         plan(&encoding, &Settings { corrected_from, threads: 1, ..Settings::new(Precision::F64) })
     };
@@ -75,7 +70,7 @@ fn samples_take_memory_that_cannot_be_in_files() {
 
 #[test]
 fn a_number_of_pieces_in_each_section_is_a_function() {
-    let encoding = encoding("double-short");
+    let encoding = encoding("double-short", 2);
     let tier = Tier::new(2, 2);
     let regions = Regions::new(&encoding, tier);
     assert_eq!(regions.functions(), functions(&encoding, tier));
@@ -101,7 +96,7 @@ fn with_solved_step(
     tier: Tier,
     work: impl FnOnce(&Encoding, &Context<'_, f64>, &mut StepState<'_, f64>),
 ) {
-    let encoding = encoding(game);
+    let encoding = encoding(game, 2);
     let tables = Tables::new(&encoding);
     let memory = Memory::anonymous();
     let filled = |tier, value| memory.filled(value, encoding.tier_len(tier) as usize).unwrap();
@@ -202,9 +197,7 @@ fn what_a_sample_knows_already_changes_no_sum() {
 #[test]
 fn a_correction_before_the_first_superstep_saves_some_of_them() {
     for game in ["finkel", "blitz"] {
-        let overrides = Overrides { pieces: Some(4), ..Overrides::default() };
-        let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding(game, 4);
         let supersteps = |corrected_from| {
             let settings = Settings { corrected_from, ..Settings::new(Precision::F32) };
             let cancelled = Cancelled::new(false);

@@ -319,21 +319,16 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
 
 #[cfg(test)]
 mod tests {
-    use ziggurat_encoding::Encoding;
-    use ziggurat_game::{Overrides, Ruleset};
-
     use super::*;
     use crate::{
-        memory::budget::Memory, moves::tables::Tables, shards::step::ShardedStep,
-        simd::dispatch::Simd,
+        fixtures::encoding, memory::budget::Memory, moves::tables::Tables,
+        shards::step::ShardedStep, simd::dispatch::Simd,
     };
     use ziggurat_planning::{settings::Settings, steps::shards};
 
     #[test]
     fn a_proof_does_not_go_on_from_offsets_that_nobody_has_computed() {
-        let one_piece = Overrides { pieces: Some(1), ..Overrides::default() };
-        let ruleset = Ruleset::builtin("finkel").unwrap().with(&one_piece).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding("finkel", 1);
         let (memory, tables) = (Memory::anonymous(), Tables::new(&encoding));
         let (tier, finals) = (Tier::new(1, 1), HashMap::new());
         let shards = shards(&encoding, &Settings::new(Precision::F64), tier);

@@ -2,8 +2,7 @@
 
 use std::collections::HashMap;
 
-use ziggurat_encoding::{Encoding, Tier};
-use ziggurat_game::{Overrides, Ruleset};
+use ziggurat_encoding::Tier;
 use ziggurat_planning::{
     convergence::{Convergence, Next},
     settings::Precision,
@@ -11,6 +10,7 @@ use ziggurat_planning::{
 };
 
 use crate::{
+    fixtures::{encoding, encoding_of},
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::step::ShardedStep,
@@ -22,11 +22,11 @@ use crate::{
 /// Every change is worth publishing.
 const FINEST: i32 = -100;
 
-/// The step {1, 1} of skiriuk, whose supersteps converge slowly.
-fn solve_skiriuk(iterate: impl Fn(&Context<'_, f64>, &mut StepState<'_, f64>) + Sync) -> Vec<f64> {
-    let overrides = Overrides { pieces: Some(1), ..Overrides::default() };
-    let ruleset = Ruleset::builtin("skiriuk").unwrap().with(&overrides).unwrap();
-    let encoding = Encoding::new(&ruleset).unwrap();
+/// The values of the step {1, 1} of skiriuk, whose supersteps converge slowly, and how many were made.
+fn solve_skiriuk(
+    iterate: impl Fn(&Context<'_, f64>, &mut StepState<'_, f64>) -> usize,
+) -> (Vec<f64>, usize) {
+    let encoding = encoding("skiriuk", 1);
     let tables = Tables::new(&encoding);
     let tier = Tier::new(1, 1);
     let context = Context::new(&encoding, &tables, tier, |_| unreachable!("a score wins"));
@@ -35,8 +35,8 @@ fn solve_skiriuk(iterate: impl Fn(&Context<'_, f64>, &mut StepState<'_, f64>) + 
     let memory = Memory::anonymous();
     let halves = step.filled(&memory, 0.5).unwrap();
     let mut state = StepState::new(&memory, &step, halves, Simd::best()).unwrap();
-    iterate(&context, &mut state);
-    state.into_values()[0].values().to_vec()
+    let supersteps = iterate(&context, &mut state);
+    (state.into_values()[0].values().to_vec(), supersteps)
 }
 
 fn superstep_of(
@@ -72,39 +72,18 @@ fn iterate(context: &Context<'_, f64>, state: &mut StepState<'_, f64>) -> usize 
 
 #[test]
 fn extrapolation_needs_fewer_supersteps_for_the_same_values() {
-    let supersteps = std::sync::atomic::AtomicUsize::new(0);
-    let count = |made| supersteps.store(made, std::sync::atomic::Ordering::Relaxed);
-    let plain = solve_skiriuk(|context, state| count(iterate_plainly(context, state)));
-    let plain_supersteps = supersteps.load(std::sync::atomic::Ordering::Relaxed);
-    let ours = solve_skiriuk(|context, state| count(iterate(context, state)));
+    let (plain, plain_supersteps) = solve_skiriuk(iterate_plainly);
+    let (ours, supersteps) = solve_skiriuk(iterate);
     let differences = plain.iter().zip(&ours).map(|(a, b)| (a - b).abs());
     assert!(differences.fold(0.0, f64::max) <= 2e-13);
-    assert!(supersteps.into_inner() * 10 < plain_supersteps * 8);
-}
-
-#[test]
-fn threads_do_not_matter_to_an_extrapolated_step() {
-    let bits = |threads| {
-        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        let values = pool.install(|| {
-            solve_skiriuk(|context, state| {
-                iterate(context, state);
-            })
-        });
-        values.into_iter().map(f64::to_bits).collect::<Vec<_>>()
-    };
-    let one = bits(1);
-    assert!([2, 3, 7].into_iter().all(|threads| bits(threads) == one));
+    assert!(supersteps * 10 < plain_supersteps * 8);
 }
 
 /// Sweeps a step of a game, which reads made-up values, 40 times with candidates and without, and compares
 /// all values after each superstep. Returns how many supersteps went through candidates that had something in them
 /// in the end, and how many shards the tail has.
 fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
-    let pieces = Some(tier.just_moved.max(tier.to_move));
-    let overrides = Overrides { pieces, ..Overrides::default() };
-    let ruleset = Ruleset::builtin(game).unwrap().with(&overrides).unwrap();
-    let encoding = Encoding::new(&ruleset).unwrap();
+    let encoding = encoding_of(game, tier);
     let tables = Tables::new(&encoding);
     let memory = Memory::anonymous();
     let made_up = |tier| {

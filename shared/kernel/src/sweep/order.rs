@@ -65,16 +65,12 @@ pub fn order_bytes(encoding: &Encoding, tier: Tier, shards: &[Shard]) -> u64 {
 mod tests {
     use std::collections::BTreeSet;
 
-    use ziggurat_game::{Overrides, Ruleset};
-
     use super::*;
-    use crate::{halo::reads::Everywhere, moves::tables::Tables};
+    use crate::{fixtures::encoding, halo::reads::Everywhere, moves::tables::Tables};
 
     #[test]
     fn slabs_are_visited_once_those_with_the_pieces_furthest_along_first() {
-        let overrides = Overrides { pieces: Some(2), ..Overrides::default() };
-        let ruleset = Ruleset::builtin("skiriuk").unwrap().with(&overrides).unwrap();
-        let encoding = Encoding::new(&ruleset).unwrap();
+        let encoding = encoding("skiriuk", 2);
         let (tables, shared) = (Tables::new(&encoding), encoding.shared());
         for tier in [Tier::new(2, 1), Tier::new(2, 2)] {
             let context = Context::<f64>::new(&encoding, &tables, tier, |_| &[]);
