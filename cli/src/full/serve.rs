@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use clap::builder::BoolishValueParser;
 use ziggurat_rpc::Security;
 use ziggurat_web::{
-    explorer,
+    explorer::{self, ServedError},
     server::{self, BindError, Cors, Options},
 };
 
@@ -74,7 +74,10 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Security::Open | Security::Tls(_) => None,
     };
     let options = Options { token, insecure: args.insecure, cors, ..Options::default() };
-    let pages = explorer::pages(&args.tables)?;
+    let pages = explorer::pages(&args.tables).map_err(|error| match error {
+        ServedError::Table(error) => Failure::from(error),
+        ServedError::SameName { .. } => Failure::bad_input(error),
+    })?;
     serve(
         args.log_format,
         async |shutdown| {
