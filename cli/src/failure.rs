@@ -55,6 +55,7 @@ impl Failure {
     }
 
     /// What went wrong, with its causes.
+    #[cfg(feature = "full")]
     pub fn message(&self) -> String {
         format!("{:#}", self.error)
     }

@@ -206,6 +206,7 @@ pub fn duration(seconds: f64) -> String {
 }
 
 /// A moment, in seconds since 1970, in UTC: `2026-11-28 19:05:38`.
+#[cfg(feature = "full")]
 pub fn moment(seconds: f64) -> String {
     let whole = seconds.max(0.0) as u64;
     let (days, second) = (whole / 86400, whole % 86400);
@@ -292,6 +293,7 @@ mod tests {
     }
 
     #[test]
+    #[cfg(feature = "full")]
     fn moments_are_days_and_times_of_day() {
         for (seconds, text) in [
             (0.0, "1970-01-01 00:00:00"),

@@ -192,7 +192,7 @@ impl Actor {
                 }
                 Request::History(job, answer) => {
                     let there = self.machine.records().jobs.contains_key(&job);
-                    let history = there.then(|| self.history_of(job)).transpose()?;
+                    let history = there.then(|| self.history_of(job));
                     // Whoever asked may have gone.
                     let _ = answer.send(history);
                     continue;
@@ -216,11 +216,9 @@ impl Actor {
     }
 
     /// What has become of a job.
-    fn history_of(&self, job: JobId) -> Result<History, CoordinatorError> {
-        match self.historian.of(job) {
-            Some(history) => Ok(history.clone()),
-            None => Ok(self.saved.history(job)?.unwrap_or_default()),
-        }
+    fn history_of(&self, job: JobId) -> History {
+        let kept = self.historian.of(job).cloned();
+        kept.or_else(|| self.saved.history(job)).unwrap_or_default()
     }
 
     /// Has the machine handle an event, and what follows from it. Returns the answer, if there is one.
@@ -245,7 +243,7 @@ impl Actor {
             };
             let output = self.machine.handle(event, now);
             let (machine, historian) = (&self.machine, &mut self.historian);
-            historian.after(machine, told_before, &output, (now, by), &self.saved)?;
+            historian.after(machine, told_before, &output, (now, by), &self.saved);
             if let Some(worker) = lives {
                 historian.resides(machine, worker);
             }

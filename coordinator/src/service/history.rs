@@ -10,11 +10,11 @@ use std::{
 
 use ziggurat_history::{Event as Told, History, Kind, Phase as Values, Spent};
 use ziggurat_planning::{Order, Outcome, Precision, StepController};
-use ziggurat_store::StoreError;
 
 use super::records::Saved;
 use crate::machine::{
-    Answer, Command, Doing, Event, JobId, Machine, Note, Output, Report, StepId, Time, WorkerId,
+    Answer, Command, Doing, Event, JobId, Machine, Note, Output, Phase, Report, StepId, Time,
+    WorkerId,
 };
 
 /// A history that changes all the time is written so often, with the records of its job.
@@ -22,6 +22,9 @@ const EVERY: Duration = Duration::from_secs(1);
 
 /// If these do not change, it is written so often by itself.
 const EVERY_ANYWAY: Duration = Duration::from_secs(30);
+
+/// At most so many jobs are told of a worker that comes or goes.
+const MOST_TOLD: usize = 16;
 
 /// Keeps histories.
 #[derive(Default)]
@@ -91,9 +94,6 @@ impl Historian {
     }
 
     /// Looks at what came of it; `by` asked for it, if somebody did.
-    ///
-    /// # Errors
-    /// If a history cannot be read.
     pub fn after(
         &mut self,
         machine: &Machine,
@@ -101,23 +101,20 @@ impl Historian {
         output: &Output,
         (now, by): (Time, Option<&str>),
         saved: &Saved,
-    ) -> Result<(), StoreError> {
+    ) {
         if let Some(awaited) = before.report {
-            self.reported(machine, awaited, now, saved)?;
+            self.reported(machine, awaited, now, saved);
         }
         for command in &output.commands {
             let Command::Note(note) = command else { continue };
             let jobs = match note.job {
                 Some(job) => BTreeSet::from([job]),
-                // Who comes is told to those that it begins to work on.
-                None => {
-                    let working = machine.attempts().keys().map(|step| step.job);
-                    before.jobs.iter().copied().chain(working).collect()
-                }
+                // Who comes or goes is told to those that are worked on, and to those that wait for workers to go on.
+                None => before.jobs.iter().copied().chain(under_way(machine)).collect(),
             };
             let told = told(machine, note, now, by);
             for job in jobs {
-                let kept = self.kept(job, saved)?;
+                let kept = self.kept(job, saved);
                 (kept.changed, kept.urgent) = (true, kept.urgent || !told.kind.is_routine());
                 kept.history.tell(told.clone());
                 if told.kind == Kind::Submitted {
@@ -125,7 +122,6 @@ impl Historian {
                 }
             }
         }
-        Ok(())
     }
 
     /// A worker that is at a step uses so much memory.
@@ -179,22 +175,16 @@ impl Historian {
         self.kept.get(&job).map(|kept| &kept.history)
     }
 
-    fn kept(&mut self, job: JobId, saved: &Saved) -> Result<&mut Kept, StoreError> {
+    fn kept(&mut self, job: JobId, saved: &Saved) -> &mut Kept {
         if !self.kept.contains_key(&job) {
-            let history = saved.history(job)?.unwrap_or_default();
+            let history = saved.history(job).unwrap_or_default();
             self.kept.insert(job, Kept { history, ..Kept::default() });
         }
-        Ok(self.kept.get_mut(&job).expect("it was just put there"))
+        self.kept.get_mut(&job).expect("it was just put there")
     }
 
     /// Takes note of a report, and if it was the last one of what came of the order.
-    fn reported(
-        &mut self,
-        machine: &Machine,
-        awaited: Awaited,
-        now: Time,
-        saved: &Saved,
-    ) -> Result<(), StoreError> {
+    fn reported(&mut self, machine: &Machine, awaited: Awaited, now: Time, saved: &Saved) {
         let Awaited { step, worker, attempt, order, since, ref course, is_carrying, .. } = awaited;
         let reported = self.orders.entry(step).or_default();
         reported.at.push((worker, now));
@@ -207,7 +197,7 @@ impl Historian {
         } else {
             Reported::default()
         };
-        let kept = self.kept(step.job, saved)?;
+        let kept = self.kept(step.job, saved);
         kept.changed = true;
         let history = &mut kept.history;
         if let Some(spent) = awaited.spent {
@@ -220,7 +210,7 @@ impl Historian {
             let name = machine.name_of(worker);
             history.spend(&name, at.as_secs_f64(), now.as_secs_f64(), spent);
         }
-        let Some(goes_on) = goes_on.filter(|_| is_last && is_carrying) else { return Ok(()) };
+        let Some(goes_on) = goes_on.filter(|_| is_last && is_carrying) else { return };
         let tier = step.tier.to_string();
         let statistics = goes_on.course.statistics();
         match course.order() {
@@ -237,8 +227,15 @@ impl Historian {
             }
             _ => {}
         }
-        Ok(())
     }
+}
+
+/// The first jobs that have begun and not ended.
+fn under_way(machine: &Machine) -> impl Iterator<Item = JobId> {
+    let records = machine.records();
+    let has_begun = |id: JobId| records.steps_of(id).next().is_some();
+    let active = records.jobs.iter().filter(|(_, job)| job.phase == Phase::Active);
+    active.map(|(&id, _)| id).filter(move |&id| has_begun(id)).take(MOST_TOLD)
 }
 
 /// What a report is about, if somebody waits for it.

@@ -93,9 +93,13 @@ impl Saved {
         Ok((Self { store, index }, records))
     }
 
-    /// The history of a job, if one was written down.
-    pub fn history(&self, job: JobId) -> Result<Option<History>, StoreError> {
-        self.store.get_state(&of_history(job))
+    /// The history of a job, if one was written down. One that cannot be read is none: nothing depends on it.
+    pub fn history(&self, job: JobId) -> Option<History> {
+        let read = self.store.get_state(&of_history(job));
+        read.unwrap_or_else(|error| {
+            tracing::warn!(job = job.0, "the history of the job cannot be read: {error}");
+            None
+        })
     }
 
     /// Writes down what changed, and histories: it is on disk when this returns.
