@@ -176,11 +176,10 @@ impl Historian {
     }
 
     fn kept(&mut self, job: JobId, saved: &Saved) -> &mut Kept {
-        if !self.kept.contains_key(&job) {
+        self.kept.entry(job).or_insert_with(|| {
             let history = saved.history(job).unwrap_or_default();
-            self.kept.insert(job, Kept { history, ..Kept::default() });
-        }
-        self.kept.get_mut(&job).expect("it was just put there")
+            Kept { history, ..Kept::default() }
+        })
     }
 
     /// Takes note of a report, and if it was the last one of what came of the order.

@@ -117,7 +117,9 @@ fn fill_worker(metrics: &WorkerMetrics) {
 
 fn fill_explorer(metrics: &ExplorerMetrics) {
     let ExplorerMetrics { requests, request, positions } = metrics;
-    Route::ALL.into_iter().for_each(|route| drop(requests.of((route, 200)).inc()));
+    for route in Route::ALL {
+        requests.of((route, 200)).inc();
+    }
     request.observe(0.001);
     positions.inc();
 }
