@@ -50,8 +50,10 @@ pub struct Args {
     #[arg(long, env = "ZIGGURAT_INSECURE", value_parser = BoolishValueParser::new())]
     insecure: bool,
 
-    /// Let pages of this origin, such as https://example.org, read the answers; * for all; may be given several times
-    #[arg(long, value_name = "ORIGIN", value_parser = parse_origin)]
+    #[arg(
+        long, value_name = "ORIGIN", value_parser = parse_origin,
+        help = "Let pages of this origin, such as https://example.org, read the answers; * for all; may be given several times"
+    )]
     cors: Vec<String>,
 
     /// How log lines are written to standard error; ZIGGURAT_LOG chooses which, such as `debug`
