@@ -91,7 +91,8 @@ export function drawBoard(table, position, { arrows = [], open = () => false, cl
     const side = position[player], hand = inHand(table, side), [, y] = tray(table, player, false);
     for (let i = 0; i < hand; i++) svg.append(shape("circle", { class: `piece ${player}`, cx: 10 + i * 9, cy: y, r: 7 }));
     for (let i = 0; i < side.scored; i++) svg.append(shape("circle", { class: `piece ${player}`, cx: width - 10 - i * 9, cy: y, r: 7 }));
-    const rolls = position.turn === player && side.scored < table.pieces;
+    const isOver = position.light.scored === table.pieces || position.dark.scored === table.pieces;
+    const rolls = position.turn === player && !isOver;
     svg.append(shape("text", { class: rolls ? "tray rolls" : "tray", x: width / 2, y: y + 4, "text-anchor": "middle", "data-tray": player }, `${player}: ${hand} in hand, ${side.scored} scored${rolls ? ", to roll" : ""}`));
   }
   for (const arrow of arrows.toReversed()) svg.append(arrowOf(table, position.turn, arrow));

@@ -175,7 +175,22 @@ function drawStep(here, answer) {
   });
   byId("pass").hidden = !advice || moves.length > 0;
   if (document.activeElement !== field("position")) field("position").value = write(here.position);
-  history.replaceState(null, "", link(here));
+  showAddress();
+}
+
+/** When the address was written, in milliseconds, and what will write it. */
+let addressAt = -Infinity, addressLater = 0;
+
+/** Writes the step into the address. Browsers take no more than some twenty of these a second, so what follows soon waits. */
+function showAddress() {
+  clearTimeout(addressLater);
+  const wait = addressAt + 100 - performance.now();
+  if (wait > 0) {
+    addressLater = setTimeout(showAddress, wait);
+    return;
+  }
+  addressAt = performance.now();
+  history.replaceState(null, "", link(line[at]));
 }
 
 /** The address of a step. @param {Step} here */
