@@ -562,10 +562,14 @@ fn a_server_that_ends_gives_the_answers_under_way() {
     let body = r#"{"positions": ["start"]}"#;
     let length = body.len();
     let head = format!(
-        "POST /v1/finkel2-f64 HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\r\n"
+        "POST /v1/finkel2-f64 HTTP/1.1\r\nHost: {host}\r\nContent-Length: {length}\r\n\
+         Expect: 100-continue\r\n\r\n"
     );
     stream.write_all(head.as_bytes()).unwrap();
-    server.get("/healthz"); // by now it has read the head
+    // It has read the head, and waits for the body.
+    let mut goes_on = [0; b"HTTP/1.1 100 Continue\r\n\r\n".len()];
+    stream.read_exact(&mut goes_on).unwrap();
+    assert_eq!(&goes_on, b"HTTP/1.1 100 Continue\r\n\r\n");
     let finish = std::thread::spawn(move || {
         std::thread::sleep(Duration::from_millis(300));
         stream.write_all(body.as_bytes()).unwrap();
