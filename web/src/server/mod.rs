@@ -13,7 +13,7 @@
 //! * an end that lets answers under way finish.
 //!
 //! ```no_run
-//! use axum::{Json, Router, routing::get};
+//! use axum::{Router, routing::get};
 //! use ziggurat_web::server::{self, Asset, Options, Pages};
 //!
 //! # async fn example(token: Option<ziggurat_rpc::Token>) -> Result<(), Box<dyn std::error::Error>> {
