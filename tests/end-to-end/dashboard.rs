@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::support::{run, stderr, succeed};
 
 #[test]
+#[ignore = "on fast machines the job may end before its worker is killed: run tests/dashboard.sh"]
 fn a_job_is_watched_in_a_browser_to_its_end_through_the_loss_of_a_worker() {
     let script = absolute("../tests/dashboard.sh").unwrap();
     let output = Command::new(script).arg(env!("CARGO_BIN_EXE_ziggurat")).output().unwrap();
