@@ -94,15 +94,16 @@ impl<'a> Analyst<'a> {
             drop(values);
             ties += graph.count_lists();
             // At the end of the game the player to move has lost.
-            let mut lanes = finished.begin(&step, [[0.0; LANES]], [[0.0; LANES]], later);
-            let system = System { step: &step, graphs: [&graph], equation: &Play(&Count::ALL) };
+            let mut lanes = finished.begin(&step, Unknowns::NONE, Unknowns::NONE, later);
+            let system =
+                System { step: &step, graphs: [&graph], equation: &Play::new(&Count::ALL) };
             closeness.add(&Count::ALL, &system.solve(&mut lanes)?);
             drop(graph);
             finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }
-        Ok((closeness.games(&finished.of_start(encoding)[0]), ties))
+        Ok((closeness.games(&finished.of_start(encoding).0[0]), ties))
     }
 
     /// Games between two policies: those that the first of them begins, and those that the second begins. The chance is
@@ -144,7 +145,7 @@ impl<'a> Analyst<'a> {
             let passes = Count::ALL.len() as f64;
             let tell = |done: f64| tell((at as f64 + done) / passes);
             let counted = self.counted(count, sides, &mut closeness, &tell)?;
-            for (all, counted) in of_start.iter_mut().zip(counted) {
+            for (all, counted) in of_start.iter_mut().zip(counted.0) {
                 all_lanes(&[count]).zip(counted).for_each(|(lane, number)| all[lane] = number);
             }
         }
@@ -169,10 +170,10 @@ impl<'a> Analyst<'a> {
             let graphs = sides.map(|(moves, lists)| self.graph(&step, &values, moves, lists));
             drop(values);
             let [first, second] = &graphs;
-            let system = System { step: &step, graphs: [first, second], equation: &Play(&[count]) };
+            let system =
+                System { step: &step, graphs: [first, second], equation: &Play::new(&[count]) };
             let later = &steps[at + 1..];
-            let none = [[0.0; lanes_of(1)]; 2];
-            let mut lanes = finished.begin(&step, none, none, later);
+            let mut lanes = finished.begin(&step, Unknowns::NONE, Unknowns::NONE, later);
             closeness.add(&[count], &system.solve(&mut lanes)?);
             drop(graphs);
             finished.finish(&step, &lanes, later);

@@ -23,6 +23,20 @@ impl Target {
     const LIST: u32 = 1 << 29;
     const NUMBER: u32 = Self::LIST - 1;
 
+    /// How many kinds of targets equations tell apart.
+    pub(crate) const KINDS: usize = 4;
+
+    /// Whether a piece moved, and whether the other player is to move then, as one number.
+    #[inline(always)]
+    pub(crate) fn kind(self) -> usize {
+        (self.0 >> 30) as usize
+    }
+
+    /// A target of each kind.
+    pub(crate) fn one_of_each_kind() -> [Self; Self::KINDS] {
+        std::array::from_fn(|kind| Self((kind as u32) << 30))
+    }
+
     /// After a move. The end of the game is a node at which the other player is to move, and has lost.
     fn after(step: &Step<'_>, outcome: &Outcome) -> Self {
         let node = if outcome.won { step.end() } else { step.node(&outcome.next()) };

@@ -3,7 +3,7 @@
 //! Of a position and a player to move, seven numbers (*lanes*): expected rolls L = 1 + P L and their second moment
 //! M = 1 + 2 P L + P M, the same for turns and for moves, and the chance of the player to move. A roll ends a turn if the other
 //! player is the next to roll, or nobody is. Between two policies these are twice as many, so rolls, turns and moves are counted
-//! one after another, in three lanes each.
+//! one after another, in three lanes each. A last lane is zero: eight numbers, or twice four, are a line of memory.
 //!
 //! If |1 + P L - L| <= d < 1 everywhere, then L / (1 + d) <= L* <= L / (1 - d) for the true L*: L / (1 - d) satisfies
 //! x >= 1 + P x, and the least solution lies below every such x; likewise on the other side, and with the least or the greatest
@@ -22,75 +22,96 @@ use crate::{
     sweep::{Equation, Solved},
 };
 
-/// What is counted: each has a lane for the expected number, and the next one for the second moment.
+/// What is counted. Of some counts the lanes are: the expected numbers, the chance, the second moments, and zero.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Count {
-    Rolls = 0,
-    Turns = 2,
-    Moves = 4,
+    Rolls,
+    Turns,
+    Moves,
 }
 
 impl Count {
     /// All that is counted.
     pub(crate) const ALL: [Self; 3] = [Self::Rolls, Self::Turns, Self::Moves];
 
-    /// The lane of the expected number where all are counted.
-    const fn lane(self) -> usize {
-        self as usize
-    }
-
-    /// How many of it a target is.
-    #[inline]
-    fn of(self, target: Target) -> f64 {
-        let does = match self {
+    /// Whether it counts a target.
+    fn counts(self, target: Target) -> bool {
+        match self {
             Self::Rolls => true,
             Self::Turns => target.is_others(),
             Self::Moves => target.moved(),
-        };
-        if does { 1.0 } else { 0.0 }
+        }
     }
 }
 
 /// How many lanes there are where all is counted.
 pub(crate) const LANES: usize = lanes_of(Count::ALL.len());
-/// The lane of the chance there.
-const CHANCE: usize = LANES - 1;
 
-/// How many lanes so many counts have: two each, and at last the chance.
+/// How many lanes so many counts have.
 pub(crate) const fn lanes_of(counts: usize) -> usize {
-    2 * counts + 1
+    2 * (counts + 1)
 }
 
-/// The equation of the lanes of some counts.
-pub(crate) struct Play<'a>(pub &'a [Count]);
+/// The lane of the chance where all is counted.
+const CHANCE: usize = chance_lane(LANES);
 
-impl<const K: usize> Equation<K> for Play<'_> {
-    #[inline]
+/// The lane of the chance, of so many.
+const fn chance_lane(lanes: usize) -> usize {
+    lanes / 2 - 1
+}
+
+/// The equation of the lanes of some counts: what targets of each kind add.
+pub(crate) struct Play<const K: usize>([Kind<K>; Target::KINDS]);
+
+/// What a target adds: `constant` + `own` x + `mean` x', with x its lanes, and x' for each second moment the expected number.
+#[derive(Clone, Copy)]
+struct Kind<const K: usize> {
+    constant: [f64; K],
+    own: [f64; K],
+    mean: [f64; K],
+}
+
+impl<const K: usize> Play<K> {
+    /// Of some counts, of which there are as many as [`lanes_of`] says.
+    pub(crate) fn new(counts: &[Count]) -> Self {
+        assert_eq!(K, lanes_of(counts.len()));
+        Self(Target::one_of_each_kind().map(|target| {
+            let (mut constant, mut own, mut mean) = ([0.0; K], [1.0; K], [0.0; K]);
+            for (lane, count) in counts.iter().enumerate() {
+                if count.counts(target) {
+                    let square = K / 2 + lane;
+                    (constant[lane], constant[square], mean[square]) = (1.0, 1.0, 2.0);
+                }
+            }
+            // The chance of the player who moves.
+            if target.is_others() {
+                (constant[chance_lane(K)], own[chance_lane(K)]) = (1.0, -1.0);
+            }
+            Kind { constant, own, mean }
+        }))
+    }
+}
+
+impl<const K: usize> Equation<K> for Play<K> {
+    // A solve spends its time here: it is compiled into the sweep.
+    #[inline(always)]
     fn add(&self, into: &mut [f64; K], weight: f64, target: Target, of: &[f64; K]) {
-        for (lane, count) in (0..K - 1).step_by(2).zip(self.0) {
-            let count = count.of(target);
-            into[lane] += weight * (count + of[lane]);
-            into[lane + 1] += weight * (count * (1.0 + 2.0 * of[lane]) + of[lane + 1]);
+        let Kind { constant, own, mean } = &self.0[target.kind()];
+        for lane in 0..K {
+            let of_mean = mean[lane] * of[lane % (K / 2)];
+            into[lane] += weight * (constant[lane] + own[lane] * of[lane] + of_mean);
         }
-        into[K - 1] += weight * chance(target, of);
     }
 
     #[inline]
     fn preference(&self, lists: Lists, target: Target, of: &[f64; K]) -> f64 {
-        debug_assert!(
-            self.0.first() == Some(&Count::Rolls) || matches!(lists, Lists::Best | Lists::Any)
-        );
         match lists {
             Lists::Shortest => -of[0],
             Lists::Longest => of[0],
-            Lists::Best | Lists::Any => chance(target, of),
+            Lists::Best | Lists::Any if target.is_others() => 1.0 - of[chance_lane(K)],
+            Lists::Best | Lists::Any => of[chance_lane(K)],
         }
     }
-}
-
-/// The chance of the player who moved.
-fn chance<const K: usize>(target: Target, of: &[f64; K]) -> f64 {
-    if target.is_others() { 1.0 - of[K - 1] } else { of[K - 1] }
 }
 
 /// Expected number, and standard deviation.
@@ -119,7 +140,11 @@ pub struct Games {
 
 /// Which of all lanes those of some counts are.
 pub(crate) fn all_lanes(counts: &[Count]) -> impl Iterator<Item = usize> {
-    counts.iter().flat_map(|count| [count.lane(), count.lane() + 1]).chain([CHANCE])
+    let halves = [0, LANES / 2].into_iter();
+    halves.flat_map(|half| {
+        let means = counts.iter().map(|count| *count as usize);
+        means.chain([chance_lane(LANES)]).map(move |lane| half + lane)
+    })
 }
 
 /// How closely the equations of all steps hold.
@@ -144,7 +169,7 @@ impl Closeness {
 
     /// What the lanes of a position say, with bounds.
     pub(crate) fn games(&self, lanes: &[f64; LANES]) -> Games {
-        let [rolls, turns, moves] = Count::ALL.map(Count::lane);
+        let [rolls, turns, moves] = Count::ALL.map(|count| count as usize);
         let d = self.violation[rolls];
         let high = |length: f64| if d < 1.0 { length / (1.0 - d) } else { f64::INFINITY };
         let to_go = high(lanes[rolls]);
@@ -156,9 +181,10 @@ impl Closeness {
                 Bounded::within(lanes[lane], self.violation[lane] * to_go)
             };
             // The equation of the second moment holds with the computed means; these are off, too.
+            let square = LANES / 2 + lane;
             let of_means = 2.0 * self.violation[lane] * longest;
-            let error = (self.violation[lane + 1] + of_means) * to_go;
-            let square = Bounded::within(lanes[lane + 1], error);
+            let error = (self.violation[square] + of_means) * to_go;
+            let square = Bounded::within(lanes[square], error);
             Spread { mean, deviation: Bounded::deviation(mean, square) }
         };
         Games {

@@ -1,10 +1,12 @@
 //! Linear equations of a step, solved by in-place sweeps.
 //!
 //! For a pair of policies the unknowns x of a position and a player to move satisfy x = b + P x, with P from the policy graphs.
-//! Gauss-Seidel: in a superstep each shard is swept in place, those whose pieces are furthest along first. Shards are swept in waves of a fixed number, and of others a shard reads what they had before the wave. So the numbers do not depend on
-//! threads.
+//! Gauss-Seidel: in a superstep each shard is swept in place, those whose pieces are furthest along first. Shards are swept in
+//! waves of a fixed number, and of others a shard reads what they had before the wave. So the numbers do not depend on threads.
 //!
-//! With several unknowns for each position (*lanes*) one pass over the graph does for all of them.
+//! With several unknowns for each position (*lanes*) one pass over the graph does for all of them. A sweep waits for memory more
+//! than it computes: successors are anywhere. So a position's lanes fill a line of memory, and those of successors are asked for
+//! some positions ahead.
 
 use rayon::prelude::*;
 
@@ -32,8 +34,33 @@ const ROUNDING: f64 = 1e-12;
 /// So many positions are looked at, or copied, at a time.
 const AT_A_TIME: usize = 8 << 10;
 
-/// The lanes of a position, for each player to move.
-pub(crate) type Unknowns<const K: usize, const S: usize> = [[f64; K]; S];
+/// So many positions ahead memory is asked for successors.
+const AHEAD: usize = 16;
+
+/// Asks memory for a line.
+#[cfg(target_arch = "x86_64")]
+#[expect(unsafe_code)]
+#[inline(always)]
+fn prefetch<T>(place: &T) {
+    // SAFETY: every x86-64 has the instruction, and it changes nothing.
+    unsafe {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        _mm_prefetch::<_MM_HINT_T0>(std::ptr::from_ref(place).cast());
+    }
+}
+
+/// Elsewhere the processor is left to it.
+#[cfg(not(target_arch = "x86_64"))]
+fn prefetch<T>(_: &T) {}
+
+/// The lanes of a position, for each player to move. They fill a line of memory, so that a successor costs one.
+#[derive(Clone, Copy, PartialEq, Debug)]
+#[repr(align(64))]
+pub(crate) struct Unknowns<const K: usize, const S: usize>(pub [[f64; K]; S]);
+
+impl<const K: usize, const S: usize> Unknowns<K, S> {
+    pub(crate) const NONE: Self = Self([[0.0; K]; S]);
+}
 
 /// What a target adds to the lanes of a position.
 pub(crate) trait Equation<const K: usize>: Sync {
@@ -66,7 +93,7 @@ fn most<const K: usize>(a: [f64; K], b: [f64; K]) -> [f64; K] {
 
 impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
     /// The right side of the equation of a node, for a player to move.
-    #[inline]
+    #[inline(always)]
     fn right_side<'x>(
         &self,
         chances: &[f64],
@@ -77,7 +104,7 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
         let graph = self.graphs[side];
         let lanes = |target: Target| {
             let side = if S > 1 && target.is_others() { 1 - side } else { side };
-            &of(target.number())[side]
+            &of(target.number()).0[side]
         };
         let mut sum = [0.0; K];
         for (&target, &chance) in graph.of(node).iter().zip(chances) {
@@ -86,7 +113,9 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
             } else if graph.lists == Lists::Any {
                 let list = graph.list(target);
                 let each = chance / list.len() as f64;
-                list.for_each(|target| self.equation.add(&mut sum, each, target, lanes(target)));
+                for target in list {
+                    self.equation.add(&mut sum, each, target, lanes(target));
+                }
             } else {
                 let preference =
                     |target| self.equation.preference(graph.lists, target, lanes(target));
@@ -103,11 +132,29 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
         sum
     }
 
+    /// Asks memory for the lanes of the successors of a node to come.
+    #[inline(always)]
+    fn ask_for_successors(
+        &self,
+        node: usize,
+        start: usize,
+        before: &[Unknowns<K, S>],
+        own: &[Unknowns<K, S>],
+    ) {
+        for graph in &self.graphs {
+            for target in graph.of(node).iter().filter(|target| !target.is_list()) {
+                let at = target.number();
+                prefetch(own.get(at.wrapping_sub(start)).unwrap_or_else(|| &before[at]));
+            }
+        }
+    }
+
     fn chances(&self) -> Vec<f64> {
         self.step.encoding.ruleset().dice().rolls().iter().map(|roll| roll.chance()).collect()
     }
 
     /// Sweeps a shard in place; returns the largest change.
+    #[inline(always)]
     fn sweep(
         &self,
         chances: &[f64],
@@ -116,14 +163,15 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
         own: &mut [Unknowns<K, S>],
     ) -> [f64; K] {
         let mut change = [0.0; K];
-        let (start, end) = (shard.nodes.start as usize, shard.nodes.end as usize);
+        let start = shard.nodes.start as usize;
         for node in shard.order.iter().cloned().flat_map(Iterator::rev) {
             let node = node as usize;
+            self.ask_for_successors(node.saturating_sub(AHEAD), start, before, own);
             for side in 0..S {
                 let new = self.right_side(chances, node, side, |at| {
-                    if (start..end).contains(&at) { &own[at - start] } else { &before[at] }
+                    own.get(at.wrapping_sub(start)).unwrap_or_else(|| &before[at])
                 });
-                let old = std::mem::replace(&mut own[node - start][side], new);
+                let old = std::mem::replace(&mut own[node - start].0[side], new);
                 let moved: [f64; K] = std::array::from_fn(|k| (new[k] - old[k]).abs());
                 change = most(change, moved);
             }
@@ -148,7 +196,9 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                     .par_iter()
                     .map(|shard| {
                         let mut own = before[shard.range()].to_vec();
-                        let change = self.sweep(&chances, shard, before, &mut own);
+                        let sweep =
+                            Sweep { system: self, chances: &chances, shard, before, own: &mut own };
+                        let change = pulp::Arch::new().dispatch(sweep);
                         (change, most_of(&own), own)
                     })
                     .collect();
@@ -183,7 +233,7 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                 for node in nodes.clone() {
                     for side in 0..S {
                         let right = self.right_side(&chances, node, side, |at| &unknowns[at]);
-                        let left = unknowns[node][side];
+                        let left = unknowns[node].0[side];
                         let off = std::array::from_fn(|k| f64::abs(right[k] - left[k]));
                         violation = most(violation, off);
                     }
@@ -201,8 +251,29 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
     }
 }
 
+/// A sweep of a shard, compiled for each set of vector instructions: the fewer there are for a position, the more of the
+/// successors that follow are on their way from memory. The numbers are the same.
+struct Sweep<'a, 'b, E, const K: usize, const S: usize> {
+    system: &'b System<'a, E, K, S>,
+    chances: &'b [f64],
+    shard: &'b ShardNodes,
+    before: &'b [Unknowns<K, S>],
+    own: &'b mut [Unknowns<K, S>],
+}
+
+impl<E: Equation<K>, const K: usize, const S: usize> pulp::NullaryFnOnce
+    for Sweep<'_, '_, E, K, S>
+{
+    type Output = [f64; K];
+
+    #[inline(always)]
+    fn call(self) -> [f64; K] {
+        self.system.sweep(self.chances, self.shard, self.before, self.own)
+    }
+}
+
 /// The largest absolute number, by lane.
 fn most_of<const K: usize, const S: usize>(unknowns: &[Unknowns<K, S>]) -> [f64; K] {
-    let lanes = unknowns.iter().flatten();
+    let lanes = unknowns.iter().flat_map(|of| &of.0);
     lanes.fold([0.0; K], |most, lanes| std::array::from_fn(|k| most[k].max(lanes[k].abs())))
 }
