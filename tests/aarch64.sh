@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs the kernel's tests as a program for AArch64, in an emulator: NEON and the portable instructions have to give
-# the same bits. Needs the target, a linker and the emulator:
+# Runs the kernel's tests as a program for AArch64, in an emulator: they have to give the bits that others
+# give. Needs the target, a linker and the emulator:
 #   rustup target add aarch64-unknown-linux-gnu && apt-get install gcc-aarch64-linux-gnu qemu-user
 # Arguments are passed on to the tests that compare whole solves (shared/kernel/tests/determinism.rs), which take
 # hours in the emulator if there are none; such as `any_vector_instructions`.

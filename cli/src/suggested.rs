@@ -28,7 +28,7 @@ pub const CAPTURES: Suggested = Suggested(|| Captures::ALL.map(Captures::name).i
 pub const VALUE_TYPES: Suggested = Suggested(|| vec!["percent16", "f32", "f64"]);
 
 /// The vector instructions that there may be.
-pub const SIMD: Suggested = Suggested(|| vec!["portable", "avx2", "avx512", "neon"]);
+pub const SIMD: Suggested = Suggested(|| vec!["portable", "avx2", "avx512"]);
 
 /// The parser of vector instructions by name.
 pub fn simd() -> impl TypedValueParser<Value = Simd> {

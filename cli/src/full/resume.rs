@@ -42,7 +42,7 @@ pub struct Args {
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = threads())]
     threads: usize,
 
-    /// The vector instructions: portable, avx2, avx512 or neon [default: the best there are]. The result
+    /// The vector instructions: portable, avx2 or avx512 [default: the best there are]. The result
     /// does not depend on it
     #[arg(long, value_name = "NAME", value_parser = suggested::simd(), hide_possible_values = true)]
     simd: Option<Simd>,

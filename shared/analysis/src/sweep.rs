@@ -17,7 +17,7 @@ use crate::{
 };
 
 /// So many shards are swept at the same time.
-pub(crate) const WAVE: usize = 8;
+pub(crate) const WAVE: usize = 6;
 
 /// No step takes more supersteps, unless its games last for ever, or nearly.
 const MOST_SUPERSTEPS: u32 = 20_000;

@@ -6,8 +6,6 @@
 
 use thiserror::Error;
 
-#[cfg(target_arch = "aarch64")]
-use crate::simd::neon::Neon;
 #[cfg(target_arch = "x86_64")]
 use crate::simd::{avx2::Avx2, avx512::Avx512};
 use crate::simd::{
@@ -32,8 +30,6 @@ enum Level {
     Avx2(pulp::x86::V3),
     #[cfg(target_arch = "x86_64")]
     Avx512(pulp::x86::V4),
-    #[cfg(target_arch = "aarch64")]
-    Neon(pulp::aarch64::Neon),
 }
 
 /// Somebody asked for vector instructions by a wrong name, or that this machine does not have.
@@ -54,8 +50,6 @@ impl Simd {
             levels.extend(pulp::x86::V3::try_new().map(Level::Avx2));
             levels.extend(pulp::x86::V4::try_new().map(Level::Avx512));
         }
-        #[cfg(target_arch = "aarch64")]
-        levels.extend(pulp::aarch64::Neon::try_new().map(Level::Neon));
         levels.into_iter().map(Self).collect()
     }
 
@@ -64,7 +58,7 @@ impl Simd {
         Self::all().pop().expect("the portable instructions are everywhere")
     }
 
-    /// The instructions of a name: `portable`, `avx2`, `avx512` or `neon`.
+    /// The instructions of a name: `portable`, `avx2` or `avx512`.
     ///
     /// # Errors
     /// If this machine does not have them.
@@ -84,8 +78,6 @@ impl Simd {
             Level::Avx2(_) => "avx2",
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(_) => "avx512",
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon(_) => "neon",
         }
     }
 
@@ -98,9 +90,6 @@ impl Simd {
             Level::Avx2(v3) => v3.vectorize(work),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(v4) => v4.vectorize(work),
-            // All code compiled for AArch64 has NEON.
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon(_) => work(),
         }
     }
 
@@ -113,8 +102,6 @@ impl Simd {
             Level::Avx2(v3) => Avx2::new(v3).call(operation),
             #[cfg(target_arch = "x86_64")]
             Level::Avx512(v4) => Avx512::new(v4).call(operation),
-            #[cfg(target_arch = "aarch64")]
-            Level::Neon(neon) => Neon::new(neon).call(operation),
         }
     }
 }

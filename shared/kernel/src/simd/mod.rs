@@ -5,8 +5,6 @@ mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
 pub mod dispatch;
-#[cfg(target_arch = "aarch64")]
-mod neon;
 mod portable;
 pub mod value;
 pub mod vector;
