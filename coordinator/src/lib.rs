@@ -9,6 +9,7 @@
 //! | `machine` | jobs, steps, attempts, checkpoints, workers: every decision |
 //! | `service::actor` | the thread that owns the machine |
 //! | `service::records` | what is written down, and reading it again |
+//! | `service::migration` | records of the versions before |
 //! | `service::control`, `service::jobs` | the two gRPC services |
 //! | `service::convert`, `service::status` | the machine's words as messages |
 //! | `service::planning` | cutting rulesets into steps and shards, off the async runtime |

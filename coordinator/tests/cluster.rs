@@ -113,6 +113,7 @@ fn submission(key: &str) -> SubmitRequest {
         name: "a small game".to_owned(),
         key: key.to_owned(),
         checkpoint_seconds: 0.05,
+        ..SubmitRequest::default()
     }
 }
 

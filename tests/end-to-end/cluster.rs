@@ -448,7 +448,7 @@ fn a_job_of_other_settings_is_waited_for_and_gives_the_bytes_of_its_solve() {
 }
 
 /// Files in a checkpoint store, but for those that it is known by, and what there is of one while it is written.
-fn saved_below(directory: &Path) -> usize {
+pub fn saved_below(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().map(Result::unwrap);
     let of = |entry: fs::DirEntry| match entry.path().is_dir() {
         true => saved_below(&entry.path()),

@@ -19,6 +19,8 @@ mod file_systems;
 mod games;
 mod interrupt;
 #[cfg(feature = "full")]
+mod jobs;
+#[cfg(feature = "full")]
 mod launcher;
 mod lean;
 #[cfg(feature = "full")]

@@ -23,8 +23,8 @@ use ziggurat_rpc::{
     proto::{
         CancelRequest, ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage,
         HistoryReply, JobRequest, JobSpec, JobStatus, ListReply, ListRequest, LocateReply,
-        LocatedStep, Peer, PlanReply, Precision, Run, Step, SubmitReply, SubmitRequest,
-        WorkerReply, WorkerRequest, WorkersReply, WorkersRequest, data_server::Data,
+        LocatedStep, Peer, PlanReply, Precision, RemoveReply, Run, Step, SubmitReply,
+        SubmitRequest, WorkerReply, WorkerRequest, WorkersReply, WorkersRequest, data_server::Data,
         jobs_server::Jobs,
     },
     server,
@@ -274,6 +274,10 @@ impl Jobs for Answering {
     async fn cancel(&self, request: Request<CancelRequest>) -> Result<Response<JobStatus>, Status> {
         let request = request.map(|CancelRequest { job, .. }| JobRequest { job });
         job(&request).map(Response::new)
+    }
+
+    async fn remove(&self, request: Request<JobRequest>) -> Result<Response<RemoveReply>, Status> {
+        job(&request).map(|_| Response::new(RemoveReply {}))
     }
 
     async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {

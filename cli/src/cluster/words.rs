@@ -72,9 +72,12 @@ pub fn jobs_table(jobs: &[JobStatus]) -> String {
     if jobs.is_empty() {
         return "There are no jobs.\n".to_owned();
     }
-    let header = ["job", "name", "state", "steps", "positions", "solved", "worked"];
+    let mut header = vec!["job", "name", "state", "steps", "positions", "solved", "worked"];
+    // Most clusters have no use for priorities.
+    let has_priorities = jobs.iter().any(|job| job.priority != 0);
+    header.extend(has_priorities.then_some("priority"));
     let rows = jobs.iter().map(|job| {
-        vec![
+        let mut row = vec![
             job.job.to_string(),
             one_line(&job.name),
             job_state(job).to_owned(),
@@ -82,7 +85,9 @@ pub fn jobs_table(jobs: &[JobStatus]) -> String {
             grouped(job.positions),
             format!("{:.1} %", share(job) * 100.0),
             duration(job.seconds),
-        ]
+        ];
+        row.extend(has_priorities.then(|| job.priority.to_string()));
+        row
     });
     // Messages are long: nothing is lined up with them.
     let messages = std::iter::once("message".to_owned());
@@ -109,6 +114,7 @@ pub fn status_text(status: &ClusterStatus) -> String {
     if !job.message.is_empty() {
         text += &format!("{}\n", one_line(&job.message));
     }
+    text += &scheduling(&job);
     text += &format!(
         "{} of {} steps are solved, {} of {} positions\n",
         job.solved_steps,
@@ -139,6 +145,19 @@ pub fn status_text(status: &ClusterStatus) -> String {
         );
     }
     text
+}
+
+/// When a job is worked on, and by how many, if it was submitted with a wish about that.
+fn scheduling(job: &JobStatus) -> String {
+    let priority = (job.priority != 0).then(|| format!("priority {}", job.priority));
+    let workers = (job.max_workers > 0).then(|| format!("at most {} workers", job.max_workers));
+    let after = (job.after > 0).then(|| format!("after job {}", job.after));
+    let wishes: Vec<String> = [priority, workers, after].into_iter().flatten().collect();
+    if wishes.is_empty() {
+        String::new()
+    } else {
+        format!("Submitted with {}\n", wishes.join(", "))
+    }
 }
 
 fn steps_table(steps: &[StepStatus]) -> String {
@@ -249,6 +268,9 @@ pub fn job_json(job: &JobStatus) -> Value {
         "exchanged_bytes": job.exchanged_bytes,
         "exchanged_positions": job.exchanged_positions,
         "swept_positions": job.swept_positions,
+        "priority": job.priority,
+        "max_workers": (job.max_workers > 0).then_some(job.max_workers),
+        "after": (job.after > 0).then_some(job.after),
     })
 }
 
@@ -389,6 +411,7 @@ pub mod samples {
                 exchanged_bytes: 52_000_000,
                 exchanged_positions: 100_000_000,
                 swept_positions: 987_654_321,
+                ..JobStatus::default()
             }),
             steps: vec![
                 step((1, 1), StepState::Solved, 1_000, 30, 1e-14),
@@ -441,6 +464,23 @@ utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
 anu and enki could not reach each other 40 s ago: see that each reaches the address of the other
 "
         );
+    }
+
+    #[test]
+    fn wishes_that_a_job_was_submitted_with_are_told() {
+        let mut status = samples::under_way();
+        let job = status.job.as_mut().unwrap();
+        assert!(!jobs_table(std::slice::from_ref(job)).contains("priority"));
+        (job.priority, job.max_workers, job.after) = (-2, 4, 1);
+        let table = jobs_table(std::slice::from_ref(job));
+        assert!(table.lines().next().unwrap().contains("priority") && table.contains(" -2 "));
+        assert!(
+            status_text(&status)
+                .contains("Submitted with priority -2, at most 4 workers, after job 1\n")
+        );
+        let value = status_json(&status);
+        assert_eq!([&value["job"]["priority"], &value["job"]["after"]], [&json!(-2), &json!(1)]);
+        assert_eq!(status_json(&samples::under_way())["job"]["max_workers"], Value::Null);
     }
 
     #[test]

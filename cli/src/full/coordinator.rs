@@ -74,6 +74,16 @@ pub struct Args {
     )]
     solved_lost_after: Patience,
 
+    /// Remove jobs, with their values, that ended (solved, failed or cancelled) so long ago, such as 7d; or never
+    #[arg(
+        long,
+        value_name = "TIME|never",
+        env = "ZIGGURAT_KEEP_SOLVED",
+        default_value = "never",
+        value_parser = parse_patience
+    )]
+    keep_solved: Patience,
+
     /// Steps with fewer positions are not split: what workers exchange costs more than it gains then
     #[arg(long, value_name = "POSITIONS", env = "ZIGGURAT_SPLIT_ABOVE", default_value_t = 2 << 20)]
     split_above: u64,
@@ -112,6 +122,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         lease: args.lease,
         lost_after: args.lost_after,
         solved_lost_after: args.solved_lost_after.0,
+        keep_ended: args.keep_solved.0,
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
         memory_alone: |encoding, settings| plan(encoding, settings).peak_memory_bytes,

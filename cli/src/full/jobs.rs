@@ -1,7 +1,7 @@
 //! `ziggurat jobs`: the jobs of a cluster.
 
 use serde_json::{Value, json};
-use ziggurat_rpc::proto::{ListReply, ListRequest};
+use ziggurat_rpc::proto::{JobRequest, ListReply, ListRequest};
 
 use crate::{
     cluster::{client::Coordinator, flags::CoordinatorArgs, words},
@@ -12,7 +12,11 @@ use crate::{
 
 /// List the jobs of a cluster, in the order they were submitted
 #[derive(clap::Args, Debug)]
+#[command(args_conflicts_with_subcommands = true)]
 pub struct Args {
+    #[command(subcommand)]
+    of_one: Option<OfOne>,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -21,8 +25,45 @@ pub struct Args {
     coordinator: CoordinatorArgs,
 }
 
+/// What is done to a job that has ended.
+#[derive(clap::Subcommand, Debug)]
+enum OfOne {
+    /// Remove a job that has ended, with its events and, if it is solved, its values
+    Rm(RmArgs),
+}
+
+/// Which job.
+#[derive(clap::Args, Debug)]
+struct RmArgs {
+    /// The job's number
+    #[arg(value_name = "JOB")]
+    job: u64,
+
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+
+    #[command(flatten)]
+    coordinator: CoordinatorArgs,
+}
+
+/// Removes a job.
+fn remove(&RmArgs { job, json, ref coordinator }: &RmArgs) -> Result<Exit, Failure> {
+    Coordinator::new(coordinator)?
+        .ask(|mut jobs| async move { jobs.remove(JobRequest { job }).await })?;
+    if json {
+        print_json(&json!({ "job": job, "state": "removed" }))?;
+    } else {
+        print(&format!("Job {job} is removed\n"))?;
+    }
+    Ok(Exit::Success)
+}
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    if let Some(OfOne::Rm(args)) = &args.of_one {
+        return remove(args);
+    }
     let coordinator = Coordinator::new(&args.coordinator)?;
     let ListReply { jobs, left_out } =
         coordinator.ask(|mut jobs| async move { jobs.list(ListRequest {}).await })?;

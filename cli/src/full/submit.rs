@@ -46,6 +46,18 @@ pub struct Args {
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = parse_checkpoint_every)]
     checkpoint_every: Duration,
 
+    /// Goes before jobs with a lower number; among equals the oldest goes first
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    priority: i32,
+
+    /// At most so many workers work on a step together [default: all]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    max_workers: Option<u32>,
+
+    /// Begin when that job is solved
+    #[arg(long, value_name = "JOB", value_parser = clap::value_parser!(u64).range(1..))]
+    after: Option<u64>,
+
     /// Tells this submission from others: a command that is repeated with the same key gives the same job [default: one
     /// that nobody else has]
     #[arg(long, value_name = "TEXT", value_parser = parse_key)]
@@ -73,6 +85,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         name: args.called.clone().unwrap_or_else(|| table_name(&ruleset)),
         key: args.key.clone().unwrap_or_else(key),
         checkpoint: args.checkpoint_every,
+        priority: args.priority,
+        max_workers: args.max_workers,
+        after: args.after,
         job: Job::new(ruleset, &settings),
     };
     let request = SubmitRequest::from(&submission);

@@ -202,7 +202,7 @@ impl Machine {
         };
         let text = format!("step {} {what}", step.tier);
         self.note(Note { attempt: number, epoch, ..line_of(kind, step, text) });
-        if !solved && self.would_be_faster_with_others(step) {
+        if !solved && (self.is_outranked(step) || self.would_be_faster_with_others(step)) {
             self.attempts.get_mut(&step).expect("it was just there").winding_down = true;
         }
     }

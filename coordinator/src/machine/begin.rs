@@ -12,7 +12,7 @@ use super::{
     message::{Assignment, CheckpointAt, Message, Peer},
     names::{StepId, WorkerId},
     plan::StepPlan,
-    record::Run,
+    record::{self, Run},
     split::{seconds, split},
 };
 
@@ -113,6 +113,7 @@ impl Machine {
             let one = self.best_for(step, able);
             return (vec![one], vec![Run { count: plan.shards.len() as u32, owner: 0 }]);
         }
+        let able = &self.limited(step, able)[..];
         let mut runs = split(plan, &self.speeds(able));
         let has_shards = |place: usize| runs.iter().any(|run| run.owner as usize == place);
         let places: Vec<usize> = (0..able.len()).filter(|&place| has_shards(place)).collect();
@@ -123,8 +124,24 @@ impl Machine {
         (places.into_iter().map(|place| able[place]).collect(), runs)
     }
 
-    /// The worker for a whole step: the one that has most of what it needs, then the fastest.
+    /// The worker for a whole step.
     fn best_for(&self, step: StepId, able: &[WorkerId]) -> WorkerId {
+        *self.ranked(step, able).last().expect("somebody is able")
+    }
+
+    /// As many workers as an attempt may have: the best.
+    fn limited(&self, step: StepId, able: &[WorkerId]) -> Vec<WorkerId> {
+        let most = self.max_workers(step.job);
+        if able.len() <= most {
+            return able.to_vec();
+        }
+        let mut best = self.ranked(step, able).split_off(able.len() - most);
+        best.sort_unstable();
+        best
+    }
+
+    /// Workers in order: the last one has most of what a step needs, and is the fastest of those that have as much.
+    fn ranked(&self, step: StepId, able: &[WorkerId]) -> Vec<WorkerId> {
         let speeds = self.speeds(able);
         let mut shards: BTreeMap<WorkerId, u32> = BTreeMap::new();
         for (_, checkpoint) in self.needed(step) {
@@ -138,7 +155,9 @@ impl Machine {
             let ((a_shards, a_speed), (b_shards, b_speed)) = (rank(a), rank(b));
             a_shards.cmp(&b_shards).then(a_speed.total_cmp(&b_speed))
         };
-        able[(0..able.len()).max_by(better).expect("somebody is able")]
+        let mut order: Vec<usize> = (0..able.len()).collect();
+        order.sort_by(better);
+        order.into_iter().map(|i| able[i]).collect()
     }
 
     /// Whether an attempt had better be begun anew with all that are free, or with other shares.
@@ -247,13 +266,13 @@ impl Machine {
     /// Whether a worker reads the checkpoint store that has a checkpoint.
     pub(super) fn reads_store_of(&self, worker: WorkerId, checkpoint: &Checkpoint) -> bool {
         let read = self.connection(worker).and_then(|here| here.registration.checkpoint_store);
-        read.is_some() && read == checkpoint.stored
+        checkpoint.stored.is_some_and(|stored| record::reads(read, stored))
     }
 
     /// Whether a worker that is connected reads a checkpoint store.
-    fn is_read(&self, store: u64) -> bool {
+    pub(super) fn is_read(&self, store: u64) -> bool {
         let mut here = self.sessions.values();
-        here.any(|here| here.registration.checkpoint_store == Some(store))
+        here.any(|here| record::reads(here.registration.checkpoint_store, store))
     }
 
     /// Where a checkpoint is to be had: of those who are away, where they were last.

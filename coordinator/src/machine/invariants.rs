@@ -2,7 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use super::{Doing, Machine, Phase, names::WorkerId};
+use super::{
+    Doing, Machine, Phase,
+    names::{JobId, WorkerId},
+};
 
 impl Machine {
     /// Checks what must always be true, for tests.
@@ -29,6 +32,10 @@ impl Machine {
             let goes_on = phase == Phase::Active || phase == Phase::Paused && attempt.winding_down;
             expect(goes_on, || format!("{name} goes on, but the job is {phase:?}"))?;
             expect(attempt.awaited().next().is_some(), || format!("{name} waits for nobody"))?;
+            let most = self.max_workers(step.job);
+            expect(attempt.members.len() <= most, || {
+                format!("{name} has more than {most} members")
+            })?;
             for member in &attempt.members {
                 let worker = member.worker;
                 expect(member.shards > 0, || format!("{name}: {worker} has no shards"))?;
@@ -41,6 +48,11 @@ impl Machine {
         expect(at == self.busy, || format!("{:?} are busy, not {at:?}", self.busy))?;
         let unwanted = self.plans.keys().filter(|job| self.attempted(**job).is_empty()).count();
         expect(unwanted <= 2 * super::PLANNED_JOBS, || format!("{unwanted} plans are kept"))?;
+        let known = |job: &JobId| self.records.jobs.contains_key(job);
+        let steps = self.backoff.keys().chain(self.needs.keys()).map(|(step, _)| step.job);
+        let kept = self.plans.keys().copied().chain(steps).chain(self.busy_since.keys().copied());
+        let mut left = kept.filter(|job| !known(job));
+        expect(left.next().is_none(), || "something is kept of a job that is removed".to_owned())?;
         self.check_records()?;
         self.check_waiting()
     }
@@ -77,6 +89,13 @@ impl Machine {
     /// Nothing stands still without saying why.
     fn check_waiting(&self) -> Result<(), String> {
         for (&id, job) in &self.records.jobs {
+            if let Some(before) = self.waits_for(id) {
+                let begun = self.records.steps_of(id).next().is_some();
+                expect(!begun, || format!("job {id} is begun before {before} is solved"))?;
+                let solved = self.records.jobs.get(&before).map(|job| job.phase);
+                let in_vain = solved == Some(Phase::Solved) && job.phase != Phase::Cancelled;
+                expect(!in_vain, || format!("job {id} waits for {before}, which is solved"))?;
+            }
             if job.phase == Phase::Active && self.attempted(id).is_empty() {
                 let why = self.why_waiting(id);
                 expect(!why.is_empty(), || format!("job {id} stands still and says nothing"))?;
@@ -94,8 +113,10 @@ impl Machine {
         if self.scheduled < self.now {
             return Ok(()); // time has passed, which the next tick says
         }
+        let kept = self.kept_by_few();
         let stays = |worker: &&WorkerId| {
-            self.connection(**worker).is_some_and(|here| here.draining.is_none())
+            let here = self.connection(**worker);
+            here.is_some_and(|here| here.draining.is_none()) && !kept.contains(worker)
         };
         let here: Vec<WorkerId> = self.online.keys().filter(stays).copied().collect();
         let mut idle = here.clone();
@@ -108,6 +129,7 @@ impl Machine {
                 continue;
             };
             let waits = self.is_large(&plan.steps[&step.tier])
+                && able.len() < self.max_workers(step.job)
                 && self.able(step, &here).as_ref() != Ok(&able);
             return expect(waits, || format!("workers are free, and step {step:?} is not begun"));
         }

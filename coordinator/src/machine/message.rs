@@ -9,7 +9,7 @@ use ziggurat_planning::{Order, Outcome, Precision};
 use super::{
     names::{Epoch, JobId, SessionId, StepId, WorkerId},
     plan::JobPlan,
-    record::{Run, Spec},
+    record::{Run, Scheduling, Spec},
 };
 
 /// Something that happened.
@@ -28,6 +28,8 @@ pub enum Event {
         /// Whether it may be solved.
         force: bool,
     },
+    /// Somebody removes a job that has ended. Answered.
+    Remove(JobId),
     /// What [`Command::Plan`] asked for.
     Planned(JobId, Result<Arc<JobPlan>, String>),
     /// A worker has connected.
@@ -59,6 +61,8 @@ pub struct Submission {
     pub spec: Spec,
     /// At most so much work is lost.
     pub checkpoint_every: Duration,
+    /// When it is worked on, and by how many.
+    pub scheduling: Scheduling,
     /// What it consists of.
     pub plan: Arc<JobPlan>,
     /// Memory that one process alone would take for it, in bytes.

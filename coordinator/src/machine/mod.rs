@@ -45,8 +45,8 @@ pub use message::{
 pub use names::{Epoch, JobId, SessionId, StepId, Time, WorkerId};
 pub use plan::JobPlan;
 pub use record::{
-    Checkpoint, Counters, JobRecord, Key, Phase, Records, Run, Spec, StepRecord, StepSize,
-    WorkerRecord,
+    ANY_STORE, Checkpoint, Counters, JobRecord, Key, Phase, Records, Run, Scheduling, Spec,
+    StepRecord, StepSize, WorkerRecord,
 };
 #[cfg(test)]
 use schedule::PLANNED_JOBS;
@@ -61,6 +61,8 @@ pub struct Limits {
     pub lost_after: Duration,
     /// The same for what it has of a solved step; `None` for never.
     pub solved_lost_after: Option<Duration>,
+    /// Jobs that have ended are removed after so long; `None` for never.
+    pub keep_ended: Option<Duration>,
     /// Steps with fewer positions are one worker's.
     pub whole_step_positions: u64,
 }
@@ -68,7 +70,8 @@ pub struct Limits {
 impl Limits {
     /// With the default size of whole steps: below 2 Mi positions, exchange costs more than it gains.
     pub fn new(lease: Duration, lost_after: Duration) -> Self {
-        Self { lease, lost_after, solved_lost_after: None, whole_step_positions: 2 << 20 }
+        let (solved_lost_after, keep_ended) = (None, None);
+        Self { lease, lost_after, solved_lost_after, keep_ended, whole_step_positions: 2 << 20 }
     }
 }
 
@@ -175,6 +178,8 @@ impl Machine {
             busy_since: BTreeMap::new(),
             output: Output::default(),
         };
+        let last = machine.records.jobs.last_key_value().map_or(0, |(last, _)| last.0);
+        machine.records.last_job = machine.records.last_job.max(last);
         machine.schedule();
         let output = std::mem::take(&mut machine.output);
         (machine, output)
@@ -192,6 +197,7 @@ impl Machine {
             Event::Pause(job) => self.pause(job),
             Event::Resume(job) => self.resume(job),
             Event::Cancel { job, force } => self.cancel(job, force),
+            Event::Remove(job) => self.remove(job),
             Event::Planned(job, plan) => self.planned(job, plan),
             Event::Register(session, registration) => self.register(session, registration),
             Event::Heartbeat(session, resources) => self.heartbeat(session, resources),
@@ -254,6 +260,7 @@ impl Machine {
         self.end_leases();
         self.end_late_attempts();
         self.give_up_what_is_lost();
+        self.remove_old_jobs();
         let now = self.now;
         self.unreachable_pairs.retain(|_, until| *until > now);
         let online = &self.online;
@@ -274,7 +281,7 @@ impl Machine {
     /// If there is none.
     fn job_mut(&mut self, job: JobId) -> &mut JobRecord {
         self.output.changed.insert(Key::Job(job));
-        self.records.jobs.get_mut(&job).expect("jobs are never removed")
+        self.records.jobs.get_mut(&job).expect("the job is there")
     }
 
     /// The committed checkpoint of a step.

@@ -17,12 +17,14 @@ use super::names::{Epoch, JobId, StepId, Time, WorkerId};
 /// All records.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Records {
-    /// Jobs that were ever submitted.
+    /// Jobs that were ever submitted, and not removed.
     pub jobs: BTreeMap<JobId, JobRecord>,
     /// Steps that were ever worked on, of jobs that are not cancelled.
     pub steps: BTreeMap<StepId, StepRecord>,
     /// Workers that were ever connected.
     pub workers: BTreeMap<WorkerId, WorkerRecord>,
+    /// The largest number that a job ever had: no other job gets it, though the job be removed.
+    pub last_job: u64,
 }
 
 impl Records {
@@ -72,6 +74,17 @@ impl Spec {
     }
 }
 
+/// When a job is worked on, and by how many.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Scheduling {
+    /// Jobs with a higher one go first; among equals the oldest.
+    pub priority: i32,
+    /// The most members of an attempt; `None` for any number.
+    pub max_workers: Option<u32>,
+    /// The job that is to be solved first.
+    pub after: Option<JobId>,
+}
+
 /// What is to become of a job.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Phase {
@@ -102,6 +115,12 @@ pub struct JobRecord {
     pub phase: Phase,
     /// Whether it was solved before and is solved again: it never goes before jobs that were not.
     pub again: bool,
+    /// When it is worked on, and by how many.
+    pub scheduling: Scheduling,
+    /// Whether it still waits for the job that it comes after.
+    pub waits: bool,
+    /// The checkpoint store that may have checkpoints of it, if it was cancelled while nobody was there who reads that.
+    pub left_in: Option<u64>,
     /// Why it failed.
     pub message: String,
     /// When it was submitted.
@@ -165,6 +184,14 @@ impl StepRecord {
     pub fn solution(&self) -> Option<&Checkpoint> {
         self.checkpoint.as_ref().filter(|checkpoint| checkpoint.course.order().is_none())
     }
+}
+
+/// In place of the identity of a checkpoint store: that of the version before, which did not write down which store it was.
+pub const ANY_STORE: u64 = 0;
+
+/// Whether a worker that reads one checkpoint store, if any, finds there what is in another.
+pub fn reads(read: Option<u64>, stored: u64) -> bool {
+    read.is_some_and(|read| read == stored || stored == ANY_STORE)
 }
 
 /// A committed checkpoint of a step.

@@ -17,6 +17,8 @@ use super::{
     *,
 };
 
+mod queue;
+
 const FIRST: StepId = StepId { job: JobId(1), tier: Tier { just_moved: 1, to_move: 1 } };
 
 /// A machine with a job, and workers whose connections last.
@@ -24,6 +26,7 @@ struct World {
     machine: Machine,
     now: Time,
     plan: Arc<JobPlan>,
+    submission: Submission,
     values: BTreeMap<(StepId, u32), Value>,
 }
 
@@ -58,7 +61,6 @@ impl World {
         let limits = Limits { whole_step_positions, ..Limits::new(day, day) };
         let now = Duration::from_secs(1_000_000);
         let (machine, _) = Machine::new(Records::default(), 1, limits, now);
-        let mut world = Self { machine, now, plan: plan.clone(), values: BTreeMap::new() };
         let spec = Spec {
             ruleset: String::new(),
             precision: Precision::F64,
@@ -66,19 +68,22 @@ impl World {
             certified: true,
             shard_positions: None,
         };
-        let (name, key, checkpoint_every) = ("a job".to_owned(), String::new(), day);
+        let submission = Submission {
+            name: "a job".to_owned(),
+            key: String::new(),
+            spec,
+            checkpoint_every: day,
+            scheduling: Scheduling::default(),
+            plan: plan.clone(),
+            memory_bytes: 0,
+        };
+        let values = BTreeMap::new();
+        let mut world = Self { machine, now, plan, submission: submission.clone(), values };
         for (worker, &checkpoint_store) in (1..).zip(stores) {
             let registration = Registration { checkpoint_store, ..registration(worker) };
             world.tell(Event::Register(SessionId(worker), registration));
         }
-        world.tell(Event::Submit(Submission {
-            name,
-            key,
-            spec,
-            checkpoint_every,
-            plan,
-            memory_bytes: 0,
-        }));
+        world.tell(Event::Submit(submission));
         world
     }
 
@@ -182,18 +187,13 @@ impl World {
 
     /// Submits the job once more.
     fn submit_another(&mut self) -> JobId {
-        let JobRecord { name, key, spec, checkpoint_every, .. } =
-            self.machine.records.jobs[&JobId(1)].clone();
-        let plan = self.plan.clone();
-        self.tell(Event::Submit(Submission {
-            name,
-            key,
-            spec,
-            checkpoint_every,
-            plan,
-            memory_bytes: 0,
-        }));
+        self.submit_with(Scheduling::default()).unwrap();
         *self.machine.records.jobs.last_key_value().unwrap().0
+    }
+
+    /// Submits the job once more, with wishes of when and by how many it is worked on.
+    fn submit_with(&mut self, scheduling: Scheduling) -> Result<Changed, Refusal> {
+        self.ask(Event::Submit(Submission { scheduling, ..self.submission.clone() }))
     }
 
     /// The answer to a request.
@@ -677,6 +677,7 @@ fn submissions_without_a_key_are_jobs_of_their_own_and_those_with_one_are_one() 
             key,
             spec,
             checkpoint_every,
+            scheduling: Scheduling::default(),
             plan,
             memory_bytes: 0,
         }));
@@ -692,11 +693,12 @@ fn submissions_without_a_key_are_jobs_of_their_own_and_those_with_one_are_one() 
 #[test]
 fn a_key_that_is_known_is_that_of_the_same_job_only_even_after_a_restart() {
     let mut world = World::new(0, 1);
-    let JobRecord { name, spec, checkpoint_every, .. } =
+    let JobRecord { name, spec, checkpoint_every, scheduling, .. } =
         world.machine.records.jobs[&JobId(1)].clone();
     let plan = world.machine.plans[&JobId(1)].clone();
     let (key, memory_bytes) = ("k".to_owned(), 0);
-    let submission = Submission { name, key, spec, checkpoint_every, plan, memory_bytes };
+    let submission =
+        Submission { name, key, spec, checkpoint_every, scheduling, plan, memory_bytes };
     let answer = |world: &mut World, change: &dyn Fn(&mut Submission)| {
         let mut submission = submission.clone();
         change(&mut submission);
@@ -712,10 +714,12 @@ fn a_key_that_is_known_is_that_of_the_same_job_only_even_after_a_restart() {
     let records = world.machine.records.clone();
     (world.machine, _) = Machine::new(records, 2, world.machine.limits, world.now);
     assert_eq!(answer(&mut world, &|_| {}), Ok(Changed::Job(JobId(2))));
-    let changes: [&dyn Fn(&mut Submission); 3] =
-        [&|other| other.name.push('x'), &|other| other.spec.tolerance /= 2.0, &|other| {
-            other.checkpoint_every /= 2
-        }];
+    let changes: [&dyn Fn(&mut Submission); 4] = [
+        &|other| other.name.push('x'),
+        &|other| other.spec.tolerance /= 2.0,
+        &|other| other.checkpoint_every /= 2,
+        &|other| other.scheduling.priority += 1,
+    ];
     for change in changes {
         assert_eq!(answer(&mut world, change), Err(Refusal::OtherSubmission(JobId(2))));
     }

@@ -19,10 +19,30 @@ impl Machine {
             Phase::Failed => job.message.clone(),
             Phase::Solved => self.why_incomplete(id),
             Phase::Cancelled => String::new(),
+            Phase::Active if job.waits => {
+                self.waits_for(id).map_or_else(String::new, |before| self.why_after(id, before))
+            }
             Phase::Active if self.planning.contains(&id) => "working out the plan".to_owned(),
             Phase::Active if attempted.is_empty() => self.why_idle(id),
             Phase::Active => self.why_slow(&attempted),
         }
+    }
+
+    /// Why a job is not begun that comes after another.
+    pub(super) fn why_after(&self, id: JobId, before: JobId) -> String {
+        let how = match self.records.jobs.get(&before).map(|job| job.phase) {
+            Some(Phase::Active | Phase::Solved) => ", which is to be solved first".to_owned(),
+            Some(Phase::Paused) => {
+                format!(", which is paused: `ziggurat resume {before}` goes on with it")
+            }
+            Some(Phase::Failed) => format!(
+                ", which has failed: `ziggurat resume {before}` tries again, `ziggurat resume {id}` goes on without it"
+            ),
+            Some(Phase::Cancelled) | None => {
+                format!(", which is cancelled: `ziggurat resume {id}` goes on without it")
+            }
+        };
+        format!("waiting for job {before}{how}")
     }
 
     /// What a solved job has lost.

@@ -5,10 +5,10 @@ use std::{collections::BTreeSet, time::Duration};
 use ziggurat_history::Kind;
 
 use super::{
-    HANDING_OVER, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord, line,
+    HANDING_OVER, JobRecord, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord, line,
     message::{Changed, Command, Message, Refusal, Registration, Resources},
     names::{JobId, SessionId, StepId, Time, WorkerId},
-    record::Phase,
+    record::{self, Phase},
 };
 
 /// Positions that a core of a worker sweeps in a second, if none was ever measured.
@@ -89,8 +89,20 @@ impl Machine {
         self.sessions.insert(session, connected);
         self.online.insert(worker, session);
         self.last_heard.remove(&worker);
+        self.needs.retain(|&(_, other), _| other != worker); // though it be gone again before the next tick
         self.backoff.retain(|&(_, other), _| other != worker);
         self.welcome(session);
+        self.clear_store(session);
+    }
+
+    /// A worker that was welcomed deletes what its checkpoint store has of cancelled jobs.
+    fn clear_store(&mut self, session: SessionId) {
+        let store = self.sessions[&session].registration.checkpoint_store;
+        let left = |job: &JobRecord| job.left_in.is_some_and(|left| record::reads(store, left));
+        let cleared = self.records.jobs.iter().filter(|(_, job)| left(job));
+        for id in cleared.map(|(&id, _)| id).collect::<Vec<_>>() {
+            self.job_mut(id).left_in = None;
+        }
     }
 
     /// Tells a worker what of the things that it has is still wanted.

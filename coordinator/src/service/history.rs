@@ -114,6 +114,10 @@ impl Historian {
             };
             let told = told(machine, note, now, by);
             for job in jobs {
+                if !machine.records().jobs.contains_key(&job) {
+                    self.kept.remove(&job); // it is removed
+                    continue;
+                }
                 let kept = self.kept(job, saved);
                 (kept.changed, kept.urgent) = (true, kept.urgent || !told.kind.is_routine());
                 kept.history.tell(told.clone());

@@ -12,13 +12,13 @@ use ziggurat_rpc::{
     convert::{Submission as Wanted, identity_text},
     proto::{
         CancelRequest, ClusterStatus, HistoryReply, JobRequest, JobStatus, ListReply, ListRequest,
-        LocateReply, PlanReply, SubmitReply, SubmitRequest, WorkerReply, WorkerRequest,
-        WorkerStatus, WorkersReply, WorkersRequest, jobs_server::Jobs,
+        LocateReply, PlanReply, RemoveReply, SubmitReply, SubmitRequest, WorkerReply,
+        WorkerRequest, WorkerStatus, WorkersReply, WorkersRequest, jobs_server::Jobs,
     },
 };
 
 use super::{actor::Handle, convert, planning::Planned, status};
-use crate::machine::{Changed, Event, JobId, Phase, Submission, ended};
+use crate::machine::{Changed, Event, JobId, Phase, Scheduling, Submission, ended};
 
 /// Watches at the same time.
 const WATCHES: usize = 256;
@@ -113,7 +113,13 @@ impl Jobs for JobsService {
     ) -> Result<Response<SubmitReply>, Status> {
         let by = by(&request);
         let (wanted, planned) = self.planned(request).await?;
+        let scheduling = Scheduling {
+            priority: wanted.priority,
+            max_workers: wanted.max_workers,
+            after: wanted.after.map(JobId),
+        };
         let submission = Submission {
+            scheduling,
             spec: convert::spec_of(&wanted.job),
             name: wanted.name,
             key: wanted.key,
@@ -167,6 +173,12 @@ impl Jobs for JobsService {
         let by = by(&request);
         let CancelRequest { job, force } = request.into_inner();
         self.change(Event::Cancel { job: JobId(job), force }, by).await
+    }
+
+    async fn remove(&self, request: Request<JobRequest>) -> Result<Response<RemoveReply>, Status> {
+        let by = by(&request);
+        self.ask(Event::Remove(job_of(request)), by).await?;
+        Ok(Response::new(RemoveReply {}))
     }
 
     async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {

@@ -174,6 +174,10 @@ impl Meter {
                 self.seen.retain(|step, _| step.job != id);
             }
         }
+        for (id, _) in self.bases.extract_if(.., |id, _| !machine.records().jobs.contains_key(id)) {
+            self.metrics.forget_job(id.0);
+            self.seen.retain(|step, _| step.job != id);
+        }
         for (state, count) in counts.into_values() {
             self.metrics.jobs.of(state).set(count);
         }

@@ -7,11 +7,15 @@ mod convert;
 mod history;
 mod jobs;
 mod metrics;
+mod migration;
 mod planning;
 mod records;
 mod status;
 
-use std::{future::Future, io, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    future::Future, io, net::SocketAddr, ops::RangeInclusive, path::PathBuf, sync::Arc,
+    time::Duration,
+};
 
 use thiserror::Error;
 use tokio_util::sync::CancellationToken;
@@ -45,6 +49,8 @@ pub struct Options {
     pub lost_after: Duration,
     /// The same for what it had of a solved step; `None` for never.
     pub solved_lost_after: Option<Duration>,
+    /// Jobs that have ended are removed after so long; `None` for never.
+    pub keep_ended: Option<Duration>,
     /// Steps with fewer positions are one worker's.
     pub whole_step_positions: u64,
     /// Where metrics are served, if anywhere.
@@ -59,7 +65,8 @@ impl Options {
     /// With leases of ten seconds, ten minutes of patience, no security and no metrics.
     pub fn new(listen: SocketAddr, dir: PathBuf, memory_alone: MemoryAlone) -> Self {
         let (lease, lost_after) = (Duration::from_secs(10), Duration::from_secs(600));
-        let Limits { solved_lost_after, whole_step_positions, .. } = Limits::new(lease, lost_after);
+        let Limits { solved_lost_after, keep_ended, whole_step_positions, .. } =
+            Limits::new(lease, lost_after);
         Self {
             listen,
             dir,
@@ -68,6 +75,7 @@ impl Options {
             lease,
             lost_after,
             solved_lost_after,
+            keep_ended,
             whole_step_positions,
             metrics: None,
             insecure_metrics: false,
@@ -90,8 +98,9 @@ pub enum CoordinatorError {
     Store(#[from] StoreError),
     /// Its records are of another version.
     #[error(
-        "{} was written by another version (format {found}, ranking {encoder}); \
-         use that version of ziggurat, or another directory", .dir.display()
+        "{} was written by another version (format {found}, ranking {encoder}), and this one reads formats {} to {} of \
+         ranking {}; use that version of ziggurat, or another directory",
+        .dir.display(), .known.start(), .known.end(), Encoding::VERSION
     )]
     OtherVersion {
         /// The directory.
@@ -100,6 +109,8 @@ pub enum CoordinatorError {
         found: u32,
         /// The version of its ranking of positions.
         encoder: u32,
+        /// The versions of records that are read.
+        known: RangeInclusive<u32>,
     },
     /// Connections end.
     #[error("the coordinator cannot serve: {0}")]
@@ -151,9 +162,9 @@ pub async fn run_watched(
     }
     let dir = options.dir.clone();
     let (saved, records) = off_the_runtime(move || Saved::open(&dir)).await??;
-    let Options { lease, lost_after, solved_lost_after, .. } = options;
+    let Options { lease, lost_after, solved_lost_after, keep_ended, .. } = options;
     let Options { whole_step_positions, memory_alone, .. } = options;
-    let limits = Limits { lease, lost_after, solved_lost_after, whole_step_positions };
+    let limits = Limits { lease, lost_after, solved_lost_after, keep_ended, whole_step_positions };
     let cluster = saved.cluster();
     let refused = metrics.failures.of(FailureKind::Refused);
     let (expiry, renewal) =

@@ -92,6 +92,9 @@ pub fn job(machine: &Machine, id: JobId) -> Option<JobStatus> {
         exchanged_bytes: counters.exchanged_bytes,
         exchanged_positions: counters.exchanged_positions,
         swept_positions: counters.swept_positions,
+        priority: record.scheduling.priority,
+        max_workers: record.scheduling.max_workers.unwrap_or(0),
+        after: record.scheduling.after.map_or(0, |job| job.0),
     })
 }
 
@@ -252,7 +255,7 @@ mod tests {
     use ziggurat_planning::Precision;
 
     use super::*;
-    use crate::machine::{JobRecord, Limits, Records, Spec};
+    use crate::machine::{JobRecord, Limits, Records, Scheduling, Spec};
 
     #[test]
     fn of_more_jobs_than_fit_a_message_the_newest_are_listed() {
@@ -270,6 +273,9 @@ mod tests {
             checkpoint_every: Duration::ZERO,
             phase: Phase::Cancelled,
             again: false,
+            scheduling: Scheduling::default(),
+            waits: false,
+            left_in: None,
             message: String::new(),
             submitted: Time::from_secs(1),
             ended: None,

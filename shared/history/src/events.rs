@@ -37,6 +37,8 @@ pub enum Kind {
     Paused,
     /// Somebody resumed it.
     Resumed,
+    /// The job that it waits for has ended.
+    After,
     /// All of it is solved.
     Solved,
     /// It failed.
@@ -47,7 +49,7 @@ pub enum Kind {
 
 impl Kind {
     /// All of them.
-    pub const ALL: [Self; 13] = [
+    pub const ALL: [Self; 14] = [
         Self::Submitted,
         Self::Begun,
         Self::Saved,
@@ -58,6 +60,7 @@ impl Kind {
         Self::Worker,
         Self::Paused,
         Self::Resumed,
+        Self::After,
         Self::Solved,
         Self::Failed,
         Self::Cancelled,
@@ -76,6 +79,7 @@ impl Kind {
             Self::Worker => "worker",
             Self::Paused => "paused",
             Self::Resumed => "resumed",
+            Self::After => "after",
             Self::Solved => "solved",
             Self::Failed => "failed",
             Self::Cancelled => "cancelled",

@@ -66,6 +66,9 @@ fn messages() -> Vec<Vec<u8>> {
         name: "a job".to_owned(),
         key: "key".to_owned(),
         checkpoint: std::time::Duration::from_secs(5),
+        priority: -1,
+        max_workers: Some(2),
+        after: Some(1),
     };
     let assign = proto::Assign {
         spec: Some((&submission.job).into()),

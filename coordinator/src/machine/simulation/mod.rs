@@ -20,7 +20,9 @@ use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{Goal, Precision, Settings};
 
 use self::{values::Value, world::World};
-use super::{Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, StepId, WorkerId};
+use super::{
+    Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, Scheduling, StepId, WorkerId,
+};
 
 type Solutions = Arc<BTreeMap<Tier, Vec<Value>>>;
 
@@ -92,6 +94,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         10 => world.tell(Event::Pause(job)),
         11 => world.tell(Event::Resume(job)),
         12 if world.chance.once_in(30) => world.tell(Event::Cancel { job, force: true }),
+        12 if world.chance.once_in(3) => world.tell(Event::Remove(job)),
         13 => {
             let disk = &mut world.workers[place].disk;
             let parts = disk.len() as u64;
@@ -161,8 +164,13 @@ fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
         world.join(has_store);
     }
     for job in 0..jobs {
-        world.submit(&format!("job {job}"));
-        world.submit(&format!("job {job}"));
+        let scheduling = Scheduling {
+            priority: world.chance.below(3) as i32 - 1,
+            max_workers: world.chance.once_in(3).then(|| 1 + world.chance.below(3) as u32),
+            after: (job > 0 && world.chance.once_in(3)).then_some(JobId(job)),
+        };
+        world.submit(&format!("job {job}"), scheduling);
+        world.submit(&format!("job {job}"), scheduling);
     }
     let calm = [50, 300, 2000][world.chance.below(3) as usize];
     let faults = world.chance.below(6000);
@@ -182,10 +190,13 @@ fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
         world.forget_gone();
         world.rename_refused();
         let machine = world.machine.as_ref().expect("nobody kills it any more");
-        let failed =
-            |(&id, job): (&JobId, &super::JobRecord)| (job.phase == Phase::Failed).then_some(id);
-        // What went wrong before may be counted to the end.
-        if let Some(job) = machine.records().jobs.iter().find_map(failed) {
+        // What went wrong before may be counted to the end, and a job may wait for one that was cancelled: it says what helps.
+        let helps = |id: JobId| format!("`ziggurat resume {id}`");
+        let is_stuck = |&(&id, job): &(&JobId, &super::JobRecord)| {
+            job.phase == Phase::Failed
+                || job.phase == Phase::Active && machine.why_waiting(id).contains(&helps(id))
+        };
+        if let Some(job) = machine.records().jobs.iter().find(is_stuck).map(|(&id, _)| id) {
             world.tell(Event::Resume(job));
         }
         if world.is_over_for_all() {

@@ -13,8 +13,8 @@ use super::{
     super::{
         Answer, Assignment, Checkpoint, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
         JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
-        Registration, Report, Resources, SessionId, Spec, StepId, Submission, Task, Time, WorkerId,
-        begin::reads,
+        Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission, Task,
+        Time, WorkerId, begin::reads,
     },
     chance::Chance,
     values::Value,
@@ -76,6 +76,10 @@ pub struct World {
     pub gone: BTreeSet<WorkerId>,
     /// Workers of which an operator has said that what they have is given up.
     given_up: BTreeSet<WorkerId>,
+    /// Jobs that were solved at some time, that somebody has removed, and that are to go on without the one before them.
+    ever_solved: BTreeSet<JobId>,
+    removed: BTreeSet<JobId>,
+    goes_on_alone: BTreeSet<JobId>,
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -117,6 +121,9 @@ impl World {
             damaged: BTreeSet::new(),
             gone: BTreeSet::new(),
             given_up: BTreeSet::new(),
+            ever_solved: BTreeSet::new(),
+            removed: BTreeSet::new(),
+            goes_on_alone: BTreeSet::new(),
         };
         world.later(MILLISECOND, Due::Tick);
         world
@@ -204,7 +211,7 @@ impl World {
     }
 
     /// Submits a job.
-    pub fn submit(&mut self, key: &str) {
+    pub fn submit(&mut self, key: &str, scheduling: Scheduling) {
         let spec = Spec {
             ruleset: "simulated".to_owned(),
             precision: Precision::F64,
@@ -217,6 +224,7 @@ impl World {
             key: key.to_owned(),
             spec,
             checkpoint_every: Duration::from_millis(300),
+            scheduling,
             plan: self.plan.clone(),
             memory_bytes: 0,
         };
@@ -233,9 +241,22 @@ impl World {
                 | Event::Pause(_)
                 | Event::Resume(_)
                 | Event::Cancel { .. }
+                | Event::Remove(_)
                 | Event::DrainWorker(_)
                 | Event::ForgetWorker(_)
         );
+        match event {
+            Event::Resume(job) => {
+                let records = machine.records();
+                let before = records.jobs.get(&job).and_then(|job| job.scheduling.after);
+                let phase = before.map(|before| records.jobs.get(&before).map(|job| job.phase));
+                let is_stuck =
+                    |phase| matches!(phase, None | Some(Phase::Failed | Phase::Cancelled));
+                self.goes_on_alone.extend(phase.is_some_and(is_stuck).then_some(job));
+            }
+            Event::Remove(job) => _ = self.removed.insert(job),
+            _ => {}
+        }
         let output = machine.handle(event, self.now);
         let answers = output.commands.iter().filter(|c| matches!(c, Command::Answer(_)));
         assert_eq!(answers.count(), usize::from(is_request), "requests are answered once");
@@ -255,12 +276,19 @@ impl World {
     /// Writes down what changed, and nothing else.
     fn write(&mut self, output: &Output) {
         let records = self.machine.as_ref().expect("it runs").records();
+        self.written.last_job = records.last_job;
         for &key in &output.changed {
             if let Key::Step(step) = key {
                 self.check_kept(step);
             }
             match key {
-                Key::Job(job) => copy(&records.jobs, &mut self.written.jobs, job),
+                Key::Job(job) => {
+                    let after = records.jobs.get(&job);
+                    assert!(after.is_some() || self.removed.contains(&job), "{job} is gone");
+                    self.ever_solved
+                        .extend(after.filter(|job| job.phase == Phase::Solved).map(|_| job));
+                    copy(&records.jobs, &mut self.written.jobs, job);
+                }
                 Key::Step(step) => copy(&records.steps, &mut self.written.steps, step),
                 Key::Worker(worker) => copy(&records.workers, &mut self.written.workers, worker),
             }
@@ -277,7 +305,8 @@ impl World {
         let Some(before) = before else { return };
         let after = records.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
         let is_later = after.is_some_and(|after| after.epoch != before.epoch);
-        if is_later || records.jobs[&step.job].phase == Phase::Cancelled {
+        let job = records.jobs.get(&step.job);
+        if is_later || job.is_none_or(|job| job.phase == Phase::Cancelled) {
             return;
         }
         let key = (step, before.epoch);
@@ -338,7 +367,7 @@ impl World {
     }
 
     fn start(&mut self) {
-        let mut records = Records::default();
+        let mut records = Records { last_job: self.written.last_job, ..Records::default() };
         // What is read is what was written, to the last bit.
         for (&id, job) in &self.written.jobs {
             records.jobs.insert(id, through_json(job));
@@ -384,6 +413,7 @@ impl World {
         match message {
             Message::Assign(assignment, place) => {
                 let Assignment { step, attempt, reads: read, .. } = &**assignment;
+                self.check_order(*step, assignment.members.len());
                 let last = self.attempts.entry(*step).or_default();
                 assert!(attempt > last || (*place > 0 && attempt == last), "attempts go back");
                 *last = *attempt;
@@ -414,6 +444,18 @@ impl World {
             }
             _ => {}
         }
+    }
+
+    /// A job is begun when that is solved which it comes after, with no more workers than it may have.
+    fn check_order(&self, step: StepId, members: usize) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let Scheduling { max_workers, after, .. } = machine.records().jobs[&step.job].scheduling;
+        let is_free = |before: JobId| {
+            self.ever_solved.contains(&before) || self.goes_on_alone.contains(&step.job)
+        };
+        assert!(after.is_none_or(is_free), "{step:?} is begun before {after:?} is solved");
+        let is_allowed = max_workers.is_none_or(|most| members <= most as usize);
+        assert!(is_allowed, "{members} are at {step:?}");
     }
 
     fn check_commit(&self, step: StepId, epoch: Epoch) {
@@ -605,7 +647,10 @@ impl World {
                     .retain(|&(at, saved), _| at != step || saved.number >= epoch);
             }
             Message::Forget(job) => {
-                self.workers[place].disk.retain(|(step, _), _| step.job != job);
+                let disk = &mut self.workers[place].disk;
+                let dropped = disk.extract_if(.., |(step, _), _| step.job == job);
+                // Records that are restored from a copy may still have it.
+                self.damaged.extend(dropped.map(|(saved, _)| saved));
             }
             Message::Released => {
                 // It goes, and comes back some day.

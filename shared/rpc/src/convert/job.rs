@@ -84,6 +84,12 @@ pub struct Submission {
     pub key: String,
     /// At most so much work may be lost.
     pub checkpoint: Duration,
+    /// Jobs with a higher priority go first.
+    pub priority: i32,
+    /// The most members of an attempt; `None` for any number.
+    pub max_workers: Option<u32>,
+    /// The job that is to be solved first.
+    pub after: Option<u64>,
 }
 
 impl From<&Submission> for proto::SubmitRequest {
@@ -93,6 +99,9 @@ impl From<&Submission> for proto::SubmitRequest {
             name: submission.name.clone(),
             key: submission.key.clone(),
             checkpoint_seconds: submission.checkpoint.as_secs_f64(),
+            priority: submission.priority,
+            max_workers: submission.max_workers.unwrap_or(0),
+            after: submission.after.unwrap_or(0),
         }
     }
 }
@@ -115,6 +124,9 @@ impl TryFrom<proto::SubmitRequest> for Submission {
             key: text(request.key, KEY_BYTES, "key")?,
             job: required(request.spec, "spec")?,
             checkpoint,
+            priority: request.priority,
+            max_workers: Some(request.max_workers).filter(|&most| most > 0),
+            after: Some(request.after).filter(|&job| job > 0),
         })
     }
 }
