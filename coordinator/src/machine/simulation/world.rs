@@ -613,7 +613,7 @@ impl World {
         match message {
             Message::Welcome { incarnation, commits, .. } => {
                 self.workers[place].incarnation = incarnation;
-                self.workers[place].disk.retain(|saved, _| commits.contains(saved));
+                self.drop_saved(place, |saved| !commits.contains(saved));
             }
             Message::Assign(assignment, member) => {
                 let report = self.prepare(place, &assignment, member);
@@ -642,15 +642,10 @@ impl World {
                 self.workers[place].part.take_if(mine);
             }
             Message::Commit { step, epoch } => {
-                self.workers[place]
-                    .disk
-                    .retain(|&(at, saved), _| at != step || saved.number >= epoch);
+                self.drop_saved(place, |&(at, saved)| at == step && saved.number < epoch);
             }
             Message::Forget(job) => {
-                let disk = &mut self.workers[place].disk;
-                let dropped = disk.extract_if(.., |(step, _), _| step.job == job);
-                // Records that are restored from a copy may still have it.
-                self.damaged.extend(dropped.map(|(saved, _)| saved));
+                self.drop_saved(place, |(step, _)| step.job == job);
             }
             Message::Released => {
                 // It goes, and comes back some day.
@@ -660,6 +655,14 @@ impl World {
             }
             Message::Heard => {}
         }
+    }
+
+    /// A worker drops something that it has saved.
+    fn drop_saved(&mut self, place: usize, is_dropped: impl Fn(&(StepId, Epoch)) -> bool) {
+        let dropped = self.workers[place].disk.extract_if(.., |saved, _| is_dropped(saved));
+        // Records that were put aside may still have it.
+        let is_missed = self.copy.is_some();
+        self.damaged.extend(dropped.map(|(saved, _)| saved).filter(|_| is_missed));
     }
 
     /// A worker's process ends.
