@@ -221,3 +221,50 @@ fn a_token_is_exchanged_while_a_cluster_runs() {
     cluster.wait_until(&own, true);
     cluster.solves();
 }
+
+#[test]
+fn a_token_is_good_for_its_role_and_events_tell_whose_it_was() {
+    let directory = tempfile::tempdir().unwrap();
+    let tokens = "worker fleet the-token-of-workers\nsubmit anu the-token-of-anu-1\nread the-token-of-readers\n";
+    fs::write(directory.path().join("token"), tokens).unwrap();
+    let user = |token: &str| {
+        let home = tempfile::tempdir().unwrap();
+        fs::write(home.path().join("token"), token).unwrap();
+        home
+    };
+    let (anu, reader) = (user("the-token-of-anu-1"), user("read the-token-of-readers"));
+    let cluster = Processes::start(directory, &["--token-file", "token"]);
+    cluster.wait_until(anu.path(), true);
+    cluster.wait_until(reader.path(), true);
+    let ask = |home: &tempfile::TempDir, arguments: &[&str]| {
+        let more = ["--coordinator", &cluster.address, "--token-file", "token"];
+        run(home.path(), &[arguments, &more].concat())
+    };
+    let submit = ["submit", "finkel", "--pieces", "2", "--wait"];
+    let refused = ask(&reader, &submit);
+    assert_eq!(refused.status.code(), Some(2));
+    let said = stderr(&refused);
+    assert!(said.contains("the role `submit`") && said.contains("the role `read`"), "{said}");
+    let solved = ask(&anu, &submit);
+    assert!(solved.status.success(), "{}", stderr(&solved));
+    assert!(ask(&reader, &["export", "1"]).status.success());
+    assert_eq!(ask(&reader, &["cancel", "1", "--force"]).status.code(), Some(2));
+    let events = String::from_utf8(ask(&reader, &["events", "1", "--json"]).stdout).unwrap();
+    assert!(events.contains("anu (127.0.0.1)"), "{events}");
+    // A worker takes the role of one.
+    let home = reader.path().join("w");
+    let worker = ["worker", "--dir", home.to_str().unwrap(), "--name", "three"];
+    let refused = ask(&reader, &worker);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(stderr(&refused).contains("the role `worker`"), "{}", stderr(&refused));
+
+    // Anu's token is changed while all runs; that of workers stays.
+    let renewed = user("the-token-of-anu-2");
+    assert!(!cluster.asks(renewed.path()).0);
+    let file = cluster.directory.path().join("token");
+    fs::write(&file, tokens.replace("anu-1", "anu-2")).unwrap();
+    cluster.wait_until(renewed.path(), true);
+    cluster.wait_until(anu.path(), false);
+    let solved = ask(&renewed, &submit);
+    assert!(solved.status.success(), "{}", stderr(&solved));
+}

@@ -90,7 +90,7 @@ function showJob(job) {
     ended = ["cancelled", "failed", "solved"].includes(state);
     const enabled = { pause: open, resume: ["paused", "failed"].includes(state), cancel: open || ["paused", "failed"].includes(state) };
     for (const button of buttons) button.disabled = !told.may_change || !enabled[/** @type {"pause"} */ (button.textContent)];
-    can.textContent = told.may_change ? "" : "can be read only: a coordinator without a token takes no orders here";
+    can.textContent = told.may_change ? "" : "can be read only: orders take a token with the role submit";
     document.title = `${told.job.solved_steps}/${told.job.steps} ${shown(told.job.name)} - Ziggurat`;
   }, () => ended);
 }

@@ -21,6 +21,8 @@ use ziggurat_web::{
 };
 
 const TOKEN: &str = "0123456789abcdef";
+const READING: &str = "0123456789abcdefg";
+const WORKING: &str = "0123456789abcdefgh";
 const HOSTILE: &str = "<script>\"'\u{202e}";
 
 /// One job, which gets on whenever somebody looks, and ends.
@@ -94,7 +96,7 @@ impl Server {
                 let at = "127.0.0.1:0".parse().unwrap();
                 let bound = server::bind(at, &options).await.unwrap();
                 tell.send(bound.address()).unwrap();
-                let pages = dashboard::pages(looked_at, with_token);
+                let pages = dashboard::pages(looked_at);
                 server::serve(bound, pages, options, async { drop(ended.await) }).await;
             });
         });
@@ -123,7 +125,7 @@ impl Server {
 
 fn token() -> ziggurat_rpc::Token {
     let mut file = tempfile::NamedTempFile::new().unwrap();
-    writeln!(file, "{TOKEN}").unwrap();
+    writeln!(file, "submit {TOKEN}\nread anu {READING}\nworker {WORKING}").unwrap();
     match Security::from_token_file(file.path()).unwrap() {
         Security::Token(token) => token,
         other => panic!("{other:?}"),
@@ -220,6 +222,28 @@ fn without_a_token_jobs_can_be_looked_at_and_not_changed() {
         assert!(answer.contains("--token-file"), "{answer}");
     }
     assert!(server.source.asked.lock().unwrap().is_empty());
+}
+
+#[test]
+fn tokens_of_other_roles_read_and_change_nothing() {
+    let server = Server::start(true);
+    for token in [READING, WORKING] {
+        let headers = format!("Authorization: Bearer {token}\r\n");
+        for path in READS.iter().filter(|path| !path.ends_with("live")) {
+            assert_eq!(server.ask("GET", path, &headers).0, 200, "{path}");
+        }
+        let told = server.ask("GET", "/v1/jobs/1/live", &headers).1;
+        assert!(told.contains("\"may_change\":false"), "{told}");
+        for change in ["pause", "resume", "cancel"] {
+            let (status, answer) = server.ask("POST", &format!("/v1/jobs/1/{change}"), &headers);
+            assert_eq!(status, 403, "{answer}");
+            assert!(answer.contains("the role `submit`"), "{answer}");
+        }
+    }
+    assert!(server.source.asked.lock().unwrap().is_empty());
+    assert_eq!(server.ask("POST", "/v1/jobs/1/pause", &authorization()).0, 200);
+    let asked = server.source.asked.lock().unwrap();
+    assert!(asked[0].2.starts_with("submit (the page"), "{asked:?}");
 }
 
 #[test]

@@ -169,7 +169,11 @@ pub fn refusal(status: &Status, address: &str) -> Failure {
         }
         Code::InvalidArgument | Code::AlreadyExists => Failure::bad_input(message),
         Code::FailedPrecondition => Failure::of(Exit::Failed, message),
-        Code::Unauthenticated | Code::PermissionDenied => Failure::bad_input(format!(
+        Code::PermissionDenied => {
+            Failure::bad_input(format!("the coordinator at {address} refuses: {message}"))
+                .help("give the file of a token that has it: --token-file")
+        }
+        Code::Unauthenticated => Failure::bad_input(format!(
             "the coordinator at {address} refuses: {message}"
         ))
         .help("give what it was started with: --token-file, or --tls-ca, --tls-cert and --tls-key"),
@@ -254,6 +258,9 @@ mod tests {
         let (exit, report) = told(Status::unauthenticated("no token"));
         assert_eq!(exit, Exit::BadInput);
         assert!(report.contains("a:1 refuses: no token") && report.contains("--token-file"));
+        let (exit, report) = told(Status::permission_denied("that takes the role `submit`"));
+        assert_eq!(exit, Exit::BadInput);
+        assert!(report.contains("`submit`") && report.contains("a token that has it"), "{report}");
         let (exit, report) = told(Status::unavailable("the coordinator is shutting down"));
         assert_eq!(exit, Exit::Failed);
         assert!(report.contains("a:1 does not answer: the coordinator is shutting down"));

@@ -139,7 +139,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             let watch = |board| {
                 let Some((bound, options)) = page else { return };
                 let source = Arc::new(Jobs::new(board, listen));
-                let pages = dashboard::pages(source, options.token.is_some());
+                let pages = dashboard::pages(source);
                 tokio::spawn(server::serve(bound, pages, options, async {
                     let _ = ended.await; // it ends with the coordinator
                 }));

@@ -417,7 +417,7 @@ fn serve(at: SocketAddr, state: Arc<Mutex<State>>) -> Result<oneshot::Sender<()>
     let options = Options::default();
     let bound = runtime.block_on(server::bind(at, &options)).or_bad_input()?;
     note!("The dashboard is at http://{}/", bound.address());
-    let pages = dashboard::pages(Arc::new(Alone(state)), false);
+    let pages = dashboard::pages(Arc::new(Alone(state)));
     let (end, ended) = oneshot::channel();
     let serve = move || {
         runtime.block_on(server::serve(bound, pages, options, async {

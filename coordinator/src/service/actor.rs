@@ -33,6 +33,8 @@ pub struct Line {
     pub ended: CancellationToken,
     /// What the worker calls itself.
     pub name: String,
+    /// Whose token it told, and from where.
+    pub by: String,
 }
 
 /// A look at the machine.
@@ -199,8 +201,10 @@ impl Actor {
                 }
                 Request::Event(event) => event,
                 Request::Connect(session, line, event) => {
+                    let by = line.by.clone();
                     self.lines.insert(session, line);
-                    event
+                    self.handle(event, Some(&by))?;
+                    continue;
                 }
                 Request::Ask(event, by, answer) => {
                     let answered = self.handle(event, Some(&by))?;

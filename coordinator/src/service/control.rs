@@ -21,6 +21,7 @@ use ziggurat_rpc::{
 use super::{
     actor::{Handle, Line},
     convert,
+    jobs::by,
 };
 use crate::machine::{Event, Resources, SessionId};
 
@@ -55,7 +56,7 @@ impl Control for ControlService {
         &self,
         request: Request<Streaming<FromWorker>>,
     ) -> Result<Response<Self::WorkStream>, Status> {
-        let peer = Peer::of(&request).cloned();
+        let (peer, by) = (Peer::of(&request).cloned(), by(&request));
         let mut stream = request.into_inner();
         let first = tokio::time::timeout(self.lease, next(&mut stream, peer.as_ref())).await;
         let first =
@@ -67,7 +68,7 @@ impl Control for ControlService {
         let (to_worker, messages) = mpsc::channel(UNREAD);
         let session = SessionId(self.sessions.fetch_add(1, Ordering::Relaxed));
         let ended = self.ended.child_token();
-        let line = Line { to_worker, ended: ended.clone(), name: register.name.clone() };
+        let line = Line { to_worker, ended: ended.clone(), name: register.name.clone(), by };
         let register = Event::Register(session, convert::registration(register, identities));
         self.actor.connect(session, line, register).await;
         let actor = self.actor.clone();

@@ -8,7 +8,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
 use ziggurat_planning::{Precision, VECTORS};
 use ziggurat_rpc::{
-    Peer,
+    Holder, Peer, asker,
     convert::{Submission as Wanted, identity_text},
     proto::{
         CancelRequest, ClusterStatus, HistoryReply, JobRequest, JobStatus, ListReply, ListRequest,
@@ -89,9 +89,9 @@ pub(super) fn no_such(job: JobId) -> Status {
 }
 
 /// Who asks, for the events of a job.
-fn by<T>(request: &Request<T>) -> String {
-    let peer = Peer::of(request);
-    peer.map_or_else(String::new, |peer| peer.address().ip().to_canonical().to_string())
+pub(super) fn by<T>(request: &Request<T>) -> String {
+    let address = |peer: &Peer| peer.address().ip().to_canonical().to_string();
+    asker(Holder::of(request), &Peer::of(request).map(address).unwrap_or_default())
 }
 
 fn job_of(request: Request<JobRequest>) -> JobId {

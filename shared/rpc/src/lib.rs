@@ -18,7 +18,8 @@
 //! # }
 //! ```
 //!
-//! Strangers do not get as far as a service. Who sends what no peer sends is disconnected and named in the
+//! Strangers do not get as far as a service, and neither do those whose token has not the [`Role`] that a call needs; who
+//! asks, [`Holder::of`] a request tells. Who sends what no peer sends is disconnected and named in the
 //! log; a service that reads a stream of messages says so itself: see [`Peer`].
 //!
 //! A client [`connect`]s:
@@ -48,6 +49,7 @@ mod peer;
 mod renewal;
 mod renewed;
 mod repeats;
+mod roles;
 mod security;
 mod server;
 mod tls;
@@ -67,6 +69,7 @@ pub use peer::Peer;
 pub use renewal::{LOOK_INTERVAL, Renewal, WARNINGS};
 pub use renewed::Expiry;
 pub use repeats::Repeats;
+pub use roles::{Holder, Role, asker};
 pub use security::{Security, Tls, Token};
 pub use server::{Server, control, data, jobs, server};
 pub use trouble::{Trouble, diagnose, failed_on_its_way};

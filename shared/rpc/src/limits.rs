@@ -90,3 +90,6 @@ pub const CHECKPOINT: Duration = Duration::from_secs(7 * 24 * 60 * 60);
 
 /// The shortest token: shorter ones can be guessed.
 pub const TOKEN_BYTES: usize = 16;
+
+/// The longest name of a token.
+pub const TOKEN_NAME_BYTES: usize = 32;

@@ -7,13 +7,13 @@ use std::{
     time::SystemTime,
 };
 
-use subtle::{Choice, ConstantTimeEq};
+use subtle::ConstantTimeEq;
 use tokio_rustls::rustls::{ClientConfig, ServerConfig};
 use tonic::metadata::{Ascii, MetadataValue};
 
 use crate::{
-    RpcError,
-    limits::TOKEN_BYTES,
+    Holder, Role, RpcError,
+    limits::{TOKEN_BYTES, TOKEN_NAME_BYTES},
     renewed::{Expiry, Look, OfFiles, Renewed},
     tls::{Loaded, secret},
 };
@@ -25,16 +25,17 @@ pub enum Security {
     /// They do not.
     #[default]
     Open,
-    /// They know a secret. It is sent as it is: what passes by can be read by others on the way.
+    /// They know a secret, which is good for some [`Role`]. It is sent as it is: what passes by can be read by others on the way.
     Token(Token),
     /// They have certificates of the cluster's own authority, and what they say is encrypted.
     Tls(Tls),
 }
 
 impl Security {
-    /// A secret from a file: at least 16 visible ASCII characters; white space around them does not count. More lines may
-    /// have more secrets: the first is told to others, and others may tell any of them, so that one can be changed
-    /// while all run.
+    /// Secrets from a file, a line each: `TOKEN`, `ROLE TOKEN` or `ROLE NAME TOKEN`. A token has at least 16 visible ASCII
+    /// characters, a role is the name of a [`Role`], which is [`Role::All`] where there is none, and a name at most 32 visible
+    /// ASCII characters. The first token is told to others, and others may tell any of them, so that one can be changed while
+    /// all run.
     ///
     /// # Errors
     /// If the file cannot be read or holds no such secret.
@@ -86,33 +87,70 @@ impl Security {
 
 /// Secrets that the peers of a cluster share.
 #[derive(Clone)]
-pub struct Token(Arc<Renewed<Headers>>);
+pub struct Token(Arc<Renewed<Secrets>>);
 
-/// Secrets, as the headers that carry them: at least one.
-struct Headers(Vec<MetadataValue<Ascii>>);
+/// Secrets: at least one.
+struct Secrets(Vec<Secret>);
 
-impl OfFiles for Headers {
+/// A secret, as the header that carries it, and whose it is.
+struct Secret {
+    header: MetadataValue<Ascii>,
+    holder: Holder,
+}
+
+impl Secret {
+    /// What a line has.
+    fn parse(line: &[u8]) -> Option<Self> {
+        let is_visible = |word: &&[u8]| word.iter().all(u8::is_ascii_graphic);
+        let words = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty());
+        let (role, name, token) = match words.collect::<Vec<_>>()[..] {
+            [token] => (Role::All.name().as_bytes(), &b""[..], token),
+            [role, token] => (role, &b""[..], token),
+            [role, name, token] => (role, name, token),
+            _ => return None,
+        };
+        if token.len() < TOKEN_BYTES || name.len() > TOKEN_NAME_BYTES {
+            return None;
+        }
+        let role = Role::EACH.into_iter().find(|known| known.name().as_bytes() == role)?;
+        let [name, token] = [name, token].map(|word| Some(word).filter(is_visible));
+        let mut header = MetadataValue::try_from([b"Bearer ", token?].concat()).ok()?;
+        header.set_sensitive(true);
+        let name = String::from_utf8(name?.to_vec()).ok()?;
+        Some(Self { header, holder: Holder { role, name } })
+    }
+}
+
+impl OfFiles for Secrets {
     fn make(files: &[PathBuf], contents: &[Vec<u8>]) -> Result<Self, RpcError> {
         let ([file], [text]) = (files, contents) else { unreachable!("there is one file") };
-        let secrets = text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii);
-        let secrets: Vec<&[u8]> = secrets.filter(|secret| !secret.is_empty()).collect();
-        let is_one =
-            |secret: &&[u8]| secret.len() >= TOKEN_BYTES && secret.iter().all(u8::is_ascii_graphic);
-        if secrets.is_empty() || !secrets.iter().all(is_one) {
-            let problem = format!(
-                "no token: it takes at least {TOKEN_BYTES} visible ASCII characters; make one with \
-                 `openssl rand -hex 32`"
-            );
+        let lines = (1..).zip(text.split(|&byte| byte == b'\n').map(<[u8]>::trim_ascii));
+        let mut secrets: Vec<Secret> = Vec::new();
+        for (number, line) in lines.filter(|(_, line)| !line.is_empty()) {
+            // What is on the line stays secret.
+            let found = Secret::parse(line).ok_or_else(|| {
+                let roles = Role::EACH.map(Role::name).join(", ");
+                let problem = format!(
+                    "line {number} is no token: write TOKEN, ROLE TOKEN or ROLE NAME TOKEN, with one of the roles {roles}, \
+                     a name of at most {TOKEN_NAME_BYTES} characters and a token of at least {TOKEN_BYTES} visible ASCII \
+                     characters; make one with `openssl rand -hex 32`"
+                );
+                secret(file, problem)
+            })?;
+            let is_other = |it: &Secret| it.header == found.header && it.holder != found.holder;
+            if secrets.iter().any(is_other) {
+                let problem = format!(
+                    "line {number} has the token of an earlier line, with another role or name"
+                );
+                return Err(secret(file, problem));
+            }
+            secrets.push(found);
+        }
+        if secrets.is_empty() {
+            let problem = "no token; make one with `openssl rand -hex 32`".to_owned();
             return Err(secret(file, problem));
         }
-        let header = |secret: &[u8]| {
-            let header = [b"Bearer ", secret].concat();
-            let mut header =
-                MetadataValue::try_from(header).expect("visible ASCII may be in a header");
-            header.set_sensitive(true);
-            header
-        };
-        Ok(Self(secrets.into_iter().map(header).collect()))
+        Ok(Self(secrets))
     }
 
     fn check(&self, _now: SystemTime) -> Result<(), RpcError> {
@@ -123,18 +161,20 @@ impl OfFiles for Headers {
 impl Token {
     /// The value of the `authorization` header.
     pub(crate) fn header(&self) -> MetadataValue<Ascii> {
-        self.0.now().0[0].clone()
+        self.0.now().0[0].header.clone()
     }
 
-    /// Whether the value of an `authorization` header carries one of the secrets, as `Bearer SECRET`; how long that takes does
-    /// not tell how much of it is right.
-    pub fn is(&self, header: &[u8]) -> bool {
+    /// Whose secret the value of an `authorization` header carries, as `Bearer SECRET`; `None` if it is none of them. How long
+    /// that takes tells neither how much of it is right nor which one it is.
+    pub fn holder(&self, header: &[u8]) -> Option<Holder> {
         let all = self.0.now();
-        let any = all
-            .0
-            .iter()
-            .fold(Choice::from(0), |any, secret| any | secret.as_encoded_bytes().ct_eq(header));
-        any.into()
+        let found = all.0.iter().fold(None, |found, secret| {
+            match bool::from(secret.header.as_encoded_bytes().ct_eq(header)) {
+                true => Some(&secret.holder),
+                false => found,
+            }
+        });
+        found.cloned()
     }
 }
 

@@ -21,8 +21,8 @@ use crate::{
 pub type Server = transport::Server<Stack<Watch, Identity>>;
 
 /// A server with the limits of the protocol, to be given services ([`control`], [`jobs`], [`data`]) and the
-/// connections of [`Bound::incoming`](crate::Bound::incoming). It calls services only for those who know the token,
-/// if there is one; certificates are asked for when a connection is made.
+/// connections of [`Bound::incoming`](crate::Bound::incoming). It calls services only for those who know a token with the
+/// [role](crate::Role) for it, if there are tokens; certificates are asked for when a connection is made.
 pub fn server(security: &Security) -> Server {
     transport::Server::builder()
         .max_concurrent_streams(STREAMS_PER_CONNECTION)

@@ -1,4 +1,4 @@
-//! What a server does around every call: it asks who is calling, and puts an end to calls that are not
+//! What a server does around every call: it asks who is calling and whether they may, and puts an end to calls that are not
 //! answered and to peers that send what is no message.
 
 use std::{
@@ -16,8 +16,9 @@ use tonic::{
 use tower::Layer;
 
 use crate::{
-    Peer, Security,
+    Holder, Peer, Security,
     limits::{CALL_TIMEOUT, CONNECTIONS, CONNECTIONS_PER_HOST},
+    roles::needed,
 };
 
 /// Calls with a stream of requests: they are answered when the stream ends, or go on for as long as
@@ -43,7 +44,7 @@ impl<S> Layer<S> for Watch {
     }
 }
 
-/// A service that only those may call who know the token, if there is one; whose calls end in time; and whose
+/// A service that only those may call who know a token with the role for it, if there are tokens; whose calls end in time; and whose
 /// peers are disconnected and named in the log if they misbehave.
 #[derive(Clone, Debug)]
 pub struct Watched<S> {
@@ -52,18 +53,32 @@ pub struct Watched<S> {
 }
 
 impl<S> Watched<S> {
-    /// Whether a request may be answered.
-    fn admit(&self, request: &http::Request<Body>, peer: Option<&Peer>) -> Result<(), Status> {
-        let Security::Token(token) = &self.security else { return has_room(peer) };
-        let (what, message) = match request.headers().get("authorization") {
-            Some(header) if token.is(header.as_bytes()) => return has_room(peer),
-            Some(_) => ("has another token", "the token is not that of the server"),
-            None => ("has no token", "the server asks for a token: give it with --token-file"),
+    /// Whether a request may be answered, and whose token it told, if there are tokens.
+    fn admit(
+        &self,
+        request: &http::Request<Body>,
+        peer: Option<&Peer>,
+    ) -> Result<Option<Holder>, Status> {
+        let Security::Token(token) = &self.security else { return has_room(peer).map(|()| None) };
+        let told = request.headers().get("authorization");
+        let Some(holder) = told.and_then(|told| token.holder(told.as_bytes())) else {
+            let (what, message) = match told {
+                Some(_) => ("has another token", "the token is not that of the server"),
+                None => ("has no token", "the server asks for a token: give it with --token-file"),
+            };
+            if let Some(peer) = peer {
+                peer.misbehaved(what);
+            }
+            return Err(Status::unauthenticated(message));
         };
-        if let Some(peer) = peer {
-            peer.misbehaved(what);
-        }
-        Err(Status::unauthenticated(message))
+        has_room(peer)?;
+        let path = request.uri().path();
+        let needed = needed(path).ok_or_else(|| Status::unimplemented("there is no such call"))?;
+        holder.check(needed).map_err(|why| {
+            tracing::debug!(?peer, path, "refused a call: {why}");
+            Status::permission_denied(why)
+        })?;
+        Ok(Some(holder))
     }
 }
 
@@ -90,10 +105,11 @@ where
         self.service.poll_ready(context)
     }
 
-    fn call(&mut self, request: http::Request<Body>) -> Self::Future {
+    fn call(&mut self, mut request: http::Request<Body>) -> Self::Future {
         let peer = request.extensions().get::<Peer>().cloned();
-        if let Err(refusal) = self.admit(&request, peer.as_ref()) {
-            return Box::pin(async move { Ok(refusal.into_http()) });
+        match self.admit(&request, peer.as_ref()) {
+            Ok(holder) => drop(holder.map(|holder| request.extensions_mut().insert(holder))),
+            Err(refusal) => return Box::pin(async move { Ok(refusal.into_http()) }),
         }
         let may_last = WITH_STREAMS_OF_REQUESTS.contains(&request.uri().path());
         let answer = self.service.call(request);

@@ -2,7 +2,7 @@
 
 use std::{fs, time::Duration};
 
-use ziggurat_rpc::{RpcError, Security, bind, connect, connect_now, is_address};
+use ziggurat_rpc::{Holder, Role, RpcError, Security, bind, connect, connect_now, is_address};
 
 fn token(text: &str) -> Result<Security, RpcError> {
     let file = tempfile::NamedTempFile::new().unwrap();
@@ -50,8 +50,32 @@ fn tokens_that_can_be_guessed_or_not_be_sent_are_refused() {
         assert!(refused.contains("openssl rand"), "{refused}");
         assert!(bad.is_empty() || !refused.contains(bad), "a secret in an error: {refused}");
     }
+    let long = format!("read {} 0123456789abcdef", "n".repeat(33));
+    for bad in [
+        "0123456789abcdef\nreed 0123456789abcdeg",
+        "0123456789abcdef\nread anu 0123456789abcde",
+        "0123456789abcdef\nread anu enki 0123456789abcdeg",
+        "0123456789abcdef\nread anü 0123456789abcdeg",
+        &format!("0123456789abcdef\n{long}"),
+        "0123456789abcdef\nread 0123456789abcdef",
+    ] {
+        let refused = token(bad).unwrap_err().to_string();
+        assert!(refused.contains("line 2 ") && !refused.contains("01234"), "{bad}: {refused}");
+    }
     let good = token("  0123456789abcdef\n").unwrap();
     assert!(!format!("{good:?}").contains("0123"));
+}
+
+#[test]
+fn a_line_may_say_what_a_token_is_good_for_and_whose_it_is() {
+    let lines = "0123456789abcdef\n\n read  0123456789abcdeg\r\nsubmit\tanu 0123456789abcdeh\n";
+    let Security::Token(token) = token(lines).unwrap() else { panic!("it is a token") };
+    let holder = |last: char| token.holder(format!("Bearer 0123456789abcde{last}").as_bytes());
+    let expected = |role, name: &str| Some(Holder { role, name: name.to_owned() });
+    assert_eq!(holder('f'), expected(Role::All, ""));
+    assert_eq!(holder('g'), expected(Role::Read, ""));
+    assert_eq!(holder('h'), expected(Role::Submit, "anu"));
+    assert_eq!(holder('i'), None);
 }
 
 #[test]

@@ -30,10 +30,7 @@ static FILES: [Asset; 4] = [
     Asset::js("/assets/dashboard-job.js", include_str!("../../assets/dashboard-job.js")),
 ];
 
-/// The pages of a source: `/` and its files, and `/v1/...`. Orders are taken only if `may_change` says so.
-pub fn pages(source: Arc<dyn Source>, may_change: bool) -> Pages {
-    Pages {
-        open: assets(&SHARED).merge(assets(&FILES)),
-        guarded: routes::router(source, may_change),
-    }
+/// The pages of a source: `/` and its files, and `/v1/...`. Orders are taken only with a token that is good for them.
+pub fn pages(source: Arc<dyn Source>) -> Pages {
+    Pages { open: assets(&SHARED).merge(assets(&FILES)), guarded: routes::router(source) }
 }

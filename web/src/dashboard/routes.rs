@@ -1,6 +1,7 @@
 //! The routes of the API.
 
 use std::{
+    convert::Infallible,
     net::{IpAddr, SocketAddr},
     sync::Arc,
 };
@@ -9,11 +10,13 @@ use axum::{
     Router,
     extract::{ConnectInfo, FromRequestParts, Path, State, rejection::PathRejection},
     http::{StatusCode, request::Parts},
+    middleware::from_fn_with_state,
     response::Response,
     routing::{get, post},
 };
 use serde_json::json;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use ziggurat_rpc::{Holder, Role, asker};
 
 use super::{Change, Source, live};
 use crate::server::{self, ApiError};
@@ -21,28 +24,34 @@ use crate::server::{self, ApiError};
 /// Streams at the same time.
 const STREAMS: usize = 64;
 
+/// The role that orders need.
+const ORDERS: Role = Role::Submit;
+
 #[derive(Clone)]
 struct Api {
     source: Arc<dyn Source>,
-    may_change: bool,
     streams: Arc<Semaphore>,
 }
 
 type Answer = Result<Response, ApiError>;
 
-/// The routes of a source.
-pub fn router(source: Arc<dyn Source>, may_change: bool) -> Router {
-    let api = Api { source, may_change, streams: Arc::new(Semaphore::new(STREAMS)) };
-    Router::new()
+/// The routes of a source, by the role that they need.
+pub fn router(source: Arc<dyn Source>) -> Router {
+    let with_role = |role: Role, routes: Router<Api>| {
+        routes.route_layer(from_fn_with_state(role, server::role))
+    };
+    let reading = Router::new()
         .route("/v1/jobs", get(jobs))
         .route("/v1/jobs/{job}", get(job))
         .route("/v1/jobs/{job}/events", get(events))
         .route("/v1/jobs/{job}/history", get(history))
         .route("/v1/jobs/{job}/live", get(live_job))
-        .route("/v1/jobs/{job}/{change}", post(change))
         .route("/v1/live", get(live_all))
-        .route("/v1/workers", get(workers))
-        .with_state(api)
+        .route("/v1/workers", get(workers));
+    let ordering = Router::new().route("/v1/jobs/{job}/{change}", post(change));
+    with_role(Role::Read, reading)
+        .merge(with_role(ORDERS, ordering))
+        .with_state(Api { source, streams: Arc::new(Semaphore::new(STREAMS)) })
 }
 
 impl Api {
@@ -90,16 +99,20 @@ async fn live_all(State(api): State<Api>) -> Answer {
     live::all(api.source, permit).await
 }
 
-async fn live_job(State(api): State<Api>, job: Result<Path<String>, PathRejection>) -> Answer {
+async fn live_job(
+    State(api): State<Api>,
+    job: Result<Path<String>, PathRejection>,
+    By { may_change, .. }: By,
+) -> Answer {
     let job = number(&job?.0)?;
     let permit = api.permit()?;
-    live::one(api.source, job, api.may_change, permit).await
+    live::one(api.source, job, may_change, permit).await
 }
 
 async fn change(
     State(api): State<Api>,
     path: Result<Path<(String, String)>, PathRejection>,
-    By(by): By,
+    By { name, may_change }: By,
 ) -> Answer {
     let (job, change) = path?.0;
     let job = number(&job)?;
@@ -113,25 +126,33 @@ async fn change(
                 .help("there are pause, resume and cancel"));
         }
     };
-    if !api.may_change {
+    if !may_change {
         let problem = "here jobs can be looked at only";
         return Err(ApiError::new(StatusCode::FORBIDDEN, problem).help(
             "start the coordinator with --token-file to give orders here, or use the command line",
         ));
     }
-    Ok(server::json(&api.source.change(job, change, by).await?))
+    Ok(server::json(&api.source.change(job, change, name).await?))
 }
 
-/// Who asks: the address, as far as it is known.
-struct By(String);
+/// Who asks.
+struct By {
+    /// The name of the token, and the address as far as it is known.
+    name: String,
+    /// Whether the token is good for orders. Where there are no tokens, nobody's is.
+    may_change: bool,
+}
 
 impl<S: Send + Sync> FromRequestParts<S> for By {
-    type Rejection = ApiError;
+    type Rejection = Infallible;
 
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, ApiError> {
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Infallible> {
         let address = parts.extensions.get::<ConnectInfo<SocketAddr>>();
         let address = address.map(|ConnectInfo(address)| address.ip().to_canonical());
         let name = |address: IpAddr| format!("the page, {address}");
-        Ok(Self(address.map_or_else(|| "the page".to_owned(), name)))
+        let address = address.map_or_else(|| "the page".to_owned(), name);
+        let holder = parts.extensions.get::<Holder>();
+        let may_change = holder.is_some_and(|holder| holder.role.allows(ORDERS));
+        Ok(Self { name: asker(holder, &address), may_change })
     }
 }

@@ -16,6 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use tokio::time::timeout;
+use ziggurat_rpc::{Holder, Role};
 
 use super::{ApiError, Options, options::is_loopback};
 
@@ -32,23 +33,34 @@ impl Guard {
     }
 }
 
-/// Lets those through who know the token.
+/// Lets those through who know a token, and notes whose it is.
 pub(super) async fn token(
     State(guard): State<Arc<Guard>>,
-    request: Request,
+    mut request: Request,
     next: Next,
 ) -> Response {
     if let Some(token) = &guard.options.token {
         let told = request.headers().get(header::AUTHORIZATION);
-        if !told.is_some_and(|told| token.is(told.as_bytes())) {
+        let Some(holder) = told.and_then(|told| token.holder(told.as_bytes())) else {
             let problem =
                 if told.is_some() { "the token is not right" } else { "there is no token" };
             return ApiError::new(StatusCode::UNAUTHORIZED, problem)
                 .help("send a header `Authorization: Bearer TOKEN` with the token that the server was started with")
                 .into_response();
-        }
+        };
+        request.extensions_mut().insert(holder);
     }
     next.run(request).await
+}
+
+/// Lets those through whose token has a role; all, where there are no tokens.
+pub async fn role(State(needed): State<Role>, request: Request, next: Next) -> Response {
+    match request.extensions().get::<Holder>().map_or(Ok(()), |holder| holder.check(needed)) {
+        Ok(()) => next.run(request).await,
+        Err(why) => ApiError::new(StatusCode::FORBIDDEN, why)
+            .help("log in with a token that has it")
+            .into_response(),
+    }
 }
 
 /// Lets requests through that are meant for this server, and change nothing on behalf of a stranger's page.

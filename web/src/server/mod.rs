@@ -4,7 +4,8 @@
 //! the server is alive. The *guarded* one has all that a token protects, where there is a token. This module adds the rest:
 //!
 //! * nothing beyond loopback without a token, unless that is asked for ([`bind`]);
-//! * a bearer token, compared in constant time; who has none gets status 401;
+//! * a bearer token, compared in constant time; who has none gets status 401, and where a route asks for a [`role`] that the
+//!   token has not, 403;
 //! * names of hosts that are not this machine's are refused on loopback (DNS rebinding), and requests that change something and
 //!   come from pages of other origins everywhere;
 //! * a content security policy under which a page can load its own files alone, and the other headers of that kind;
@@ -64,6 +65,7 @@ use ziggurat_telemetry::serve_connections;
 
 pub use assets::{Asset, SHARED, assets, is_known};
 pub use error::ApiError;
+pub use guard::role;
 pub use options::{BindError, Cors, Options};
 
 /// What a server serves.
