@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use ziggurat_game::Ruleset;
 use ziggurat_table::{Compression, Existing, ValueType, remove_leftovers};
 
@@ -119,6 +119,17 @@ impl TargetArgs {
     }
 }
 
+/// How many of the values of a job are held against the rules before a table is made of them.
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum, Debug)]
+pub enum Extent {
+    /// Every one
+    All,
+    /// Some 10,000, spread over all shards
+    Sample,
+    /// None: the table is as the workers reported it
+    None,
+}
+
 /// The table of a job that is wanted.
 pub struct Wish<'a> {
     /// Where it goes.
@@ -129,6 +140,8 @@ pub struct Wish<'a> {
     pub value_type: &'a dyn Fn(&Ruleset, ValueType) -> ValueType,
     /// How they are packed, in a `.zgt` file.
     pub compression: Compression,
+    /// How much of them is verified.
+    pub verify: Extent,
     /// Whether machines read what is printed.
     pub json: bool,
 }

@@ -22,8 +22,8 @@ use ziggurat_rpc::{
     jobs_client,
     proto::{
         Assign, CancelRequest, Drain, FromWorker, GreetRequest, Heartbeat, JobRequest, JobState,
-        ListRequest, Register, Report, SubmitRequest, ToWorker, WorkerRequest, from_worker,
-        to_worker,
+        ListRequest, Register, Report, StepRequest, SubmitRequest, ToWorker, WorkerRequest,
+        from_worker, to_worker,
     },
 };
 
@@ -125,6 +125,9 @@ struct Worker {
     sweeps: BTreeMap<Tier, i32>,
     /// The ranges of its own shards, in the attempt it is in.
     ranges: Vec<u32>,
+    /// Their shards and positions.
+    shards: Vec<u64>,
+    positions: u64,
 }
 
 impl Worker {
@@ -142,8 +145,9 @@ impl Worker {
         let mut control = coordinator.control().await;
         let stream = control.work(ReceiverStream::new(messages)).await?;
         let from_coordinator = stream.into_inner();
-        let (sweeps, ranges) = Default::default();
-        let mut worker = Self { to_coordinator, from_coordinator, sweeps, ranges };
+        let (sweeps, ranges, shards, positions) = Default::default();
+        let mut worker =
+            Self { to_coordinator, from_coordinator, sweeps, ranges, shards, positions };
         let first = worker.from_coordinator.message().await?.unwrap().message.unwrap();
         assert!(matches!(first, to_worker::Message::Welcome(_)), "{first:?}");
         Ok(worker)
@@ -180,11 +184,13 @@ impl Worker {
         let shards = shards(&encoding(), &settings(), tier);
         let owners = owners(&assign.shares, shards.len(), assign.members.len()).unwrap();
         let mut place = 0;
-        self.ranges.clear();
-        for (shard, owner) in shards.iter().zip(owners) {
+        (self.ranges, self.shards, self.positions) = Default::default();
+        for (number, (shard, owner)) in (0..).zip(shards.iter().zip(owners)) {
             let ranges = 1 + u32::from(shard.ranges.1.is_some());
             if owner == assign.member {
                 self.ranges.extend(place..place + ranges);
+                self.shards.push(number);
+                self.positions += shard.len();
             }
             place += ranges;
         }
@@ -192,12 +198,14 @@ impl Worker {
             self.sweeps.insert(tier, 0);
         }
         let answer = Answer::Prepared { halo_positions: 7 };
-        self.report(assign.job, tier, assign.attempt, 0, answer).await;
+        self.report(assign.job, tier, assign.attempt, 0, answer, Vec::new()).await;
     }
 
     async fn obey(&mut self, order: ziggurat_rpc::proto::Order) {
         let tier: Tier = required(order.step, "step").unwrap();
-        let outcome = match Task::try_from(order.task.unwrap()).unwrap() {
+        let task = Task::try_from(order.task.unwrap()).unwrap();
+        let saves = matches!(task, Task::Save { .. });
+        let outcome = match task {
             Task::Order(Order::Sweep { .. }) => {
                 let sweeps = self.sweeps.entry(tier).or_default();
                 *sweeps += 1;
@@ -218,21 +226,32 @@ impl Worker {
         };
         // Slow enough for checkpoints on the way.
         tokio::time::sleep(Duration::from_millis(5)).await;
-        self.report(order.job, tier, order.attempt, order.order, outcome.into()).await;
+        let checksums = self.shards.iter().filter(|_| saves).flat_map(|&shard| [shard, 77]);
+        let (checksums, answer) = (checksums.collect(), outcome.into());
+        self.report(order.job, tier, order.attempt, order.order, answer, checksums).await;
     }
 
-    async fn report(&self, job: u64, tier: Tier, attempt: u32, order: u32, answer: Answer) {
+    async fn report(
+        &self,
+        job: u64,
+        tier: Tier,
+        attempt: u32,
+        order: u32,
+        answer: Answer,
+        checksums: Vec<u64>,
+    ) {
         let report = Report {
             job,
             step: Some(tier.into()),
             attempt,
             order,
             seconds: 0.001,
-            positions: 1000,
+            positions: self.positions,
             sent_bytes: 3,
             exchanging_seconds: 0.0002,
             waited_seconds: 0.0003,
             outcome: Some(answer.into()),
+            checksums,
         };
         self.say(from_worker::Message::Report(report)).await;
     }
@@ -296,6 +315,15 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
     let located = jobs.locate(JobRequest { job }).await.unwrap().into_inner();
     assert_eq!(located.steps.len(), 3);
     assert!(located.steps.iter().all(|step| step.bound > 0.0 && !step.peers.is_empty()));
+    for step in &located.steps {
+        let request = StepRequest { job, step: step.step };
+        let reported = jobs.checksums(request).await.unwrap().into_inner().checksums;
+        let tier: Tier = required(step.step, "step").unwrap();
+        let shards = shards(&encoding(), &settings(), tier).len() as u64;
+        assert_eq!(reported, (0..shards).flat_map(|shard| [shard, 77]).collect::<Vec<_>>());
+    }
+    let unknown = StepRequest { job: job + 1, step: located.steps[0].step };
+    assert_eq!(jobs.checksums(unknown).await.unwrap_err().code(), Code::NotFound);
     // What was computed is only dropped by force.
     let refused = jobs.cancel(CancelRequest { job, force: false }).await.unwrap_err();
     assert_eq!(refused.code(), Code::FailedPrecondition);
@@ -604,7 +632,7 @@ async fn what_makes_no_sense_is_refused_and_changes_nothing() {
 
     // Reports on what nobody was asked.
     let mut worker = Worker::connect(&coordinator, "one", 1).await;
-    worker.report(1, Tier::new(1, 1), 1, 1, Outcome::Swept(0.0).into()).await;
+    worker.report(1, Tier::new(1, 1), 1, 1, Outcome::Swept(0.0).into(), Vec::new()).await;
     // What is said after them is heard after them.
     worker.say(from_worker::Message::Heartbeat(Heartbeat::default())).await;
     let heard = timeout(PATIENCE, worker.from_coordinator.message()).await.unwrap();

@@ -15,6 +15,8 @@ mod dashboard;
 mod errors;
 mod exact;
 #[cfg(feature = "full")]
+mod fences;
+#[cfg(feature = "full")]
 mod file_systems;
 mod games;
 mod interrupt;
@@ -23,6 +25,8 @@ mod jobs;
 #[cfg(feature = "full")]
 mod launcher;
 mod lean;
+#[cfg(feature = "full")]
+mod liars;
 #[cfg(feature = "full")]
 mod limits;
 #[cfg(feature = "full")]

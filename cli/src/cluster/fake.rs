@@ -6,7 +6,7 @@ use std::{
     pin::Pin,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -21,11 +21,11 @@ use ziggurat_kernel::{Settings, Surroundings, TierStatistics, TierValues, shards
 use ziggurat_rpc::{
     Security, bind,
     proto::{
-        CancelRequest, ClusterStatus, ExchangeReply, FetchReply, FetchRequest, HaloMessage,
-        HistoryReply, JobRequest, JobSpec, JobStatus, ListReply, ListRequest, LocateReply,
-        LocatedStep, Peer, PlanReply, Precision, RemoveReply, Run, Step, SubmitReply,
-        SubmitRequest, WorkerReply, WorkerRequest, WorkersReply, WorkersRequest, data_server::Data,
-        jobs_server::Jobs,
+        CancelRequest, ChecksumsReply, ClusterStatus, ExchangeReply, FetchReply, FetchRequest,
+        HaloMessage, HistoryReply, JobRequest, JobSpec, JobStatus, ListReply, ListRequest,
+        LocateReply, LocatedStep, Peer, PlanReply, Precision, RemoveReply, Run, Step, StepRequest,
+        SubmitReply, SubmitRequest, WorkerReply, WorkerRequest, WorkersReply, WorkersRequest,
+        data_server::Data, jobs_server::Jobs,
     },
     server,
 };
@@ -123,6 +123,33 @@ impl Solved {
         LocateReply { steps: steps.collect(), spec: Some(self.spec()), encoder: Encoding::VERSION }
     }
 
+    /// The bytes of the values of a range.
+    fn range(&self, step: Tier, shard: u32, range: u32) -> Option<Vec<u8>> {
+        let shards = shards(&self.encoding, &self.settings, step);
+        let shard = shards.get(shard as usize)?.clone();
+        let two_tiers = step.both().count() == 2;
+        let (tier, offsets) = match range {
+            0 => (step, shard.ranges.0),
+            _ if two_tiers => (step.swap(), shard.ranges.1?),
+            _ => (step, shard.ranges.1?),
+        };
+        let numbers = &self.values[&tier][offsets.start as usize..offsets.end as usize];
+        Some(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+    }
+
+    /// The checksums of all ranges, by step, as workers report them.
+    pub fn checksums(&self) -> BTreeMap<Tier, Vec<u64>> {
+        let steps = self.values.keys().copied().filter(|tier| tier.just_moved >= tier.to_move);
+        let of_step = |step: Tier| {
+            let shards = shards(&self.encoding, &self.settings, step).len() as u32;
+            let ranges = (0..shards).flat_map(|shard| [(shard, 0), (shard, 1)]);
+            let checksum =
+                |(shard, range)| self.range(step, shard, range).map_or(0, |bytes| xxh3_64(&bytes));
+            (step, ranges.map(checksum).collect())
+        };
+        steps.map(of_step).collect()
+    }
+
     /// The number of ranges that a table consists of.
     pub fn ranges(&self) -> usize {
         let firsts = self.values.keys().filter(|tier| tier.just_moved >= tier.to_move);
@@ -138,6 +165,8 @@ pub struct Worker {
     pub willing: AtomicI64,
     /// Fetches that are still answered with a flipped bit.
     pub lying: AtomicI64,
+    /// Whether it has one half everywhere, under the right checksum.
+    pub pretending: AtomicBool,
     /// Fetches that came.
     pub asked: AtomicI64,
 }
@@ -148,25 +177,15 @@ impl Worker {
             solved: Arc::clone(solved),
             willing: AtomicI64::new(i64::MAX),
             lying: AtomicI64::new(0),
+            pretending: AtomicBool::new(false),
             asked: AtomicI64::new(0),
         })
     }
 
     fn range(&self, request: &FetchRequest) -> Option<Vec<u8>> {
-        let Solved { encoding, settings, values, .. } = &*self.solved;
         let step = words::tier(request.step.as_ref()?);
-        if (request.job, request.epoch, request.incarnation) != (JOB, 7, 9) {
-            return None;
-        }
-        let shard = shards(encoding, settings, step).get(request.shard as usize)?.clone();
-        let two_tiers = step.both().count() == 2;
-        let (tier, offsets) = match request.range {
-            0 => (step, shard.ranges.0),
-            _ if two_tiers => (step.swap(), shard.ranges.1?),
-            _ => (step, shard.ranges.1?),
-        };
-        let numbers = &values[&tier][offsets.start as usize..offsets.end as usize];
-        Some(numbers.iter().flat_map(|number| number.to_le_bytes()).collect())
+        let is_there = (request.job, request.epoch, request.incarnation) == (JOB, 7, 9);
+        is_there.then(|| self.solved.range(step, request.shard, request.range))?
     }
 }
 
@@ -197,6 +216,9 @@ impl Data for Serves {
         }
         let bytes = worker.range(request.get_ref());
         let mut bytes = bytes.ok_or_else(|| Status::not_found("there is no such range"))?;
+        if worker.pretending.load(Ordering::Relaxed) {
+            bytes.fill(0);
+        }
         let checksum = xxh3_64(&bytes);
         if worker.lying.fetch_sub(1, Ordering::Relaxed) > 0 {
             bytes[0] ^= 1;
@@ -215,6 +237,8 @@ impl Data for Serves {
 #[derive(Default)]
 pub struct Coordinates {
     pub located: Mutex<LocateReply>,
+    /// The checksums that were reported of a step, if any were.
+    pub checksums: Mutex<BTreeMap<Tier, Vec<u64>>>,
     /// What each call of Watch tells until it breaks.
     pub watched: Mutex<VecDeque<Vec<ClusterStatus>>>,
 }
@@ -283,6 +307,18 @@ impl Jobs for Answering {
     async fn locate(&self, request: Request<JobRequest>) -> Result<Response<LocateReply>, Status> {
         job(&request)?;
         Ok(Response::new(self.0.located.lock().unwrap().clone()))
+    }
+
+    async fn checksums(
+        &self,
+        request: Request<StepRequest>,
+    ) -> Result<Response<ChecksumsReply>, Status> {
+        let StepRequest { job: number, step } = request.into_inner();
+        job(&Request::new(JobRequest { job: number }))?;
+        let step = step.as_ref().map(words::tier);
+        let known = self.0.checksums.lock().unwrap();
+        let checksums = step.and_then(|step| known.get(&step).cloned()).unwrap_or_default();
+        Ok(Response::new(ChecksumsReply { checksums }))
     }
 
     async fn history(

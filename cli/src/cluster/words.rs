@@ -133,6 +133,17 @@ pub fn status_text(status: &ClusterStatus) -> String {
     if !status.steps.is_empty() {
         text += &format!("\n{}", steps_table(&status.steps));
     }
+    let stored = status.steps.iter().filter(|step| !step.store.is_empty());
+    let mut stores: Vec<(&str, usize)> = Vec::new();
+    for step in stored {
+        match stores.iter_mut().find(|(known, _)| *known == step.store) {
+            Some((_, steps)) => *steps += 1,
+            None => stores.push((&step.store, 1)),
+        }
+    }
+    for (store, steps) in stores {
+        text += &format!("The checkpoint store {store} has the values of {steps} of the steps\n");
+    }
     if !status.workers.is_empty() {
         text += &format!("\n{}", workers_table(&status.workers));
     }
@@ -303,6 +314,7 @@ fn step_json(step: &StepStatus) -> Value {
         "epoch": step.epoch,
         "attempt": step.attempt,
         "workers": step.workers,
+        "store": known_store(&step.store),
     })
 }
 
@@ -324,7 +336,13 @@ pub fn worker_json(worker: &WorkerStatus) -> Value {
         "tier": worker.step.as_ref().map(|step| tier(step).to_string()),
         "shards": worker.shards,
         "silent_seconds": worker.silent_seconds,
+        "checkpoint_store": known_store(&worker.checkpoint_store),
     })
+}
+
+/// What a checkpoint store is known by, if there is one.
+fn known_store(store: &str) -> Option<&str> {
+    (!store.is_empty()).then_some(store)
 }
 
 /// What a job needs for machines.

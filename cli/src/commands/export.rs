@@ -14,11 +14,11 @@ use crate::{
     format::Format,
     full::{CoordinatorArgs, fetch},
     interrupt,
-    output::{bytes, print, print_json},
+    output::{bytes, print, print_json, typed},
     progress::watched,
     solving::although_complete,
     suggested,
-    target::{JobOrPath, TargetArgs, Wish},
+    target::{Extent, JobOrPath, TargetArgs, Wish},
 };
 
 /// Write a table in another format or with another type of values, or the table of a job of a cluster
@@ -60,6 +60,10 @@ pub struct Args {
     #[arg(long)]
     raw: bool,
 
+    /// How many of the values of a job to hold against the rules before the table is written [default: sample]
+    #[arg(long, value_enum, value_name = "EXTENT")]
+    verify: Option<Extent>,
+
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -80,6 +84,11 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     }
     match &args.source {
         JobOrPath::Job(job) => export_job(args, &target, format, *job),
+        JobOrPath::Path(file) if args.verify.is_some() => {
+            let typed = typed(file);
+            Err(Failure::bad_input(format!("--verify is about jobs, and {typed} is a file"))
+                .help(format!("leave it out; `table verify {typed}` verifies a file")))
+        }
         JobOrPath::Path(file) => export_table(args, &target, format, file),
     }
 }
@@ -127,6 +136,7 @@ fn export_job(args: &Args, target: &TargetArgs, format: Format, job: u64) -> Res
         format,
         value_type: &|ruleset, own| value_type(args, format, ruleset, own),
         compression: compression(args),
+        verify: args.verify.unwrap_or(Extent::Sample),
         json: args.json,
     };
     let (out, ruleset, value_type) = fetch::fetch(&args.coordinator, job, &wish)?;

@@ -237,6 +237,7 @@ fn is_bad_input(error: &CoordinatorError) -> bool {
         || matches!(
             error,
             CoordinatorError::OtherVersion { .. }
+                | CoordinatorError::Fenced { .. }
                 | CoordinatorError::Rpc(RpcError::Exposed { .. })
                 | CoordinatorError::Metrics(BindError::Exposed { .. })
         )

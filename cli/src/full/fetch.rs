@@ -38,6 +38,7 @@ pub fn fetch(
         format: wish.format,
         value_type,
         compression: wish.compression,
+        verify: wish.verify,
         json: wish.json,
     };
     download.write(wanted, stops)?;

@@ -1,13 +1,13 @@
 //! An attempt at a step, from its first order to its end.
 
-use std::time::Duration;
+use std::{collections::BTreeMap, time::Duration};
 
 use ziggurat_history::Kind;
 use ziggurat_planning::{Order, Outcome, StepController};
 
 use super::{
     Checkpoint, Counters, Epoch, FailureStreak, Machine, Note, Phase, line_of,
-    message::{Message, Task},
+    message::{Checksums, Message, Task},
     names::{SessionId, StepId, Time, WorkerId},
     record::Run,
 };
@@ -41,6 +41,8 @@ pub struct Attempt {
     pub(super) winding_down: bool,
     /// What the members have reported so far, together.
     pub(super) outcome: Option<Outcome>,
+    /// The checksums of what the members have written of the checkpoint under way, by shard.
+    pub(super) checksums: BTreeMap<u32, Checksums>,
     /// What was done since the last checkpoint.
     pub counters: Counters,
 }
@@ -82,6 +84,18 @@ impl Attempt {
     /// The place of a worker among the members.
     pub fn place_of(&self, worker: WorkerId) -> Option<usize> {
         self.members.iter().position(|member| member.worker == worker)
+    }
+
+    /// The shards of the member at a place.
+    fn shards_of(&self, place: usize) -> impl Iterator<Item = u32> + use<'_> {
+        let owners = self.runs.iter().flat_map(|run| (0..run.count).map(|_| run.owner as usize));
+        (0..).zip(owners).filter(move |&(_, owner)| owner == place).map(|(shard, _)| shard)
+    }
+
+    /// The member at a place has written its shards, which have these checksums, if it tells any.
+    pub(super) fn has_written(&mut self, place: usize, checksums: Vec<Checksums>) {
+        let shards: Vec<u32> = self.shards_of(place).collect();
+        self.checksums.extend(shards.into_iter().zip(checksums));
     }
 
     /// The members that have not yet answered.
@@ -166,6 +180,7 @@ impl Machine {
         let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
         attempt.order += 1;
         (attempt.doing, attempt.since, attempt.outcome) = (doing, now, None);
+        attempt.checksums.clear();
         for member in &mut attempt.members {
             member.reported = false;
         }
@@ -181,6 +196,10 @@ impl Machine {
         let now = self.now;
         let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
         (attempt.clean, attempt.saved) = (true, now);
+        let solved = attempt.course.order().is_none();
+        let shards: usize = attempt.runs.iter().map(|run| run.count as usize).sum();
+        let checksums = std::mem::take(&mut attempt.checksums);
+        let are_all = solved && checksums.len() == shards;
         let checkpoint = Checkpoint {
             epoch: Epoch { number: epoch, incarnation: self.incarnation },
             course: attempt.course.clone(),
@@ -188,9 +207,9 @@ impl Machine {
             runs: attempt.runs.clone(),
             stored,
             lost: Default::default(),
+            checksums: are_all.then(|| checksums.into_values().collect()).unwrap_or_default(),
         };
         let number = attempt.number;
-        let solved = checkpoint.course.order().is_none();
         self.step_mut(step).checkpoint = Some(checkpoint);
         self.failure_streak.remove(&step);
         self.count(step);

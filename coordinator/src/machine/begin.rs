@@ -234,6 +234,7 @@ impl Machine {
             clean: true,
             winding_down: false,
             outcome: None,
+            checksums: BTreeMap::new(),
             counters: Counters::default(),
         };
         self.busy.extend(workers.iter().map(|&worker| (worker, step)));

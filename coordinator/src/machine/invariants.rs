@@ -78,6 +78,11 @@ impl Machine {
             expect(size.is_some_and(|size| size.shards == owned), || {
                 format!("{name}: a checkpoint without all shards")
             })?;
+            let checksums = checkpoint.checksums.len() as u32;
+            let is_solution = checkpoint.course.order().is_none();
+            expect(checksums == 0 || is_solution && checksums == owned, || {
+                format!("{name}: {checksums} checksums of {owned} shards")
+            })?;
             let is_kept = job.phase == Phase::Solved;
             expect(is_kept || checkpoint.is_whole(), || {
                 format!("{name}: parts of the checkpoint are nowhere")

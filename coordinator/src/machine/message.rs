@@ -120,7 +120,12 @@ pub struct Report {
     pub sent_bytes: u64,
     /// What came of it.
     pub answer: Answer,
+    /// Of a checkpoint that was written, checksums of the values: of the ranges of each of the member's shards, in order.
+    pub checksums: Vec<Checksums>,
 }
+
+/// Checksums (XXH3) of the values of a shard's ranges; 0 for a second one that there is not.
+pub type Checksums = [u64; 2];
 
 /// What came of an order.
 #[derive(Clone, PartialEq, Debug)]

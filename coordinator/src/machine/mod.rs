@@ -38,6 +38,8 @@ use ziggurat_history::Kind;
 
 pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
+#[cfg(test)]
+use message::Checksums;
 pub use message::{
     Answer, Assignment, Changed, CheckpointAt, Command, Event, Failure, FailureKind, Message, Note,
     Peer, Refusal, Registration, Report, Resources, Submission, Task,

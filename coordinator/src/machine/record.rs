@@ -12,7 +12,10 @@ use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
 use ziggurat_planning::{Precision, Settings, StepController};
 
-use super::names::{Epoch, JobId, StepId, Time, WorkerId};
+use super::{
+    message::Checksums,
+    names::{Epoch, JobId, StepId, Time, WorkerId},
+};
 
 /// All records.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -209,6 +212,10 @@ pub struct Checkpoint {
     pub stored: Option<u64>,
     /// Owners that have lost it.
     pub lost: BTreeSet<WorkerId>,
+    /// If it is that of the solution, checksums of the values by shard, as its owners reported them; none if one did not, or
+    /// an earlier version wrote this.
+    #[serde(default)]
+    pub checksums: Vec<Checksums>,
 }
 
 /// Successive shards of one worker.

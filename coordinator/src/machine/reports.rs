@@ -5,12 +5,15 @@ use ziggurat_planning::{Order, Outcome};
 
 use super::{
     BACKOFF, Counters, Machine, Note, SHORT_BACKOFF,
-    attempt::{Attempt, Doing},
+    attempt::{Attempt, Doing, Member},
     line_of,
     message::{Answer, Failure, FailureKind, Refusal, Report},
     names::{SessionId, StepId, WorkerId},
     plan::StepPlan,
 };
+
+/// Of more positions than this, the first superstep changes some: those from which a move wins, or reads a step before.
+const HANDFUL: u64 = 64;
 
 /// What an answer means to an attempt.
 enum Meaning {
@@ -20,6 +23,8 @@ enum Meaning {
     Came(Outcome),
     /// It makes no sense.
     Nonsense,
+    /// It may make sense, but not from a worker that has done what it was asked to.
+    Implausible(String),
 }
 
 impl Machine {
@@ -40,7 +45,7 @@ impl Machine {
             return self.failed(step, place, failure);
         }
         let Some(plan) = self.plans.get(&step.job) else { return };
-        match meaning(attempt, &plan.steps[&step.tier], &report.answer) {
+        match meaning(attempt, &plan.steps[&step.tier], place, &report) {
             Meaning::Nonsense => {
                 let text = format!(
                     "its answer to order {order} of step {} makes no sense: {:?}",
@@ -48,7 +53,10 @@ impl Machine {
                 );
                 return self.close(session, Refusal::Misbehaved(text));
             }
-            Meaning::Done => {}
+            Meaning::Implausible(message) => {
+                return self.failed(step, place, Failure { message, kind: None });
+            }
+            Meaning::Done => attempt.has_written(place, report.checksums),
             Meaning::Came(outcome) => {
                 let together = match attempt.outcome.take() {
                     Some(before) => before.and(outcome),
@@ -86,6 +94,19 @@ impl Machine {
             if !places.into_iter().eq(0..plan.steps[&step.tier].ranges) {
                 return self.inconsistent(step, "the workers did not measure every range once");
             }
+        }
+        let is_first = attempt.course.statistics().supersteps == 0;
+        if let Some(Outcome::Swept(0.0)) = attempt.outcome
+            && is_first
+            && plan.steps[&step.tier].positions() > HANDFUL
+        {
+            let names = attempt.members.iter().map(|member| member.worker).collect::<Vec<_>>();
+            let names = names.into_iter().map(|worker| self.name_of(worker)).collect::<Vec<_>>();
+            let message = format!(
+                "nothing changed in the first superstep, as {} reported: it was not carried out",
+                names.join(", ")
+            );
+            return self.inconsistent(step, &message);
         }
         if let Some(Order::Sweep { .. } | Order::Prove(_)) = order
             && !self.unreached.is_empty()
@@ -172,10 +193,18 @@ impl Machine {
 }
 
 /// What an answer means.
-fn meaning(attempt: &Attempt, plan: &StepPlan, answer: &Answer) -> Meaning {
+fn meaning(attempt: &Attempt, plan: &StepPlan, place: usize, report: &Report) -> Meaning {
+    let Report { answer, checksums, .. } = report;
+    let Member { shards, positions, .. } = attempt.members[place];
     let outcome = match (attempt.doing, answer) {
-        (Doing::Preparing, Answer::Ready { .. })
-        | (Doing::Saving { .. }, Answer::Outcome(Outcome::Done)) => return Meaning::Done,
+        (Doing::Preparing, Answer::Ready { .. }) if checksums.is_empty() => return Meaning::Done,
+        (Doing::Saving { .. }, Answer::Outcome(Outcome::Done)) => {
+            let count = checksums.len();
+            return match count == 0 || count == shards as usize {
+                true => Meaning::Done,
+                false => Meaning::Implausible(format!("it saved {count} of its {shards} shards")),
+            };
+        }
         (Doing::Carrying, Answer::Outcome(outcome)) => outcome,
         _ => return Meaning::Nonsense,
     };
@@ -184,8 +213,13 @@ fn meaning(attempt: &Attempt, plan: &StepPlan, answer: &Answer) -> Meaning {
         Outcome::Measured(products) => products.iter().all(|&(place, _)| place < plan.ranges),
         Outcome::Done | Outcome::Sampled(_) | Outcome::Proved(_) => true,
     };
+    let is_sweep = matches!(outcome, Outcome::Swept(_));
     match can_be && attempt.course.expects(outcome) {
-        true => Meaning::Came(outcome.clone()),
         false => Meaning::Nonsense,
+        true if is_sweep && report.positions != positions => Meaning::Implausible(format!(
+            "it swept {} of its {positions} positions",
+            report.positions
+        )),
+        true => Meaning::Came(outcome.clone()),
     }
 }

@@ -106,7 +106,11 @@ impl World {
 
     /// A member answers what it was asked last.
     fn report(&mut self, worker: WorkerId, answer: Answer) {
-        self.report_cost(worker, answer, (0.0, 0, 0));
+        let attempt = &self.machine.attempts[&FIRST];
+        let is_sweep = matches!(answer, Answer::Outcome(Outcome::Swept(_)));
+        let place = attempt.place_of(worker).filter(|_| is_sweep);
+        let positions = place.map_or(0, |place| attempt.members[place].positions);
+        self.report_cost(worker, answer, (0.0, positions, 0));
     }
 
     /// It does, and says what that took: seconds, positions and bytes.
@@ -124,6 +128,7 @@ impl World {
             positions,
             sent_bytes,
             answer,
+            checksums: Vec::new(),
         };
         self.tell(Event::Report(SessionId(worker.0), report));
     }
@@ -166,9 +171,17 @@ impl World {
                 Doing::Saving { .. } => Answer::Outcome(Outcome::Done),
                 Doing::Carrying => attempt.course.order().as_ref().map(carried).unwrap(),
             };
+            let checksums = match attempt.doing {
+                Doing::Saving { .. } => shards_of(&attempt.runs, place)
+                    .into_iter()
+                    .map(|shard| [u64::from(shard), 0])
+                    .collect(),
+                _ => Vec::new(),
+            };
             let Attempt { number: attempt, order, .. } = attempt;
             let (seconds, exchanging_seconds, waited_seconds) = (0.0, 0.0, 0.0);
-            let (positions, sent_bytes) = (0, 0);
+            let is_sweep = matches!(answer, Answer::Outcome(Outcome::Swept(_)));
+            let (positions, sent_bytes) = (if is_sweep { member.positions } else { 0 }, 0);
             let report = Report {
                 step,
                 attempt,
@@ -179,6 +192,7 @@ impl World {
                 positions,
                 sent_bytes,
                 answer,
+                checksums,
             };
             answers.push(Event::Report(member.session, report));
         }
@@ -217,6 +231,7 @@ impl World {
             runs,
             stored: None,
             lost: BTreeSet::new(),
+            checksums: Vec::new(),
         };
         let record = self.machine.step_mut(FIRST);
         (record.last_epoch, record.checkpoint) = (number, Some(checkpoint));
@@ -289,14 +304,42 @@ fn whatever_workers_say_of_their_work_is_added_up() {
     let [worker] = world.members()[..] else { panic!("there is one worker") };
     let most = (f64::from_bits(1), u64::MAX, u64::MAX);
     world.report_cost(worker, Answer::Ready { halo_positions: u64::MAX }, most);
+    let positions = world.plan.steps[&FIRST.tier].positions();
     for _ in 0..2 {
-        world.report_cost(worker, Answer::Outcome(Outcome::Swept(0.5)), most);
+        let cost = (f64::from_bits(1), positions, u64::MAX);
+        world.report_cost(worker, Answer::Outcome(Outcome::Swept(0.5)), cost);
     }
     let counters = world.machine.attempts[&FIRST].counters;
     assert_eq!(counters.exchanged_bytes, u64::MAX);
     assert_eq!(counters.exchanged_positions, u64::MAX);
-    assert_eq!(counters.swept_positions, u64::MAX);
+    assert_eq!(counters.swept_positions, 2 * positions);
     assert_eq!(world.machine.connection(worker).unwrap().positions_per_second, None);
+}
+
+#[test]
+fn reports_of_what_was_not_done_end_the_attempt_with_the_name_of_the_worker() {
+    let positions = World::new(1, u64::MAX).plan.steps[&FIRST.tier].positions();
+    for (residual, swept) in [(0.5, 0), (0.5, positions - 1), (0.5, u64::MAX), (0.0, positions)] {
+        let mut world = World::new(1, u64::MAX);
+        let [worker] = world.members()[..] else { panic!("there is one worker") };
+        world.report(worker, Answer::Ready { halo_positions: 0 });
+        let answer = Answer::Outcome(Outcome::Swept(residual));
+        world.report_cost(worker, answer, (1.0, swept, 0));
+        assert_eq!((world.members(), world.failures()), (vec![], 1), "{residual}, {swept}");
+        assert!(world.machine.failure_streak[&FIRST].message.contains("w1"));
+    }
+}
+
+#[test]
+fn a_solved_step_has_the_checksums_that_were_reported_of_all_its_shards() {
+    let mut world = World::new(2, 1);
+    while world.machine.solution(FIRST).is_none() {
+        world.work_once();
+    }
+    let shards = world.plan.steps[&FIRST.tier].shards.len() as u64;
+    let expected: Vec<Checksums> = (0..shards).map(|shard| [shard, 0]).collect();
+    assert!(shards > 2);
+    assert_eq!(world.machine.solution(FIRST).unwrap().checksums, expected);
 }
 
 #[test]
@@ -606,6 +649,7 @@ fn what_a_checkpoint_store_has_is_given_up_by_proof_only_and_asked_for_in_that_s
         positions,
         sent_bytes,
         answer,
+        checksums: Vec::new(),
     };
     world.tell(Event::Report(SessionId(4), report));
     // The worker that wrote it may still have it.
@@ -657,6 +701,7 @@ fn what_makes_no_sense_as_an_answer_ends_the_connection() {
             positions: 0,
             sent_bytes: 0,
             answer: Answer::Outcome(answer),
+            checksums: Vec::new(),
         };
         let told = world.tell(Event::Report(SessionId(1), report(answer.clone())));
         let [(1, Refusal::Misbehaved(_))] = &closed(told)[..] else { panic!("{answer:?}") };

@@ -10,7 +10,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_history::History;
-use ziggurat_rpc::{Repeats, new_identity, proto::ToWorker};
+use ziggurat_rpc::{Repeats, convert::cut, new_identity, proto::ToWorker};
 use ziggurat_telemetry::CoordinatorMetrics;
 
 use super::{
@@ -52,6 +52,8 @@ enum Request {
     Look(Look),
     /// Somebody wants to know what has become of a job.
     History(JobId, oneshot::Sender<Option<History>>),
+    /// A worker has seen that another coordinator of this incarnation has the checkpoint store, and what is known of it.
+    Fenced(SessionId, u64, String),
     /// The coordinator ends.
     Stop,
 }
@@ -137,6 +139,14 @@ impl Handle {
         answered.await.map_err(|_| ending())
     }
 
+    /// A worker has seen that another coordinator has the checkpoint store.
+    pub async fn fenced(&self, session: SessionId, incarnation: u64, coordinator: &str) {
+        // Others are told of it on one line.
+        let shown = |c: char| if c.is_control() { ' ' } else { c };
+        let coordinator = cut(coordinator).chars().map(shown).collect();
+        let _ = self.requests.send(Request::Fenced(session, incarnation, coordinator)).await;
+    }
+
     /// Ends the actor, after what was asked before.
     pub async fn stop(&self) {
         let _ = self.requests.send(Request::Stop).await;
@@ -198,6 +208,15 @@ impl Actor {
                     // Whoever asked may have gone.
                     let _ = answer.send(history);
                     continue;
+                }
+                Request::Fenced(session, incarnation, coordinator) => {
+                    let worker = self.machine.worker_of(session);
+                    let Some(worker) = worker.filter(|_| incarnation != self.machine.incarnation())
+                    else {
+                        continue;
+                    };
+                    let worker = self.machine.name_of(worker);
+                    return Err(CoordinatorError::Fenced { coordinator, worker });
                 }
                 Request::Event(event) => event,
                 Request::Connect(session, line, event) => {

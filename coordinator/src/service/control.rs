@@ -15,7 +15,10 @@ use tonic::{Request, Response, Status, Streaming};
 use ziggurat_rpc::{
     Peer,
     convert::{check_protocol, check_registration, identity_text},
-    proto::{FromWorker, GreetReply, GreetRequest, ToWorker, control_server::Control, from_worker},
+    proto::{
+        Fenced, FromWorker, GreetReply, GreetRequest, ToWorker, control_server::Control,
+        from_worker,
+    },
 };
 
 use super::{
@@ -103,6 +106,10 @@ async fn read(
                 }
             },
             from_worker::Message::Drain(_) => Event::Drain(session),
+            from_worker::Message::Fenced(Fenced { incarnation, coordinator }) => {
+                actor.fenced(session, incarnation, &coordinator).await;
+                return;
+            }
             from_worker::Message::Register(_) => {
                 misbehaved(peer.as_ref(), "registered twice");
                 return;

@@ -182,6 +182,10 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
             Answer::Failed(Failure { message: wire::cut(&message), kind })
         }
     };
+    let (checksums, rest) = report.checksums.as_chunks();
+    if !rest.is_empty() {
+        return Err(WireError::new("report.checksums", "are not two for each shard"));
+    }
     Ok(Report {
         step: StepId { job: JobId(report.job), tier: required(report.step, "report.step")? },
         attempt: report.attempt,
@@ -192,6 +196,7 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
         positions: report.positions,
         sent_bytes: report.sent_bytes,
         answer,
+        checksums: checksums.to_vec(),
     })
 }
 

@@ -9,16 +9,17 @@ use tonic::{Request, Response, Status};
 use ziggurat_planning::{Precision, VECTORS};
 use ziggurat_rpc::{
     Holder, Peer, asker,
-    convert::{Submission as Wanted, identity_text},
+    convert::{Submission as Wanted, identity_text, required},
     proto::{
-        CancelRequest, ClusterStatus, HistoryReply, JobRequest, JobStatus, ListReply, ListRequest,
-        LocateReply, PlanReply, RemoveReply, SubmitReply, SubmitRequest, WorkerReply,
-        WorkerRequest, WorkerStatus, WorkersReply, WorkersRequest, jobs_server::Jobs,
+        CancelRequest, ChecksumsReply, ClusterStatus, HistoryReply, JobRequest, JobStatus,
+        ListReply, ListRequest, LocateReply, PlanReply, RemoveReply, StepRequest, SubmitReply,
+        SubmitRequest, WorkerReply, WorkerRequest, WorkerStatus, WorkersReply, WorkersRequest,
+        jobs_server::Jobs,
     },
 };
 
 use super::{actor::Handle, convert, planning::Planned, status};
-use crate::machine::{Changed, Event, JobId, Phase, Scheduling, Submission, ended};
+use crate::machine::{Changed, Event, JobId, Phase, Scheduling, StepId, Submission, ended};
 
 /// Watches at the same time.
 const WATCHES: usize = 256;
@@ -197,6 +198,27 @@ impl Jobs for JobsService {
                 "job {job} is not solved; `ziggurat status {job}` says how far it is"
             )),
         })
+    }
+
+    async fn checksums(
+        &self,
+        request: Request<StepRequest>,
+    ) -> Result<Response<ChecksumsReply>, Status> {
+        let StepRequest { job, step } = request.into_inner();
+        let step = StepId { job: JobId(job), tier: required(step, "step")? };
+        let look = self.actor.look(move |machine, _| {
+            let there = machine.records().jobs.contains_key(&step.job);
+            let record = machine.records().steps.get(&step);
+            let solution = record.and_then(|record| record.solution());
+            there.then(|| solution.map(|solution| solution.checksums.as_flattened().to_vec()))
+        });
+        let checksums = look.await?.ok_or_else(|| no_such(step.job))?.ok_or_else(|| {
+            Status::failed_precondition(format!(
+                "step {} of job {} is not solved",
+                step.tier, step.job
+            ))
+        })?;
+        Ok(Response::new(ChecksumsReply { checksums }))
     }
 
     async fn history(

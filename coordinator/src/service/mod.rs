@@ -112,6 +112,18 @@ pub enum CoordinatorError {
         /// The versions of records that are read.
         known: RangeInclusive<u32>,
     },
+    /// Another coordinator of the cluster runs.
+    #[error(
+        "another coordinator of this cluster runs, which its workers reach at {coordinator}: they write to the checkpoint \
+         store of worker {worker}, and this one must not; stop the other one first, or start this one with another \
+         directory, and its workers, too"
+    )]
+    Fenced {
+        /// The address of the other one.
+        coordinator: String,
+        /// The worker that has seen it.
+        worker: String,
+    },
     /// Connections end.
     #[error("the coordinator cannot serve: {0}")]
     Serve(#[from] tonic::transport::Error),

@@ -147,6 +147,7 @@ fn step(machine: &Machine, id: StepId, mut status: StepStatus) -> StepStatus {
         epoch: checkpoint.map_or(0, |checkpoint| checkpoint.epoch.number),
         attempt: record.map_or(0, |record| record.last_attempt),
         workers: workers.into_iter().map(|worker| machine.name_of(worker)).collect(),
+        store: store_text(checkpoint.and_then(|checkpoint| checkpoint.stored)),
         ..status
     }
 }
@@ -196,7 +197,13 @@ fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> Work
         step: at.map(|(step, _)| step.tier.into()),
         shards: at.map_or(0, |(_, shards)| shards),
         silent_seconds: now.saturating_sub(connected.last_heard).as_secs_f64(),
+        checkpoint_store: store_text(registration.checkpoint_store),
     }
+}
+
+/// What a checkpoint store is known by.
+fn store_text(store: Option<u64>) -> String {
+    store.map_or_else(String::new, identity_text)
 }
 
 /// Where the values of a job are, if it is solved.

@@ -29,11 +29,13 @@
 //! ```text
 //! CLUSTER/JOB/N-M/EPOCH-INCARNATION/COLUMN-SHARD-RANGE      babylon/17/5-4/8-000000000000c0de/0-3-0
 //! CLUSTER/store                                             babylon/store
+//! CLUSTER/coordinator                                       babylon/coordinator
 //! ```
 //!
 //! under the directory or the prefix of the bucket. The incarnation is that of the coordinator that gave the epoch out: one that
 //! was restored from a copy gives epochs out again. The store itself keeps no list and no state: which epochs
 //! count, the coordinator knows. `store` has a random number, by which it is told whether all workers mean the same place.
+//! `coordinator` names the coordinator whose workers write and delete: see [`CheckpointStore::hold`].
 //!
 //! # How it stays right
 //!
@@ -61,6 +63,7 @@
 //! | `object` | what is in one |
 //! | `directory` | writing files so that they survive a power loss |
 //! | `store` | writing, reading, listing and deleting objects |
+//! | `tenure` | which coordinator's workers do so |
 
 mod answer;
 mod directory;
@@ -71,8 +74,10 @@ mod place;
 mod probe;
 mod settings;
 mod store;
+mod tenure;
 
 pub use error::CheckpointError;
 pub use probe::CheckpointPlace;
 pub use store::CheckpointStore;
+pub use tenure::{Holder, Standing};
 pub use ziggurat_store::{Epoch, EpochKey, ShardKey};

@@ -35,7 +35,7 @@ const PARTS: usize = 4;
 
 /// Whoever finds an object that was just written where conditions are not known waits for so long for others that write
 /// it at the same instant.
-const SETTLING: Duration = Duration::from_secs(2);
+pub(crate) const SETTLING: Duration = Duration::from_secs(2);
 
 /// Between two tries of a write that met others: at first, and at last.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -55,7 +55,7 @@ struct Open {
 
 /// What became of a write.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Written {
+pub(crate) enum Written {
     /// It is there.
     Yes,
     /// There is one already that is not to be replaced.
@@ -122,7 +122,7 @@ impl CheckpointStore {
     ///
     /// What keeps it from being read, or written.
     pub async fn identity(&self, new: u64) -> Result<u64, CheckpointError> {
-        let name = format!("{}/{IDENTITY}", self.0.cluster);
+        let name = self.cluster_name(IDENTITY);
         let mut tries = Tries::begin();
         loop {
             if let Some(text) = self.settled(&name).await? {
@@ -150,7 +150,7 @@ impl CheckpointStore {
     }
 
     /// An object as it is, if it is there.
-    async fn read(&self, name: &str) -> Result<Option<Bytes>, CheckpointError> {
+    pub(crate) async fn read(&self, name: &str) -> Result<Option<Bytes>, CheckpointError> {
         let read = async { self.objects().get(&self.path(name)).await?.bytes().await };
         match read.await {
             Ok(bytes) => Ok(Some(bytes)),
@@ -326,7 +326,7 @@ impl CheckpointStore {
     }
 
     /// Writes an object.
-    async fn write(
+    pub(crate) async fn write(
         &self,
         name: &str,
         encoded: Bytes,
@@ -399,6 +399,11 @@ impl CheckpointStore {
         format!("{}/{}", self.0.cluster, name::object(key, incarnation))
     }
 
+    /// The name of an object of the cluster that is no shard's.
+    pub(crate) fn cluster_name(&self, last: &str) -> String {
+        format!("{}/{last}", self.0.cluster)
+    }
+
     /// Where that is in `objects`.
     fn path(&self, name: &str) -> Path {
         Path::from_iter(self.0.place.prefix.parts().chain(Path::from(name).parts()))
@@ -406,7 +411,7 @@ impl CheckpointStore {
 
     /// Where something of the cluster is in `objects`.
     fn cluster_path(&self, under: &str) -> Path {
-        self.path(&format!("{}/{under}", self.0.cluster))
+        self.path(&self.cluster_name(under))
     }
 
     /// Where an object is, for people.
@@ -416,7 +421,7 @@ impl CheckpointStore {
 
     /// Where something of the cluster is, for people.
     fn cluster_object(&self, under: &str) -> String {
-        self.object(&format!("{}/{under}", self.0.cluster))
+        self.object(&self.cluster_name(under))
     }
 
     fn objects(&self) -> &dyn ObjectStore {

@@ -42,8 +42,10 @@ pub(crate) fn needed(path: &str) -> Option<Role> {
     Some(match path.strip_prefix("/ziggurat.v1.")?.split_once('/')? {
         ("Control", "Greet" | "Work") | ("Data", "Exchange") => Role::Worker,
         ("Data", "Fetch")
-        | ("Jobs", "List" | "Status" | "Watch" | "Locate" | "History" | "Workers") => Role::Read,
-        ("Jobs", "Plan" | "Submit" | "Pause" | "Resume" | "Cancel")
+        | ("Jobs", "List" | "Status" | "Watch" | "Locate" | "Checksums" | "History" | "Workers") => {
+            Role::Read
+        }
+        ("Jobs", "Plan" | "Submit" | "Pause" | "Resume" | "Cancel" | "Remove")
         | ("Jobs", "DrainWorker" | "ForgetWorker") => Role::Submit,
         _ => return None,
     })
@@ -120,7 +122,8 @@ mod tests {
         let mut calls = Vec::new();
         for file in &compiled.file {
             for service in &file.service {
-                let path = |method: &str| format!("/{}.{}/{method}", file.package(), service.name());
+                let path =
+                    |method: &str| format!("/{}.{}/{method}", file.package(), service.name());
                 calls.extend(service.method.iter().map(|method| path(method.name())));
             }
         }
@@ -131,7 +134,8 @@ mod tests {
     async fn answer(security: &Security, path: &str, token: &str) -> Status {
         let service = tower::service_fn(|request: http::Request<Body>| async move {
             assert!(request.extensions().get::<Holder>().is_some());
-            Ok::<_, std::convert::Infallible>(Status::not_found("it was let through").into_http())
+            let answer: http::Response<Body> = Status::not_found("it was let through").into_http();
+            Ok::<_, std::convert::Infallible>(answer)
         });
         let request = http::Request::builder().uri(path).header("authorization", token);
         let request = request.body(Body::empty()).unwrap();
@@ -167,7 +171,8 @@ mod tests {
             let stranger = answer(&security, path, "Bearer some-other-token").await;
             assert_eq!(stranger.code(), Code::Unauthenticated, "{path}");
         }
-        let unknown = answer(&security, "/ziggurat.v1.Jobs/Explode", "Bearer the-token-for-all-here");
+        let unknown =
+            answer(&security, "/ziggurat.v1.Jobs/Explode", "Bearer the-token-for-all-here");
         assert_eq!(unknown.await.code(), Code::Unimplemented);
     }
 

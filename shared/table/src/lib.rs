@@ -46,5 +46,7 @@ pub use output::{Existing, Interim, abandon_outputs, abandon_outputs_at_once, re
 pub use progress::{Tell, unheard};
 pub use table::Table;
 pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};
-pub use verify::{Identities, Verification, verify, verify_bytes};
+pub use verify::{
+    Identities, Values, Verification, verify, verify_bytes, verify_values, verify_values_bytes,
+};
 pub use writer::TableWriter;

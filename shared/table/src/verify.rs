@@ -4,13 +4,15 @@
 //! table is checked against the rules alone, without the solver: every value must be what the
 //! equation makes of the values of the next positions, as far as the type of the values can say.
 
+use std::collections::BTreeMap;
+
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Index, Tier};
 use ziggurat_game::{Position, Roll, Ruleset};
 
 use crate::{
-    AnyTable, TableError, Tell, ValueType, bellman::Bellman, frame::frame_values, progress::Work,
-    value::HALF,
+    AnyTable, TableError, Tell, TierStatistics, ValueType, bellman::Bellman, frame::frame_values,
+    progress::Work, value::HALF,
 };
 
 /// Positions whose values one equation reads, roughly.
@@ -20,6 +22,73 @@ const POSITIONS_READ: u64 = 10;
 const SLACK: f64 = 4.0;
 /// The residual taken for granted where a file says nothing about its own.
 const UNKNOWN_RESIDUAL: f64 = 1e-12;
+
+/// Values that can be verified: those of a table, or of a file that a table is made of.
+pub trait Values: Sync {
+    /// The ranking of their positions.
+    fn encoding(&self) -> &Encoding;
+
+    /// Their type.
+    fn value_type(&self) -> ValueType;
+
+    /// How a tier was solved, and what is proven of it.
+    fn statistics(&self, tier: Tier) -> TierStatistics;
+
+    /// The value at an index: the chance of the player who just moved, less one half.
+    ///
+    /// # Errors
+    /// If it cannot be read or is damaged.
+    fn stored(&self, index: Index) -> Result<f64, TableError>;
+
+    /// All of a tier.
+    ///
+    /// # Errors
+    /// If they cannot be read or are damaged.
+    fn read_tier(&self, tier: Tier) -> Result<Vec<f64>, TableError>;
+
+    /// How many values of a whole tier are read in the time of one look-up, roughly.
+    fn values_per_look_up(&self) -> u64;
+
+    /// Bytes that they hold in memory besides while several threads look values up.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
+}
+
+impl Values for AnyTable {
+    fn encoding(&self) -> &Encoding {
+        self.encoding()
+    }
+
+    fn value_type(&self) -> ValueType {
+        self.value_type()
+    }
+
+    fn statistics(&self, tier: Tier) -> TierStatistics {
+        self.statistics(tier)
+    }
+
+    fn stored(&self, index: Index) -> Result<f64, TableError> {
+        self.stored(index)
+    }
+
+    fn read_tier(&self, tier: Tier) -> Result<Vec<f64>, TableError> {
+        self.read_tier(tier)
+    }
+
+    fn values_per_look_up(&self) -> u64 {
+        match self {
+            // A look-up reads a frame.
+            Self::Zgt(_) => frame_values(self.value_type()) as u64,
+            // It asks the system for a key and a value.
+            Self::Rgu(_) => 10,
+        }
+    }
+
+    fn held_bytes(&self) -> u64 {
+        self.held_bytes()
+    }
+}
 
 /// What came of verifying a table. Violations are probabilities.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -92,20 +161,37 @@ pub fn verify(
     sample: Option<u64>,
     tell: &Tell<'_>,
 ) -> Result<Verification, TableError> {
-    let positions = table.encoding().undecided();
-    let sample = sample.map_or(positions, |sample| sample.clamp(1, positions));
-    let work = Work::new(sample, tell);
-    let mut total = Verification { positions, won: won(table)?, ..Verification::default() };
-    let mut values = Values::new(table);
-    let mut before = 0;
-    for tier in table.encoding().tiers() {
-        let length = table.encoding().tier_len(tier);
-        let offsets = Sample { positions, sample, before, length };
-        before += length;
-        let tolerance = Tolerance::new(table, tier);
+    let chosen = Chosen::spread(table.encoding(), sample);
+    Ok(Verification { won: won(table)?, ..verify_chosen(table, &chosen, tell)? })
+}
+
+/// Verifies every value, or those at some offsets of every tier.
+///
+/// # Errors
+/// As [`verify`].
+pub fn verify_values(
+    values: &dyn Values,
+    offsets: Option<BTreeMap<Tier, Vec<u64>>>,
+    tell: &Tell<'_>,
+) -> Result<Verification, TableError> {
+    verify_chosen(values, &Chosen::of(values.encoding(), offsets), tell)
+}
+
+fn verify_chosen(
+    values: &dyn Values,
+    chosen: &Chosen,
+    tell: &Tell<'_>,
+) -> Result<Verification, TableError> {
+    let tiers = values.encoding().tiers();
+    let work = Work::new(tiers.iter().map(|&tier| chosen.count(tier)).sum(), tell);
+    let positions = values.encoding().undecided();
+    let mut total = Verification { positions, ..Verification::default() };
+    let mut at_hand = AtHand::new(values);
+    for tier in tiers {
+        let tolerance = Tolerance::new(values, tier);
         total.tolerance = total.tolerance.max(tolerance.least);
-        let count = offsets.count();
-        values.prepare(tier, count)?;
+        let count = chosen.count(tier);
+        at_hand.prepare(tier, count)?;
         let chunks = count.div_ceil(CHUNK_POSITIONS) as usize;
         let parts: Result<Vec<_>, TableError> = (0..chunks)
             .into_par_iter()
@@ -113,10 +199,10 @@ pub fn verify(
                 let start = chunk as u64 * CHUNK_POSITIONS;
                 let mut part = Verification::default();
                 let end = count.min(start + CHUNK_POSITIONS);
-                let mut positions = values.encoding.unranking(tier);
-                for offset in (start..end).map(|i| offsets.get(i)) {
+                let mut positions = values.encoding().unranking(tier);
+                for offset in (start..end).map(|i| chosen.get(tier, i)) {
                     let position = positions.position(offset);
-                    part.check(&values, Index { tier, offset }, position, tolerance)?;
+                    part.check(&at_hand, Index { tier, offset }, position, tolerance)?;
                 }
                 work.did(end - start);
                 Ok(part)
@@ -127,6 +213,49 @@ pub fn verify(
     Ok(total)
 }
 
+/// Which positions are verified.
+enum Chosen {
+    /// An even spread.
+    Spread(BTreeMap<Tier, Sample>),
+    /// Those at some offsets of each tier.
+    Listed(BTreeMap<Tier, Vec<u64>>),
+}
+
+impl Chosen {
+    fn spread(encoding: &Encoding, sample: Option<u64>) -> Self {
+        let positions = encoding.undecided();
+        let sample = sample.map_or(positions, |sample| sample.clamp(1, positions));
+        let mut before = 0;
+        let of_tier = |tier| {
+            let length = encoding.tier_len(tier);
+            let part = Sample { positions, sample, before, length };
+            before += length;
+            (tier, part)
+        };
+        Self::Spread(encoding.tiers().into_iter().map(of_tier).collect())
+    }
+
+    fn of(encoding: &Encoding, offsets: Option<BTreeMap<Tier, Vec<u64>>>) -> Self {
+        offsets.map_or_else(|| Self::spread(encoding, None), Self::Listed)
+    }
+
+    /// How many of a tier.
+    fn count(&self, tier: Tier) -> u64 {
+        match self {
+            Self::Spread(samples) => samples.get(&tier).map_or(0, Sample::count),
+            Self::Listed(offsets) => offsets.get(&tier).map_or(0, |offsets| offsets.len() as u64),
+        }
+    }
+
+    /// The offset in a tier of the `i`-th of them.
+    fn get(&self, tier: Tier, i: u64) -> u64 {
+        match self {
+            Self::Spread(samples) => samples[&tier].get(i),
+            Self::Listed(offsets) => offsets[&tier][i as usize],
+        }
+    }
+}
+
 /// Positions that a thread checks in sequence.
 const CHUNK_POSITIONS: u64 = 1 << 12;
 
@@ -134,7 +263,7 @@ impl Verification {
     /// Checks the value at an index, of a position.
     fn check(
         &mut self,
-        values: &Values<'_>,
+        values: &AtHand<'_>,
         index: Index,
         position: Position,
         tolerance: Tolerance,
@@ -185,22 +314,22 @@ impl Tolerance {
     /// What is proven of the stored values leaves room for no more than the sum of the errors of a value and of those that its equation
     /// reads, which makes no more of these than the largest; and what is rounded here. Where nothing is proven, the type of the values
     /// and how far the tier was solved have to explain what there is.
-    fn new(table: &AnyTable, tier: Tier) -> Self {
+    fn new(values: &dyn Values, tier: Tier) -> Self {
         // A bound of one half says nothing.
-        let proven = |tier| table.statistics(tier).certificate.filter(|bound| *bound < HALF);
+        let proven = |tier| values.statistics(tier).certificate.filter(|bound| *bound < HALF);
         let largest = read_by(tier).map(proven).reduce(|a, b| Some(a?.max(b?))).flatten();
         if let Some((own, read)) = proven(tier).zip(largest) {
-            let terms = table.ruleset().dice().rolls().len() as f64 + 2.0;
+            let terms = values.encoding().ruleset().dice().rolls().len() as f64 + 2.0;
             return Self { least: own + read + terms * f64::EPSILON, changes: 0.0 };
         }
-        let residual = table.statistics(tier).residual.unwrap_or(UNKNOWN_RESIDUAL);
+        let residual = values.statistics(tier).residual.unwrap_or(UNKNOWN_RESIDUAL);
         // A narrow value may come from a solve in `f32`, whose sums carry the rounding of a few terms.
-        let sums = match table.value_type() {
+        let sums = match values.value_type() {
             ValueType::F64 => SLACK * f64::EPSILON,
             ValueType::F32 | ValueType::Percent16 => SLACK * f64::from(f32::EPSILON),
         };
         let changes = SLACK * residual + sums;
-        Self { least: table.quantum() + changes, changes }
+        Self { least: values.value_type().quantum() + changes, changes }
     }
 
     /// The same in a position, with what passing adds. A superstep finds the values x and y of a position and its swap from
@@ -273,23 +402,13 @@ fn read_by(tier: Tier) -> impl Iterator<Item = Tier> {
     [tier, tier.swap()].into_iter().chain(tier.after_score())
 }
 
-/// How many values of a whole tier are read in the time of one look-up, roughly.
-fn positions_per_look_up(table: &AnyTable) -> u64 {
-    match table {
-        // A look-up reads a frame.
-        AnyTable::Zgt(_) => frame_values(table.value_type()) as u64,
-        // It asks the system for a key and a value.
-        AnyTable::Rgu(_) => 10,
-    }
-}
-
 /// The tiers that are best at hand for `count` equations in one. None where so few are read that they are looked up.
-fn needed(table: &AnyTable, tier: Tier, count: u64) -> Vec<Tier> {
+fn needed(values: &dyn Values, tier: Tier, count: u64) -> Vec<Tier> {
     let mut needed: Vec<_> = read_by(tier).collect();
     needed.sort();
     needed.dedup();
-    let positions: u64 = needed.iter().map(|&tier| table.encoding().tier_len(tier)).sum();
-    if count * POSITIONS_READ < positions / positions_per_look_up(table) {
+    let positions: u64 = needed.iter().map(|&tier| values.encoding().tier_len(tier)).sum();
+    if count * POSITIONS_READ < positions / values.values_per_look_up() {
         needed.clear();
     }
     needed
@@ -297,39 +416,44 @@ fn needed(table: &AnyTable, tier: Tier, count: u64) -> Vec<Tier> {
 
 /// The most bytes of values that [`verify`] has in memory.
 pub fn verify_bytes(table: &AnyTable, sample: Option<u64>) -> u64 {
-    let (encoding, positions) = (table.encoding(), table.encoding().undecided());
-    let sample = sample.map_or(positions, |sample| sample.clamp(1, positions));
-    let (mut before, mut most) = (0, 0);
-    for tier in encoding.tiers() {
-        let length = encoding.tier_len(tier);
-        let count = Sample { positions, sample, before, length }.count();
-        before += length;
-        let at_hand = needed(table, tier, count).into_iter().map(|tier| encoding.tier_len(tier));
-        most = most.max(at_hand.sum());
-    }
-    let held_bytes = if most > 0 { table.held_bytes() } else { 0 };
+    bytes_at_hand(table, &Chosen::spread(table.encoding(), sample))
+}
+
+/// The most bytes of values that [`verify_values`] has in memory.
+pub fn verify_values_bytes(values: &dyn Values, offsets: Option<BTreeMap<Tier, Vec<u64>>>) -> u64 {
+    bytes_at_hand(values, &Chosen::of(values.encoding(), offsets))
+}
+
+fn bytes_at_hand(values: &dyn Values, chosen: &Chosen) -> u64 {
+    let encoding = values.encoding();
+    let of_tier = |tier| {
+        let at_hand = needed(values, tier, chosen.count(tier));
+        at_hand.into_iter().map(|tier| encoding.tier_len(tier)).sum()
+    };
+    let most: u64 = encoding.tiers().into_iter().map(of_tier).max().unwrap_or(0);
+    let held_bytes = if most > 0 { values.held_bytes() } else { 0 };
     size_of::<f64>() as u64 * most + held_bytes
 }
 
-/// The values of a table: of the tiers at hand in memory where many are needed, else looked up.
-struct Values<'a> {
-    table: &'a AnyTable,
+/// Values of the tiers at hand in memory where many are needed, else looked up.
+struct AtHand<'a> {
+    values: &'a dyn Values,
     encoding: &'a Encoding,
     loaded: Vec<(Tier, Vec<f64>)>,
 }
 
-impl<'a> Values<'a> {
-    fn new(table: &'a AnyTable) -> Self {
-        Self { table, encoding: table.encoding(), loaded: Vec::new() }
+impl<'a> AtHand<'a> {
+    fn new(values: &'a dyn Values) -> Self {
+        Self { values, encoding: values.encoding(), loaded: Vec::new() }
     }
 
     /// Makes ready for `count` equations in a tier.
     fn prepare(&mut self, tier: Tier, count: u64) -> Result<(), TableError> {
-        let needed = needed(self.table, tier, count);
+        let needed = needed(self.values, tier, count);
         self.loaded.retain(|(loaded, _)| needed.contains(loaded));
         for tier in needed {
             if !self.loaded.iter().any(|(loaded, _)| *loaded == tier) {
-                self.loaded.push((tier, self.table.read_tier(tier)?));
+                self.loaded.push((tier, self.values.read_tier(tier)?));
             }
         }
         Ok(())
@@ -338,7 +462,7 @@ impl<'a> Values<'a> {
     fn stored(&self, index: Index) -> Result<f64, TableError> {
         match self.loaded.iter().find(|(tier, _)| *tier == index.tier) {
             Some((_, values)) => Ok(values[index.offset as usize]),
-            None => self.table.stored(index),
+            None => self.values.stored(index),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! A part in an attempt at a step: a thread of its own that prepares itself, carries orders out, and reports.
 
 use std::{
-    collections::HashMap,
+    collections::{BTreeMap, HashMap},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex, atomic::Ordering},
     time::Instant,
@@ -11,11 +11,12 @@ use bytes::Bytes;
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
+use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Member as Working, MemberIndex, Memory, Order, Outcome, Part, ResumeFrom, Settings,
-    SolveError, SolvedTierCache, StepStoreError, Tables, VECTORS, base_memory_bytes, plan, shards,
-    take_part,
+    Assignment, Column, Member as Working, MemberIndex, Memory, Order, Outcome, Part, ResumeFrom,
+    Settings, SolveError, SolvedTierCache, StepStoreError, Tables, VECTORS, base_memory_bytes,
+    plan, shards, take_part,
 };
 use ziggurat_rpc::{
     convert::{
@@ -32,6 +33,7 @@ use super::{
     halo::{AttemptName, Halo},
     local_checkpoints::SaveName,
     sources::{CheckpointAt, Saved},
+    tenure::held,
 };
 use crate::{parts::key, state::lock};
 
@@ -116,6 +118,8 @@ struct Cost {
     positions: u64,
     sent_bytes: u64,
     sent_positions: u64,
+    /// Of a checkpoint that was written, what its values are known by.
+    checksums: Vec<u64>,
 }
 
 impl TakesPart {
@@ -138,7 +142,8 @@ impl TakesPart {
 
     fn report(&self, answer: Answer, cost: Cost) {
         let AttemptName { job, step, attempt, .. } = self.name;
-        let Cost { seconds, exchanging_seconds, waited_seconds, positions, sent_bytes, .. } = cost;
+        let Cost { seconds, exchanging_seconds, waited_seconds, positions, .. } = cost;
+        let Cost { sent_bytes, checksums, .. } = cost;
         let report = Report {
             job,
             step: Some(step.into()),
@@ -150,6 +155,7 @@ impl TakesPart {
             positions,
             sent_bytes,
             outcome: Some(answer.into()),
+            checksums,
         };
         let message = FromWorker { message: Some(Message::Report(report)) };
         drop(self.reports.blocking_send(message)); // a session that has ended wants no reports
@@ -277,13 +283,16 @@ impl TakesPart {
             let Some((number, task, _counted)) = next else { return Ok(solution) };
             self.at = number;
             let (started, waited, packed) = (Instant::now(), halo.waited(), halo.packed());
+            let mut checksums = Vec::new();
             let outcome = match &task {
                 Task::Order(order) => {
                     solution = None;
                     member.carry_out(order)?
                 }
                 Task::Save { epoch, vectors, offsets } => {
-                    self.save(*epoch, member.parts(*vectors, *offsets))?;
+                    let parts = member.parts(*vectors, *offsets);
+                    checksums = checksums_of(&parts);
+                    self.save(*epoch, parts)?;
                     metrics.save.observe(started.elapsed().as_secs_f64());
                     solution = Some(*epoch);
                     Outcome::Done
@@ -302,6 +311,7 @@ impl TakesPart {
                 positions,
                 sent_bytes: now.0 - sent.0,
                 sent_positions: now.1 - sent.1,
+                checksums,
             };
             sent = now;
             metrics.sent.of(job).inc_by(cost.sent_bytes);
@@ -326,6 +336,11 @@ impl TakesPart {
     fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), StepStoreError> {
         let AttemptName { incarnation, job, step, .. } = self.name;
         if let Some(store) = self.worker.checkpoints() {
+            let standing = self.worker.standing();
+            let may_write = self.runtime.block_on(self.stop.run_until_cancelled(held(standing)));
+            if may_write != Some(true) {
+                return Err(not_saved(cancelled()));
+            }
             for Part { column, shard, range, data } in &parts {
                 if self.stop.is_cancelled() {
                     return Err(not_saved(cancelled()));
@@ -370,6 +385,16 @@ impl TakesPart {
             _ => Failure { message, kind: None },
         }
     }
+}
+
+/// Checksums of the values of both ranges of each shard, one shard after the other; 0 for a range that there is not.
+fn checksums_of(parts: &[Part<'_>]) -> Vec<u64> {
+    let mut of_shards: BTreeMap<u32, [u64; 2]> = BTreeMap::new();
+    for part in parts.iter().filter(|part| part.column == Column::Values) {
+        let ranges = of_shards.entry(part.shard).or_default();
+        ranges[usize::from(part.range)] = xxh3_64(part.data.bytes());
+    }
+    of_shards.into_values().flatten().collect()
 }
 
 /// Who takes part.
@@ -432,7 +457,7 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
-    use ziggurat_kernel::{Column, Data};
+    use ziggurat_kernel::Data;
 
     use super::{super::tests::idle_worker, *};
 

@@ -7,6 +7,7 @@
 //! | `session` | what the coordinator says, and what to do then |
 //! | `attempt` | carrying out the orders of one attempt at a step |
 //! | `halo` | payloads on their way between members |
+//! | `tenure` | whether the checkpoint store may be written to |
 //! | `sources` | where saved values come from: local checkpoints, other workers, the checkpoint store |
 //! | `local_checkpoints` | the checkpoints that this worker has saved |
 //! | `data` | what others may ask of this worker |
@@ -23,6 +24,7 @@ mod pieces;
 mod serve;
 mod session;
 mod sources;
+mod tenure;
 
 use std::{
     collections::HashSet,
@@ -35,11 +37,11 @@ use std::{
     time::Duration,
 };
 
-use tokio::task::JoinHandle;
+use tokio::{sync::watch, task::JoinHandle};
 use tokio_util::sync::CancellationToken;
 use tonic::Code;
 use tracing::warn;
-use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
+use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore, Holder, Standing};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::SolvedTierCache;
 use ziggurat_rpc::{
@@ -55,6 +57,7 @@ use self::{
     halo::Inboxes,
     local_checkpoints::{LocalCheckpoints, NotIts, SaveName},
     session::Ended,
+    tenure::{Tenure, held},
 };
 pub use self::{
     failure::ServeError,
@@ -83,6 +86,8 @@ pub(crate) struct Worker {
     place: Mutex<Option<CheckpointPlace>>,
     /// The cluster that it is of, once the coordinator has said which.
     joined: Mutex<Joined>,
+    /// The holding of the checkpoint store, while the coordinator lets it in.
+    tenure: Mutex<Option<Tenure>>,
     /// The dropping of what is not needed in the checkpoint store, since the last welcome.
     tidying: Mutex<Option<JoinHandle<()>>>,
     /// The last job.
@@ -188,6 +193,11 @@ impl Worker {
         lock(&self.joined).checkpoints.as_ref().map(|(store, _)| store.clone())
     }
 
+    /// How it stands with writing there, while the coordinator lets it in.
+    fn standing(&self) -> Option<watch::Receiver<Standing>> {
+        lock(&self.tenure).as_ref().map(Tenure::standing)
+    }
+
     /// What that is known by.
     fn store_identity(&self) -> Option<u64> {
         lock(&self.joined).checkpoints.as_ref().map(|&(_, identity)| identity)
@@ -271,7 +281,17 @@ impl Worker {
         let retained = tokio::task::spawn_blocking(retain).await;
         retained.map_err(|error| error.to_string())?.map_err(|error| error.to_string())?;
         if let Some(store) = self.checkpoints() {
-            let tidying = tokio::spawn(tidy(store, commits, welcome.cancelled.clone()));
+            let (incarnation, coordinator) =
+                (welcome.incarnation, self.options.coordinator.clone());
+            let holder = Holder { incarnation, coordinator };
+            let lease = Duration::from_millis(welcome.lease_ms.max(100).into());
+            *lock(&self.tenure) = Some(Tenure::begin(store.clone(), holder, lease));
+            let (standing, cancelled) = (self.standing(), welcome.cancelled.clone());
+            let tidying = tokio::spawn(async move {
+                if held(standing).await {
+                    tidy(store, commits, cancelled).await;
+                }
+            });
             // What an earlier welcome said may not be true any more.
             if let Some(before) = lock(&self.tidying).replace(tidying) {
                 before.abort();
@@ -319,8 +339,12 @@ impl Worker {
         stored: impl FnOnce(CheckpointStore) -> D,
     ) {
         if let Some(store) = self.checkpoints() {
-            let (what, dropped) = (what.clone(), stored(store));
+            let (what, dropped, standing) = (what.clone(), stored(store), self.standing());
             tokio::spawn(async move {
+                // What stays, the next welcome has dropped.
+                if !held(standing).await {
+                    return;
+                }
                 if let Err(error) = dropped.await {
                     warn!("cannot drop {what} from the checkpoint store: {error}");
                 }
@@ -396,6 +420,7 @@ pub(crate) mod tests {
             welcomes: AtomicU64::default(),
             place: Mutex::default(),
             joined: Mutex::default(),
+            tenure: Mutex::default(),
             tidying: Mutex::default(),
             known: Mutex::default(),
             options,

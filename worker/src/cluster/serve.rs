@@ -106,6 +106,7 @@ pub async fn serve(
         welcomes: AtomicU64::default(),
         place: Mutex::new(place),
         joined: Mutex::default(),
+        tenure: Mutex::default(),
         tidying: Mutex::default(),
         known: Mutex::default(),
         options,

@@ -10,7 +10,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Status, Streaming};
 use tracing::{info, warn};
-use ziggurat_checkpoints::CheckpointError;
+use ziggurat_checkpoints::{CheckpointError, Holder};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::resident_bytes;
 use ziggurat_rpc::{
@@ -18,12 +18,15 @@ use ziggurat_rpc::{
     convert::{Task, identity_text, required},
     diagnose, failed_on_its_way,
     proto::{
-        Commit, Drain, Forget, FromWorker, GreetRequest, Heard, Heartbeat, Order, Register,
+        Commit, Drain, Fenced, Forget, FromWorker, GreetRequest, Heard, Heartbeat, Order, Register,
         ToWorker, Welcome, from_worker::Message, to_worker::Message as Told,
     },
 };
 
-use super::{ServeError, ServeOptions, Worker, attempt::Attempt, halo::AttemptName};
+use super::{
+    ServeError, ServeOptions, Worker, attempt::Attempt, halo::AttemptName, tenure::fenced,
+};
+use crate::state::lock;
 
 /// How long the coordinator may take to let a worker in.
 const WELCOME_TIMEOUT: Duration = Duration::from_secs(10);
@@ -177,6 +180,7 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
     let incarnation = welcome.incarnation;
     let mut session = Session { worker, incarnation, send, attempts: Vec::new() };
     let (mut heard, mut has_asked) = (Instant::now(), false);
+    let (mut standing, mut has_told) = (worker.standing(), false);
     loop {
         let told = tokio::select! {
             told = stream.message() => told?,
@@ -185,6 +189,12 @@ async fn converse(worker: &Arc<Worker>, drain: &CancellationToken) -> Result<(),
                     return Err(silent().into());
                 }
                 session.say(Message::Heartbeat(worker.heartbeat())).await?;
+                continue;
+            }
+            Holder { incarnation, coordinator } = fenced(&mut standing), if !has_told => {
+                has_told = true;
+                warn!(coordinator, "another coordinator of the cluster has the checkpoint store");
+                session.say(Message::Fenced(Fenced { incarnation, coordinator })).await?;
                 continue;
             }
             () = drain.cancelled(), if !has_asked => {
@@ -261,6 +271,7 @@ impl Drop for Session<'_> {
         if !self.attempts.is_empty() {
             warn!("stops what it was doing: the coordinator is gone");
         }
+        drop(lock(&self.worker.tenure).take());
         self.worker.metrics.connected.set(0);
         self.worker.health.not_ready("not registered with the coordinator");
     }

@@ -13,11 +13,13 @@ use tokio::{
     sync::Mutex,
     time::{sleep, timeout},
 };
-use tonic::{Code, Status};
+use tonic::{Code, Response, Status};
+use xxhash_rust::xxh3::xxh3_64;
+use ziggurat_encoding::Tier;
 use ziggurat_kernel::Column;
 use ziggurat_rpc::{
     DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
-    proto::{FetchRequest, JobRequest, LocateReply, Peer},
+    proto::{ChecksumsReply, FetchRequest, JobRequest, LocateReply, Peer, StepRequest},
 };
 use ziggurat_worker::cluster::receive;
 
@@ -44,6 +46,49 @@ impl Default for Patience {
     }
 }
 
+/// The checksums of the values of a job, by step, as workers reported them when it was solved.
+#[derive(Default)]
+pub struct Reported(HashMap<Tier, Vec<u64>>);
+
+impl Reported {
+    /// Asks a coordinator for those of some steps.
+    ///
+    /// # Errors
+    /// If it refuses, or cannot be reached.
+    pub fn ask(
+        coordinator: &Coordinator,
+        job: u64,
+        steps: impl Iterator<Item = Tier>,
+    ) -> Result<Self, Failure> {
+        let of_step = |step: Tier| {
+            let reply = coordinator.ask(|mut jobs| async move {
+                let request = StepRequest { job, step: Some(step.into()) };
+                match jobs.checksums(request).await {
+                    // A coordinator of the version before keeps none.
+                    Err(status) if status.code() == Code::Unimplemented => {
+                        Ok(Response::new(ChecksumsReply::default()))
+                    }
+                    answer => answer,
+                }
+            })?;
+            Ok((step, reply.checksums))
+        };
+        steps.map(of_step).collect::<Result<_, Failure>>().map(Self)
+    }
+
+    /// The values of a range, if they are as they were reported, or nothing was reported.
+    fn check(&self, range: &Fetched, bytes: Vec<u8>) -> Result<Vec<u8>, Status> {
+        let place = 2 * range.shard as usize + range.range as usize;
+        let reported = self.0.get(&range.step).and_then(|checksums| checksums.get(place));
+        match reported.is_none_or(|&reported| reported == xxh3_64(&bytes)) {
+            true => Ok(bytes),
+            false => Err(Status::data_loss(
+                "its values are not those that were reported when the step was solved",
+            )),
+        }
+    }
+}
+
 /// Gets ranges of a job.
 pub struct Fetcher<'a> {
     jobs: JobsClient,
@@ -51,6 +96,8 @@ pub struct Fetcher<'a> {
     security: &'a Security,
     job: u64,
     width: usize,
+    /// The checksums that were reported of the values.
+    reported: &'a Reported,
     patience: Patience,
     /// Who has what, and in which round of asking that was told.
     holders: Mutex<(u32, Option<Holders>)>,
@@ -64,7 +111,7 @@ impl<'a> Fetcher<'a> {
     pub fn new(
         coordinator: &'a Coordinator,
         job: u64,
-        ranges: &Ranges,
+        (ranges, reported): (&Ranges, &'a Reported),
         patience: Patience,
     ) -> Self {
         Self {
@@ -73,6 +120,7 @@ impl<'a> Fetcher<'a> {
             security: coordinator.security(),
             job,
             width: ranges.width(),
+            reported,
             patience,
             holders: Mutex::default(),
             connections: Mutex::default(),
@@ -141,7 +189,8 @@ impl<'a> Fetcher<'a> {
         checkpoint: (u32, u64),
     ) -> Result<Vec<u8>, String> {
         let address = &peer.address;
-        let trouble = match self.read(peer, range, checkpoint).await {
+        let read = self.read(peer, range, checkpoint).await;
+        let trouble = match read.and_then(|bytes| self.reported.check(range, bytes)) {
             Ok(bytes) => {
                 self.silent.lock().await.remove(address);
                 return Ok(bytes);

@@ -9,6 +9,7 @@
 //! | `ranges` | what there is to fetch, and from whom |
 //! | `part` | the part file |
 //! | `fetch` | getting a range from a worker that may be gone, slow or wrong |
+//! | `verify` | whether the values are those of optimal play |
 //! | `table` | writing the table |
 
 mod fetch;
@@ -17,12 +18,13 @@ mod ranges;
 mod table;
 #[cfg(test)]
 mod tests;
+mod verify;
 
 use std::{
     ffi::OsString,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::atomic::AtomicBool,
+    sync::atomic::{AtomicBool, Ordering},
 };
 
 use futures::{StreamExt, TryStreamExt, stream};
@@ -32,18 +34,20 @@ use ziggurat_rpc::proto::{JobRequest, LocateReply};
 use ziggurat_table::{Compression, Existing, ValueType};
 
 use self::{
-    fetch::{Fetcher, Patience},
+    fetch::{Fetcher, Patience, Reported},
     part::Part,
-    ranges::Ranges,
+    ranges::{Holders, Ranges},
+    verify::Merged,
 };
 use super::client::Coordinator;
 use crate::{
-    failure::{Exit, Failure},
+    failure::{Exit, Explain, Failure},
     format::Format,
     interrupt::is_up,
     needs::{check_file_size, value_type_of},
-    output::table_name,
+    output::{note, table_name},
     progress::watched,
+    target::Extent,
 };
 
 /// Ranges that are fetched at the same time.
@@ -57,6 +61,7 @@ pub struct Download<'a> {
     coordinator: &'a Coordinator,
     job: u64,
     ranges: Ranges,
+    holders: Holders,
 }
 
 /// A table to be written.
@@ -72,6 +77,8 @@ pub struct Wanted<'a> {
     pub value_type: ValueType,
     /// How they are packed, in a `.zgt` file.
     pub compression: Compression,
+    /// How much of the values is verified.
+    pub verify: Extent,
     /// Whether machines read what is printed.
     pub json: bool,
 }
@@ -84,7 +91,8 @@ impl<'a> Download<'a> {
     /// another way.
     pub fn locate(coordinator: &'a Coordinator, job: u64) -> Result<Self, Failure> {
         let located = locate(coordinator, job)?;
-        Ok(Self { coordinator, job, ranges: Ranges::new(&located)? })
+        let (ranges, holders) = (Ranges::new(&located)?, Holders::new(&located));
+        Ok(Self { coordinator, job, ranges, holders })
     }
 
     /// The ruleset that was solved.
@@ -110,7 +118,7 @@ impl<'a> Download<'a> {
     /// fetched stays.
     ///
     /// # Errors
-    /// If the format has no words for the rules, workers cannot be reached for long or send what is damaged, a file
+    /// If the format has no words for the rules, workers cannot be reached for long or send what is damaged or wrong, a file
     /// cannot be written, or somebody asked for it to stop.
     pub fn write(self, wanted: Wanted<'_>, stops: &AtomicBool) -> Result<(), Failure> {
         self.write_with(wanted, stops, Patience::default())
@@ -130,11 +138,41 @@ impl<'a> Download<'a> {
         self.check_disk(wanted, &file)?;
         let title = format!("Fetching job {} into {}", self.job, file.display());
         let part = watched(&title, wanted.json, |tell| self.fetch(&file, stops, patience, tell))?;
+        let part = self.verified(part, wanted, stops)?;
         let title = format!("Writing {}", wanted.out.display());
         watched(&title, wanted.json, |tell| {
             table::write(&self.ranges, &part, wanted, tell, stops)
         })?;
-        part.remove()
+        part.remove().context("the table is complete, but a file is left")
+    }
+
+    /// A part file with values that are those of optimal play, as far as is to be verified. What is not goes.
+    fn verified(
+        &self,
+        part: Part,
+        Wanted { verify, json, .. }: Wanted<'_>,
+        stops: &AtomicBool,
+    ) -> Result<Part, Failure> {
+        if verify == Extent::None {
+            note!("The values are as the workers reported them: nothing was verified.");
+            return Ok(part);
+        }
+        // Nobody looks at the flag meanwhile: once it is up, a signal ends the process.
+        if stops.swap(true, Ordering::Relaxed) {
+            return Err(interrupted(part.path()));
+        }
+        let merged = Merged { ranges: &self.ranges, part: &part };
+        merged.check_memory(verify)?;
+        let title = format!("Verifying the values of job {}", self.job);
+        let right = watched(&title, json, |tell| merged.verify(verify, &self.holders, tell));
+        stops.store(false, Ordering::Relaxed);
+        match right {
+            Ok(()) => Ok(part),
+            Err(wrong) => {
+                part.remove()?;
+                Err(wrong)
+            }
+        }
     }
 
     /// Refuses to fetch what the disk has no room for: the table, the values beside it as far as they are not there yet, and
@@ -166,7 +204,11 @@ impl<'a> Download<'a> {
         let missing = part.missing(&self.ranges)?;
         let mut there =
             self.ranges.positions() - missing.iter().map(|range| range.len()).sum::<u64>();
-        let fetcher = Fetcher::new(self.coordinator, self.job, &self.ranges, patience);
+        let steps = self.ranges.tiers().iter().map(|&(tier, _)| tier);
+        let steps = steps.filter(|tier| tier.just_moved >= tier.to_move);
+        let reported = Reported::ask(self.coordinator, self.job, steps)?;
+        let known = (&self.ranges, &reported);
+        let fetcher = Fetcher::new(self.coordinator, self.job, known, patience);
         let fetcher = &fetcher;
         let fetch = async |range| Ok::<_, Failure>((range, fetcher.fetch(range).await?));
         let fetching = async {

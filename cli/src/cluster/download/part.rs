@@ -20,6 +20,7 @@ use std::{
 use prost::Message;
 use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Tier};
+use ziggurat_table::TableError;
 
 use super::ranges::{Fetched, Ranges};
 use crate::failure::{Explain, Failure};
@@ -31,6 +32,9 @@ const ALIGNMENT_BYTES: u64 = 4096;
 
 /// Values are read back in pieces of so many bytes.
 const PIECE_BYTES: usize = 1 << 20;
+
+/// The remedy for one that cannot be read.
+const REMOVE: &str = "remove it; the same command makes it again";
 
 /// A part file, locked as long as this lives.
 pub struct Part {
@@ -119,20 +123,36 @@ impl Part {
     /// The bytes of a tier, in pieces of whole values, in order.
     ///
     /// # Errors
-    /// If the file cannot be read, or `take` fails.
+    /// If the file cannot be read.
     pub fn read_tier(
         &self,
         tier: Tier,
         positions: u64,
-        mut take: impl FnMut(&[u8]),
+        take: impl FnMut(&[u8]),
     ) -> Result<(), Failure> {
+        self.read_at(tier, 0, positions, take).or_help(REMOVE)
+    }
+
+    /// The same of some positions from an offset on.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn read_at(
+        &self,
+        tier: Tier,
+        offset: u64,
+        positions: u64,
+        mut take: impl FnMut(&[u8]),
+    ) -> Result<(), TableError> {
         let place = self.tiers.iter().find(|(known, _)| *known == tier);
-        let mut at = place.expect("a tier of the job").1;
+        let mut at = place.expect("a tier of the job").1 + offset * self.width;
         let end = at + positions * self.width;
-        let mut piece = vec![0; PIECE_BYTES];
+        let mut piece = vec![0; PIECE_BYTES.min((positions * self.width) as usize)];
         while at < end {
-            let length = (end - at).min(PIECE_BYTES as u64) as usize;
-            self.reads(self.file.read_exact_at(&mut piece[..length], at))?;
+            let length = (end - at).min(piece.len() as u64) as usize;
+            let read = self.file.read_exact_at(&mut piece[..length], at);
+            let path = || self.path.clone();
+            read.map_err(|source| TableError::Io { path: path(), action: "read", source })?;
             take(&piece[..length]);
             at += length as u64;
         }
@@ -144,13 +164,12 @@ impl Part {
         &self.path
     }
 
-    /// Removes the file: its table is written.
+    /// Removes the file: its table is written, or never will be.
     ///
     /// # Errors
     /// If that fails.
     pub fn remove(self) -> Result<(), Failure> {
-        fs::remove_file(&self.path)
-            .context(format!("the table is complete, but cannot remove {}", self.path.display()))
+        fs::remove_file(&self.path).context(format!("cannot remove {}", self.path.display()))
     }
 
     fn offset(&self, range: &Fetched) -> u64 {
@@ -164,8 +183,7 @@ impl Part {
     }
 
     fn reads<T>(&self, done: io::Result<T>) -> Result<T, Failure> {
-        done.context(format!("cannot read {}", self.path.display()))
-            .or_help("remove it; the same command makes it again")
+        done.context(format!("cannot read {}", self.path.display())).or_help(REMOVE)
     }
 }
 

@@ -63,6 +63,10 @@ impl Setting {
     }
 
     fn export(&self, format: Format, stops: bool) -> Result<(), Failure> {
+        self.export_verifying(Extent::Sample, format, stops)
+    }
+
+    fn export_verifying(&self, verify: Extent, format: Format, stops: bool) -> Result<(), Failure> {
         let coordinator = Coordinator::at(&self.cluster.address, Security::Open)?;
         let download = Download::locate(&coordinator, JOB)?;
         let wanted = Wanted {
@@ -71,6 +75,7 @@ impl Setting {
             format,
             value_type: download.value_type(),
             compression: Compression::default(),
+            verify,
             json: true,
         };
         download.write_with(wanted, &stops.into(), HASTE)
@@ -157,7 +162,9 @@ fn a_connection_bears_any_number_of_fetches() {
     let workers = setting.workers(1);
     let coordinator = Coordinator::at(&setting.cluster.address, Security::Open).unwrap();
     let ranges = Download::locate(&coordinator, JOB).unwrap().ranges;
-    let fetcher = Fetcher::new(&coordinator, JOB, &ranges, Patience { rounds: 1, ..HASTE });
+    let reported = Reported::default();
+    let patience = Patience { rounds: 1, ..HASTE };
+    let fetcher = Fetcher::new(&coordinator, JOB, (&ranges, &reported), patience);
     let range = &ranges.all()[0];
     coordinator.runtime().block_on(async {
         // HTTP/2 has a connection end after 1024 streams that were reset.
@@ -185,6 +192,45 @@ fn a_range_that_stays_damaged_is_refused() {
     let report = setting.export(Format::Zgt, false).unwrap_err().report();
     assert!(report.contains("does not match its checksum"), "{report}");
     assert_eq!(setting.files(), ["export.zgt.part"]);
+}
+
+#[test]
+fn values_that_nobody_computed_are_no_table_and_their_worker_is_named() {
+    let setting = Setting::new();
+    let workers = setting.workers(3);
+    workers[1].pretending.store(true, Ordering::Relaxed);
+    for verify in [Extent::Sample, Extent::All] {
+        let failure = setting.export_verifying(verify, Format::Zgt, false).unwrap_err();
+        assert_eq!(failure.exit, Exit::Failed);
+        let report = failure.report();
+        assert!(
+            report.contains("values are wrong") && report.contains("worker worker-1"),
+            "{report}"
+        );
+        // The same command has to fetch them anew.
+        assert_eq!(setting.files(), [""; 0]);
+    }
+    setting.export_verifying(Extent::None, Format::Zgt, false).unwrap();
+    assert_eq!(setting.files(), ["export.zgt"]);
+    fs::remove_file(setting.out()).unwrap();
+    workers[1].pretending.store(false, Ordering::Relaxed);
+    setting.export_verifying(Extent::All, Format::Zgt, false).unwrap();
+    setting.is_exported();
+}
+
+#[test]
+fn values_that_are_not_those_that_were_reported_are_refused() {
+    let setting = Setting::new();
+    let workers = setting.workers(2);
+    *setting.cluster.coordinates.checksums.lock().unwrap() = setting.solved.checksums();
+    workers[1].pretending.store(true, Ordering::Relaxed);
+    let failure = setting.export_verifying(Extent::None, Format::Zgt, false).unwrap_err();
+    assert_eq!(failure.exit, Exit::Failed);
+    let report = failure.report();
+    assert!(report.contains("worker worker-1") && report.contains("not those"), "{report}");
+    workers[1].pretending.store(false, Ordering::Relaxed);
+    setting.export(Format::Zgt, false).unwrap();
+    setting.is_exported();
 }
 
 #[test]

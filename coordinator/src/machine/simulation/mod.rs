@@ -60,7 +60,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     let until = world.now + for_a_while(world);
     let job = JobId(1 + world.chance.below(jobs));
     let failure = |kind| Failure { message: "trouble".to_owned(), kind };
-    match world.chance.below(20) {
+    match world.chance.below(21) {
         0..=2 => {
             let away = for_a_while(world);
             world.crash(place, away);
@@ -120,6 +120,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         }
         17 => world.copy_or_go_back(),
         18 => world.start_refused(place),
+        20 => world.workers[place].pretends = true,
         19 if count < 7 => world.join_twin(place),
         _ if count < 7 => world.join(false),
         _ => {}
@@ -144,6 +145,7 @@ fn heal(world: &mut World, jobs: u64) {
     world.cut_off.clear();
     for worker in &mut world.workers {
         (worker.slow, worker.trouble, worker.draining) = (1, None, false);
+        worker.pretends = false;
         if !worker.up {
             worker.returns = Some(world.now);
         }

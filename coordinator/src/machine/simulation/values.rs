@@ -6,7 +6,10 @@ use std::collections::BTreeMap;
 use ziggurat_encoding::Tier;
 use ziggurat_planning::{GalerkinSystem, Growth, Order, Outcome, Products};
 
-use super::{super::JobPlan, super::begin::reads, chance::scramble};
+use super::{
+    super::{Checksums, JobPlan, begin::reads},
+    chance::scramble,
+};
 
 /// The step that takes long, so that it is corrected, and its functions.
 pub const CORRECTED: Tier = Tier { just_moved: 3, to_move: 2 };
@@ -24,6 +27,11 @@ impl Value {
     pub fn first(tier: Tier, shard: u32) -> Self {
         let place = u64::from(tier.just_moved) << 8 | u64::from(tier.to_move);
         Self { history: scramble(place << 32 | u64::from(shard)), sweeps: 0 }
+    }
+
+    /// What tells it from others.
+    pub fn checksums(self) -> Checksums {
+        [self.history, self.sweeps.into()]
     }
 
     /// What remains of many values.

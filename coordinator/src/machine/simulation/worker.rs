@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     super::{
-        Answer, Assignment, Epoch, Failure, Report, Run, SessionId, StepId, Task, Time, WorkerId,
+        Answer, Assignment, Checksums, Epoch, Failure, Report, Run, SessionId, StepId, Task, Time,
+        WorkerId,
     },
     values::{Value, ranges_of},
 };
@@ -38,6 +39,8 @@ pub struct Worker {
     pub draining: bool,
     /// What it is to answer next, in place of the truth.
     pub trouble: Option<Failure>,
+    /// Whether it is to say next that it has swept what it has not.
+    pub pretends: bool,
     pub part: Option<Part>,
 }
 
@@ -49,6 +52,8 @@ pub struct Part {
     pub finals: u64,
     /// Ranges of the whole step.
     pub ranges: u32,
+    /// Positions of its own shards.
+    pub positions: u64,
 }
 
 /// The shards that runs give to an owner.
@@ -81,6 +86,7 @@ impl Worker {
             heard: now,
             draining: false,
             trouble: None,
+            pretends: false,
             part: None,
         }
     }
@@ -103,6 +109,10 @@ impl Worker {
         if (part.assignment.step, part.assignment.attempt) != (step, attempt) {
             return None;
         }
+        let checksums: Vec<Checksums> = match task {
+            Task::Save { .. } => part.values.values().map(|value| value.checksums()).collect(),
+            Task::Carry(_) => Vec::new(),
+        };
         let report = |positions, answer| {
             Some(Report {
                 step,
@@ -114,22 +124,26 @@ impl Worker {
                 positions,
                 sent_bytes: 10,
                 answer,
+                checksums,
             })
         };
         if let Some(trouble) = self.trouble.take() {
             self.part = None;
-            return report(0, Answer::Failed(trouble));
+            let report = report(0, Answer::Failed(trouble));
+            return report.map(|report| Report { checksums: Vec::new(), ..report });
         }
         match task {
             Task::Carry(carry) => {
                 let shards: u32 = part.assignment.shares.iter().map(|run| run.count).sum();
-                let Part { finals, ranges, ref mut values, .. } = *part;
+                let Part { finals, ranges, positions, ref mut values, .. } = *part;
                 let outcomes = values.iter_mut().map(|(&shard, value)| {
                     value.carry(carry, finals, step.tier, &ranges_of(shard, shards, ranges))
                 });
                 let outcome = outcomes.reduce(|a, b| a.and(b).expect("the same order"));
                 let outcome = outcome.expect("a member has shards");
-                report(values.len() as u64 * 1000, Answer::Outcome(outcome))
+                let is_sweep = matches!(outcome, Outcome::Swept(_));
+                let pretends = is_sweep && std::mem::take(&mut self.pretends);
+                report(if pretends { 0 } else { positions }, Answer::Outcome(outcome))
             }
             &Task::Save { epoch: number, .. } => {
                 let epoch = Epoch { number, incarnation: self.incarnation };

@@ -11,10 +11,10 @@ use ziggurat_planning::{Outcome, Precision};
 
 use super::{
     super::{
-        Answer, Assignment, Checkpoint, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
-        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
-        Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission, Task,
-        Time, WorkerId, begin::reads,
+        Answer, Assignment, Checkpoint, CheckpointAt, Checksums, Command, Epoch, Event, Failure,
+        FailureKind, JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records,
+        Refusal, Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission,
+        Task, Time, WorkerId, begin::reads,
     },
     chance::Chance,
     values::Value,
@@ -257,7 +257,12 @@ impl World {
             Event::Remove(job) => _ = self.removed.insert(job),
             _ => {}
         }
+        let pretended = pretended(machine, &event);
         let output = machine.handle(event, self.now);
+        if let Some((step, number)) = pretended {
+            let goes_on = machine.attempts().get(&step).is_some_and(|it| it.number == number);
+            assert!(!goes_on, "attempt {number} at {step:?} goes on with what nobody swept");
+        }
         let answers = output.commands.iter().filter(|c| matches!(c, Command::Answer(_)));
         assert_eq!(answers.count(), usize::from(is_request), "requests are answered once");
         if let Err(what) = machine.check() {
@@ -358,6 +363,15 @@ impl World {
             self.copy = Some(self.written.clone());
             return;
         };
+        // What came before a checkpoint that the copy does not know of was dropped when that was complete.
+        let epoch_of = |records: &Records, step: &StepId| {
+            let checkpoint = records.steps.get(step)?.checkpoint.as_ref();
+            checkpoint.map(|checkpoint| checkpoint.epoch)
+        };
+        for step in copy.steps.keys() {
+            let (then, now) = (epoch_of(&copy, step), epoch_of(&self.written, step));
+            self.damaged.extend(then.filter(|_| now != then).map(|epoch| (*step, epoch)));
+        }
         self.written = copy;
         // All numbers come again.
         self.attempts.clear();
@@ -682,9 +696,11 @@ impl World {
         let step = assignment.step;
         let answer = match self.load(place, assignment, member) {
             Ok((values, finals)) => {
-                let ranges = self.plan.steps[&step.tier].ranges;
-                let assignment = assignment.clone();
-                self.workers[place].part = Some(Part { assignment, values, finals, ranges });
+                let plan = &self.plan.steps[&step.tier];
+                let (ranges, assignment) = (plan.ranges, assignment.clone());
+                let positions = values.keys().map(|&shard| plan.shards[shard as usize]).sum();
+                let part = Part { assignment, values, finals, ranges, positions };
+                self.workers[place].part = Some(part);
                 Answer::Ready { halo_positions: 100 }
             }
             Err(failure) => {
@@ -704,6 +720,7 @@ impl World {
             positions: 0,
             sent_bytes: 0,
             answer,
+            checksums: Vec::new(),
         }
     }
 
@@ -842,6 +859,8 @@ impl World {
 
     fn check_solution(&self, step: StepId, found: &Checkpoint, solution: &[Value]) {
         let machine = self.machine.as_ref().expect("it runs");
+        let checksums: Vec<Checksums> = solution.iter().map(|value| value.checksums()).collect();
+        assert_eq!(found.checksums, checksums, "{step:?}");
         let at = machine.place(found);
         // What is lost after the job was solved is missed by whoever exports it, and not before.
         if self.damaged.contains(&(step, at.epoch)) || !machine.is_there(found) {
@@ -855,6 +874,17 @@ impl World {
             assert_eq!(has.as_ref(), Ok(value), "shard {shard} of {step:?}");
         }
     }
+}
+
+/// The attempt to which a worker reports work that it has not done.
+fn pretended(machine: &Machine, event: &Event) -> Option<(StepId, u32)> {
+    let Event::Report(session, report) = event else { return None };
+    let attempt = machine.attempts().get(&report.step)?;
+    let member = &attempt.members[attempt.place_of(machine.worker_of(*session)?)?];
+    let is_awaited = (attempt.number, attempt.order) == (report.attempt, report.order);
+    let is_sweep = matches!(report.answer, Answer::Outcome(Outcome::Swept(_)));
+    let pretends = is_sweep && report.positions != member.positions;
+    (is_awaited && !member.reported && pretends).then_some((report.step, report.attempt))
 }
 
 fn copy<K: Ord, V: Clone>(from: &BTreeMap<K, V>, to: &mut BTreeMap<K, V>, key: K) {

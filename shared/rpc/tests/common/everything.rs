@@ -33,7 +33,12 @@ pub fn from_worker(bytes: &[u8]) {
             let Some(outcome) = outcome else { return };
             again::<_, Answer>(outcome, |answer| answer.clone().into());
         }
-        Some(from_worker::Message::Heartbeat(_) | from_worker::Message::Drain(_)) | None => {}
+        Some(
+            from_worker::Message::Heartbeat(_)
+            | from_worker::Message::Drain(_)
+            | from_worker::Message::Fenced(_),
+        )
+        | None => {}
     }
 }
 
