@@ -363,15 +363,6 @@ impl World {
             self.copy = Some(self.written.clone());
             return;
         };
-        // What came before a checkpoint that the copy does not know of was dropped when that was complete.
-        let epoch_of = |records: &Records, step: &StepId| {
-            let checkpoint = records.steps.get(step)?.checkpoint.as_ref();
-            checkpoint.map(|checkpoint| checkpoint.epoch)
-        };
-        for step in copy.steps.keys() {
-            let (then, now) = (epoch_of(&copy, step), epoch_of(&self.written, step));
-            self.damaged.extend(then.filter(|_| now != then).map(|epoch| (*step, epoch)));
-        }
         self.written = copy;
         // All numbers come again.
         self.attempts.clear();
