@@ -207,7 +207,7 @@ impl Machine {
             runs: attempt.runs.clone(),
             stored,
             lost: Default::default(),
-            checksums: are_all.then(|| checksums.into_values().collect()).unwrap_or_default(),
+            checksums: if are_all { checksums.into_values().collect() } else { Vec::new() },
         };
         let number = attempt.number;
         self.step_mut(step).checkpoint = Some(checkpoint);
