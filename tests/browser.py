@@ -18,7 +18,7 @@ class Browser:
         self.driver, self.screenshots = driver, screenshots
         self.until(lambda: self._call("GET", "/status"), "chromedriver does not answer", (urllib.error.URLError, ConnectionError))
         arguments = ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
-        wanted = {"browserName": "chrome", "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL"}}
+        wanted = {"browserName": "chrome", "goog:chromeOptions": {"args": arguments}, "goog:loggingPrefs": {"browser": "ALL", "performance": "ALL"}}
         found = self._call("POST", "/session", {"capabilities": {"alwaysMatch": wanted}})
         self.session = "/session/" + found["sessionId"]
 
@@ -40,9 +40,10 @@ class Browser:
             raise RuntimeError(f"{method} {path}: {error.read().decode(errors='replace')[:500]}") from None
 
     @staticmethod
-    def until(found, what, passing=()):
-        """Waits until something is true, and gives it back."""
-        for _ in range(600):
+    def until(found, what, passing=(), patience=30):
+        """Waits until something is true, for so many seconds at the most, and gives it back."""
+        end = time.monotonic() + patience
+        while time.monotonic() < end:
             try:
                 value = found()
             except passing:
@@ -50,7 +51,7 @@ class Browser:
             if value:
                 return value
             time.sleep(0.05)
-        raise AssertionError(f"after half a minute: {what}")
+        raise AssertionError(f"after {patience} s: {what}")
 
     def open(self, url):
         self._call("POST", self.session + "/url", {"url": url})
@@ -82,8 +83,8 @@ class Browser:
     def clear(self, selector):
         self._call("POST", f"{self.session}/element/{self.find(selector)}/clear", {})
 
-    def press(self, key):
-        actions = [{"type": "keyDown", "value": key}, {"type": "keyUp", "value": key}]
+    def press(self, *keys):
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
         self._call("POST", self.session + "/actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
 
     def cdp(self, command, **parameters):
@@ -105,8 +106,16 @@ class Browser:
             picture = self.cdp("Page.captureScreenshot", captureBeyondViewport=True, **clip)["data"]
             (pathlib.Path(self.screenshots) / name).write_bytes(base64.b64decode(picture))
 
+    def _log(self, kind):
+        return self._call("POST", self.session + "/se/log", {"type": kind})
+
     def console(self):
-        return self._call("POST", self.session + "/se/log", {"type": "browser"})
+        return self._log("browser")
+
+    def requests(self):
+        """The addresses that pages asked for."""
+        messages = [json.loads(entry["message"])["message"] for entry in self._log("performance")]
+        return [it["params"]["request"]["url"] for it in messages if it["method"] == "Network.requestWillBeSent"]
 
 
 def check(what, found, expected):

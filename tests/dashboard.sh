@@ -5,28 +5,9 @@
 #
 #   tests/dashboard.sh /path/to/ziggurat
 #
-# Exit code 3: there is no python3, chromium or chromedriver (apt-get install chromium chromium-driver).
+# Exit code 3: there is no browser, see browser.sh.
 set -euo pipefail
 
-readonly MISSING=3
-ziggurat=$(realpath "${1:?name the program to be tested}")
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-for tool in python3 chromium chromedriver; do
-    if ! command -v "$tool" >/dev/null; then
-        echo "dashboard.sh: SKIPPED: there is no $tool" >&2
-        exit "$MISSING"
-    fi
-done
+source "$(dirname "${BASH_SOURCE[0]}")/browser.sh"
 
-dir=$(mktemp -d)
-port=$(shuf -i 20000-29999 -n 1)
-chromedriver --port="$port" >"$dir/chromedriver.log" 2>&1 &
-driver=$!
-finish() {
-    kill "$driver" 2>/dev/null || true
-    wait "$driver" 2>/dev/null || true
-    rm -rf "$dir"
-}
-trap finish EXIT
-
-python3 "$here/dashboard.py" "http://127.0.0.1:$port" "$ziggurat" "$dir" "${SCREENSHOTS:-}"
+drive dashboard "$ziggurat" "$dir"

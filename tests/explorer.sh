@@ -5,29 +5,10 @@
 #
 #   tests/explorer.sh /path/to/ziggurat
 #
-# Exit code 3: there is no python3, chromium or chromedriver (apt-get install chromium chromium-driver).
+# Exit code 3: there is no browser, see browser.sh.
 set -euo pipefail
 
-readonly MISSING=3
-ziggurat=$(realpath "${1:?name the program to be tested}")
-here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-for tool in python3 chromium chromedriver; do
-    if ! command -v "$tool" >/dev/null; then
-        echo "explorer.sh: SKIPPED: there is no $tool" >&2
-        exit "$MISSING"
-    fi
-done
-
-dir=$(mktemp -d)
-pids=()
-finish() {
-    for pid in "${pids[@]}"; do
-        kill "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true
-    done
-    rm -rf "$dir"
-}
-trap finish EXIT
+source "$(dirname "${BASH_SOURCE[0]}")/browser.sh"
 
 # A board of its own, with squares that are safe or grant rolls alone.
 cat >"$dir/own.toml" <<'TOML'
@@ -61,7 +42,4 @@ serve() {
 serve open "$dir"/*.zgt
 serve guarded "$dir/finkel-2.zgt" --token-file "$dir/token"
 
-port=$(shuf -i 20000-29999 -n 1)
-chromedriver --port="$port" >"$dir/chromedriver.log" 2>&1 &
-pids+=($!)
-python3 "$here/explorer.py" "http://127.0.0.1:$port" "$(<"$dir/open")" "$(<"$dir/guarded")" "$dir" "$here/data/games/finkel2-0.rgn" "$HOSTILE" "${SCREENSHOTS:-}"
+drive explorer "$(<"$dir/open")" "$(<"$dir/guarded")" "$dir" "$here/data/games/finkel2-0.rgn" "$HOSTILE"

@@ -3,7 +3,7 @@
 use std::{
     fs,
     io::{BufRead, BufReader, Write},
-    path::{Path, absolute},
+    path::Path,
     process::{Command, Output, Stdio},
 };
 
@@ -11,7 +11,9 @@ use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use ziggurat_game::{Move, Overrides, Position, Ruleset};
 
-use crate::support::{data, files, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{
+    data, files, in_a_browser, run, stderr, succeed, succeed_with_json, ziggurat,
+};
 
 /// A directory with `finkel-2.zgt` and the records of two games.
 fn table_and_games() -> tempfile::TempDir {
@@ -100,13 +102,7 @@ fn a_page_is_written_once() {
 
 #[test]
 fn a_page_opens_in_a_browser_and_is_stepped_through() {
-    let script = absolute("../tests/page.sh").unwrap();
-    let output = Command::new(script).arg(env!("CARGO_BIN_EXE_ziggurat")).output().unwrap();
-    match output.status.code() {
-        Some(0) => {}
-        Some(3) => eprintln!("SKIPPED: {}", stderr(&output)),
-        _ => panic!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output)),
-    }
+    in_a_browser("page.sh");
 }
 
 #[test]

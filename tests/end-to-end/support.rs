@@ -132,3 +132,14 @@ impl Random {
         (x ^ (x >> 31)) % end
     }
 }
+
+/// Runs a script of `tests/` that opens pages of the binary in a browser; says so where there is none.
+pub fn in_a_browser(script: &str) {
+    let script = absolute("../tests").unwrap().join(script);
+    let output = Command::new(script).arg(program()).output().unwrap();
+    match output.status.code() {
+        Some(0) => {}
+        Some(3) => eprintln!("SKIPPED: {}", stderr(&output)),
+        _ => panic!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output)),
+    }
+}

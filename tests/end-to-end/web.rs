@@ -3,14 +3,16 @@
 use std::{
     io::{BufRead, BufReader, Read, Write},
     net::TcpStream,
-    path::{Path, absolute},
+    path::Path,
     process::{Child, Command, Stdio},
     time::Duration,
 };
 
 use serde_json::{Value, json};
 
-use crate::support::{Random, data, run, stderr, succeed, succeed_with_json, ziggurat};
+use crate::support::{
+    Random, data, in_a_browser, run, stderr, succeed, succeed_with_json, ziggurat,
+};
 
 /// A server, which is killed with this.
 struct Server {
@@ -170,11 +172,5 @@ fn a_server_ends_cleanly_when_it_is_asked_to() {
 
 #[test]
 fn the_explorer_works_in_a_browser() {
-    let script = absolute("../tests/explorer.sh").unwrap();
-    let output = Command::new(script).arg(env!("CARGO_BIN_EXE_ziggurat")).output().unwrap();
-    match output.status.code() {
-        Some(0) => {}
-        Some(3) => eprintln!("SKIPPED: {}", stderr(&output)),
-        _ => panic!("{}{}", String::from_utf8_lossy(&output.stdout), stderr(&output)),
-    }
+    in_a_browser("explorer.sh");
 }

@@ -587,9 +587,9 @@ fn tables_of_one_name_are_refused() {
     let directory = tempfile::tempdir().unwrap();
     let copy = directory.path().join("finkel2-f64.rgu");
     std::fs::copy(data("finkel2-f64.rgu"), &copy).unwrap();
-    let error = explorer::pages(&[data("finkel2-f64.rgu"), copy]).unwrap_err().to_string();
+    let error = explorer::pages(&[data("finkel2-f64.rgu"), copy], 0).unwrap_err().to_string();
     assert!(error.contains("would both be served as `finkel2-f64`; rename one"), "{error}");
-    let error = explorer::pages(&[data("README.md")]).unwrap_err().to_string();
+    let error = explorer::pages(&[data("README.md")], 0).unwrap_err().to_string();
     assert!(error.contains("is not a table"), "{error}");
 }
 

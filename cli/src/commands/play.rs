@@ -74,6 +74,9 @@ enum Thrown {
     Enter,
 }
 
+/// More decimals of a chance in percent are no help to somebody who plays.
+const MOST_DECIMALS: usize = 2;
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
     let advisor = Advisor::open(&args.file)?;
@@ -254,7 +257,8 @@ impl Table<'_> {
             let mut text = format!("You rolled {}.\n", advice.roll.value);
             for (number, valued) in moves.iter().enumerate() {
                 let chance = if self.chances {
-                    format!("  {}", self.advisor.bound().percent(valued.chance))
+                    let decimals = self.advisor.bound().decimals().min(MOST_DECIMALS);
+                    format!("  {:.decimals$} %", valued.chance * 100.0)
                 } else {
                     String::new()
                 };

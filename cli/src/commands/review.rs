@@ -63,7 +63,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         reviews.push((shown, review));
     }
     if let Some(html) = &args.html {
-        write_whole(html, args.force, &page(&reviews[0].1, &reviews[0].0))?;
+        let name = args.games[0].file_name().unwrap_or_default().to_string_lossy();
+        write_whole(html, args.force, &page(&reviews[0].1, &name))?;
     }
     if args.json {
         print_lines(&reviews)?;

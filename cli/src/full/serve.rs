@@ -15,7 +15,9 @@ use crate::{
         server::serve,
     },
     failure::{Exit, Explain, Failure},
+    needs::check_available,
     output::print,
+    resources,
 };
 
 /// Serve tables over HTTP, and a page in the browser to explore them, play and review games
@@ -50,6 +52,12 @@ pub struct Args {
     #[arg(long, env = "ZIGGURAT_INSECURE", value_parser = BoolishValueParser::new())]
     insecure: bool,
 
+    /// Memory for parts of compressed tables that stay unpacked, such as 2GiB: with all of them there, look-ups are as fast as those
+    /// of a table that was written with --raw
+    /// [default: 256MiB]
+    #[arg(long, value_name = "SIZE", value_parser = resources::parse_size)]
+    memory: Option<u64>,
+
     #[arg(
         long, value_name = "ORIGIN", value_parser = parse_origin,
         help = "Let pages of this origin, such as https://example.org, read the answers; * for all; may be given several times"
@@ -61,8 +69,14 @@ pub struct Args {
     log_format: LogFormat,
 }
 
+/// What unpacked parts of tables take, unless the user says otherwise.
+const DEFAULT_MEMORY: u64 = 256 << 20;
+
 /// Runs the command.
 pub fn run(args: &Args) -> Result<Exit, Failure> {
+    if let Some(memory) = args.memory {
+        check_available("--memory", memory)?;
+    }
     let security = match &args.token_file {
         Some(file) => Security::from_token_file(file).or_bad_input()?,
         None => Security::Open,
@@ -76,10 +90,13 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         Security::Open | Security::Tls(_) => None,
     };
     let options = Options { token, insecure: args.insecure, cors, ..Options::default() };
-    let pages = explorer::pages(&args.tables).map_err(|error| match error {
-        ServedError::Table(error) => Failure::from(error),
-        ServedError::SameName { .. } => Failure::bad_input(error),
-    })?;
+    let pages =
+        explorer::pages(&args.tables, args.memory.unwrap_or(DEFAULT_MEMORY)).map_err(|error| {
+            match error {
+                ServedError::Table(error) => Failure::from(error),
+                ServedError::SameName { .. } => Failure::bad_input(error),
+            }
+        })?;
     serve(
         args.log_format,
         async |shutdown| {

@@ -270,8 +270,11 @@ impl State {
                 }
                 self.spend(0.0);
             }
-            Event::Certifying { sweep, .. } => {
+            Event::Certifying { sweep, distance, .. } => {
                 status.interval_sweeps = sweep;
+                if sweep > 0 {
+                    self.history.interval_sweep(&tier.to_string(), sweep, distance);
+                }
                 self.spend(0.0);
             }
             Event::StepFinished { .. } => {

@@ -129,7 +129,7 @@ impl Forecast {
                 self.states[step] = StepState::Done { supersteps };
                 self.made.clear();
             }
-            Event::Certifying { step, sweep } => {
+            Event::Certifying { step, sweep, .. } => {
                 if let StepState::Active { superstep, .. } | StepState::Proving { superstep, .. } =
                     self.states[step]
                 {

@@ -104,7 +104,7 @@ impl Thinned {
     fn told(&mut self, event: Event, seconds: f64) -> Vec<(Event, f64)> {
         let (step, number) = match event {
             Event::Superstep { step, superstep, .. } => (step, superstep),
-            Event::Certifying { step, sweep } => (step, sweep),
+            Event::Certifying { step, sweep, .. } => (step, sweep),
             Event::StepStarted { step }
             | Event::StepResumed { step, .. }
             | Event::StepFound { step, .. }
@@ -181,8 +181,9 @@ fn event_json(plan: &Plan, event: &Event, forecast: &Forecast, seconds: f64) -> 
     if let Event::StepResumed { supersteps, .. } | Event::StepFound { supersteps, .. } = *event {
         line["supersteps"] = json!(supersteps);
     }
-    if let Event::Certifying { sweep, .. } = *event {
+    if let Event::Certifying { sweep, distance, .. } = *event {
         line["sweep"] = json!(sweep);
+        line["distance"] = json!(distance);
     }
     line
 }
@@ -218,7 +219,7 @@ mod tests {
             (1_000_000..1_000_100).map(|made| lines.told(superstep(made), 3.0 * f64::from(made)));
         assert!(slow.map(|told| told.len()).eq([1; 100]));
         // A proof follows, and others are about other steps.
-        let sweep = |step, sweep| Event::Certifying { step, sweep };
+        let sweep = |step, sweep| Event::Certifying { step, sweep, distance: 1e-12 };
         assert_eq!(lines.told(superstep(1_000_101), 3_000_297.5), []);
         assert_eq!(lines.told(sweep(2, 1), 3_000_297.6).len(), 1);
         assert_eq!(lines.told(sweep(3, 1), 3_000_297.7).len(), 2);

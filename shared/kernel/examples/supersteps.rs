@@ -53,7 +53,9 @@ fn print_supersteps(game: &str, encoding: &Encoding, settings: &Settings, traced
                 Event::Superstep { step, superstep, residual, .. } => {
                     (step, 0, format!("superstep {superstep}, residual {residual:.1e}"))
                 }
-                Event::Certifying { step, sweep } => (step, 1, format!("interval sweep {sweep}")),
+                Event::Certifying { step, sweep, distance } => {
+                    (step, 1, format!("interval sweep {sweep}, distance {distance:.1e}"))
+                }
                 _ => return,
             };
             seconds_of[step][kind] += since;

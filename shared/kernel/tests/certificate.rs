@@ -97,7 +97,7 @@ fn interval_sweeps(ruleset: &Ruleset, settings: &Settings) -> BTreeMap<usize, u3
     let encoding = Encoding::new(ruleset).unwrap();
     let mut sweeps = BTreeMap::new();
     let mut count = |event: Event| {
-        if let Event::Certifying { step, .. } = event {
+        if let Event::Certifying { step, sweep: 1.., .. } = event {
             *sweeps.entry(step).or_insert(0) += 1;
         }
     };

@@ -54,6 +54,14 @@ impl AnyTable {
         }
     }
 
+    /// Gives so much memory, in bytes, to what look-ups keep unpacked; see [`Table::keep_unpacked`].
+    pub fn keep_unpacked(&mut self, bytes: u64) {
+        match self {
+            Self::Zgt(table) => table.keep_unpacked(bytes),
+            Self::Rgu(_) => {}
+        }
+    }
+
     /// The file.
     pub fn path(&self) -> &Path {
         match self {

@@ -36,11 +36,12 @@ static FILES: [Asset; 6] = [
 ];
 
 /// Opens tables, and makes the pages that explore them: `/` and its files, `/v1/...`, `/metrics`, `/healthz`, `/openapi.json`.
+/// `memory`, in bytes, is divided among the tables for parts that are kept unpacked.
 ///
 /// # Errors
 /// If a table cannot be opened, or two have the same name.
-pub fn pages(files: &[PathBuf]) -> Result<Pages, ServedError> {
-    let tables = tables::open(files)?;
+pub fn pages(files: &[PathBuf], memory: u64) -> Result<Pages, ServedError> {
+    let tables = tables::open(files, memory)?;
     let mut registry = Registry::default();
     let metrics = ExplorerMetrics::new(&mut registry);
     let api = Api { tables: tables.into(), metrics };

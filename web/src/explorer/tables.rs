@@ -45,14 +45,15 @@ pub enum ServedError {
     },
 }
 
-/// Opens tables under the names of their files.
+/// Opens tables under the names of their files. `memory`, in bytes, is divided among them for parts that are kept unpacked.
 ///
 /// # Errors
 /// If one cannot be opened, or two have the same name.
-pub fn open(files: &[PathBuf]) -> Result<Vec<Served>, ServedError> {
+pub fn open(files: &[PathBuf], memory: u64) -> Result<Vec<Served>, ServedError> {
+    let each = memory / files.len().max(1) as u64;
     let mut tables: Vec<Served> = Vec::new();
     for file in files {
-        let table = Served::open(file)?;
+        let table = Served::open(file, each)?;
         if let Some(other) = tables.iter().find(|other| other.name == table.name) {
             let first = other.advisor.table().path().to_owned();
             return Err(ServedError::SameName { name: table.name, first, second: file.clone() });
@@ -63,8 +64,10 @@ pub fn open(files: &[PathBuf]) -> Result<Vec<Served>, ServedError> {
 }
 
 impl Served {
-    fn open(file: &Path) -> Result<Self, TableError> {
-        let advisor = Advisor::open(file)?;
+    fn open(file: &Path, memory: u64) -> Result<Self, TableError> {
+        let mut table = AnyTable::open(file)?;
+        table.keep_unpacked(memory);
+        let advisor = Advisor::new(table);
         let name = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
         let checksum = match advisor.table() {
             AnyTable::Zgt(table) => Some(table.checksum()),

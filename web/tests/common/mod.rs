@@ -42,7 +42,7 @@ impl Server {
     }
 
     pub fn start(tables: &[PathBuf], options: Options) -> Self {
-        let pages = explorer::pages(tables).unwrap();
+        let pages = explorer::pages(tables, 16 << 20).unwrap();
         let (ends, ended) = oneshot::channel();
         let (tell, told) = mpsc::channel();
         let thread = thread::spawn(move || {

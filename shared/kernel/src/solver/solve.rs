@@ -16,7 +16,7 @@ use ziggurat_planning::{
     columns::Column,
     controller::StepController,
     goal::Goal,
-    order::Order,
+    order::{Order, Outcome},
     settings::{Precision, Settings},
     statistics::TierStatistics,
     steps::{batches, shards},
@@ -71,12 +71,14 @@ pub enum Event {
         /// Positions swept so far, over all steps and supersteps.
         swept_positions: u64,
     },
-    /// The values of a step are solved, and an interval sweep of their proof is done.
+    /// The values of a step are solved, and their proof begins, or an interval sweep of it is done.
     Certifying {
         /// Its place in [`Plan::steps`](crate::Plan::steps).
         step: usize,
         /// Interval sweeps made in this proof so far.
         sweep: u32,
+        /// The largest distance of a bound from its value, as a probability.
+        distance: f64,
     },
     /// A step is solved and frozen.
     StepFinished {
@@ -352,7 +354,14 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let mut saved = Instant::now();
         while let Some(order) = controller.order() {
             let started = Instant::now();
-            controller.apply(work.carry_out(&order)?);
+            let outcome = work.carry_out(&order)?;
+            let swept = match (&order, &outcome) {
+                (Order::Prove(proof), Outcome::Proved(growth)) => {
+                    Some((proof.sweeps() + 1, f64::from(growth.largest) * proof.unit()))
+                }
+                _ => None,
+            };
+            controller.apply(outcome);
             if matches!(order, Order::Sweep { .. }) {
                 let TierStatistics { supersteps: superstep, residual, .. } =
                     *controller.statistics();
@@ -360,8 +369,10 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 let swept_positions = before + positions;
                 self.tell(Event::Superstep { step, superstep, residual, swept_positions });
             }
-            if let Some(proof) = controller.proof() {
-                self.tell(Event::Certifying { step, sweep: proof.sweeps() });
+            let begun = controller.proof().filter(|proof| proof.sweeps() == 0);
+            let begins = begun.map(|proof| (0, f64::from(proof.start()) * proof.unit()));
+            if let Some((sweep, distance)) = swept.or(begins) {
+                self.tell(Event::Certifying { step, sweep, distance });
             }
             let stops = cancelled.load(Ordering::Relaxed);
             if let Some(step_store) = step_store.filter(|_| controller.can_be_saved())

@@ -1,18 +1,18 @@
 //! Values of single positions: frames that are kept unpacked, and many look-ups that read each frame once.
 //!
-//! A value of a compressed table costs the frame it is in, a mebibyte. So frames that were unpacked are kept, the most recently
-//! used up to [`CACHED_FRAMES`], and look-ups that come together are sorted by frame. A value of a raw table costs its own bytes
-//! once the checksum of its frame was verified.
+//! A value of a compressed table costs the frame it is in, a mebibyte. So frames that were unpacked are kept, as many as memory was
+//! given for, and look-ups that come together are sorted by frame. A value of a raw table costs its own bytes once the checksum of
+//! its frame was verified. Nothing is locked: a thread that looks up never waits for another.
 
 use std::{
-    collections::VecDeque,
     os::unix::fs::FileExt,
     sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
+        Arc,
+        atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed},
     },
 };
 
+use arc_swap::ArcSwapOption;
 use rayon::prelude::*;
 use ziggurat_encoding::Index;
 
@@ -23,23 +23,17 @@ use crate::{
     layout::{FrameEntry, TierEntry},
 };
 
-/// The most memory that unpacked frames take between look-ups.
-const CACHED_BYTES: usize = 64 << 20;
-
-/// Frames kept for look-ups.
-const CACHED_FRAMES: usize = CACHED_BYTES / FRAME_BYTES;
+/// The memory that unpacked frames take between look-ups, unless [`Table::keep_unpacked`] gives another.
+const KEPT_BYTES: u64 = 64 << 20;
 
 /// Which tier entry, and which frame of it.
 type FramePlace = (usize, usize);
 
-/// The little-endian values of a frame.
-type CachedFrame = (FramePlace, Arc<Vec<u8>>);
-
 /// What is known of the frames of an open table.
 #[derive(Debug)]
 pub(super) struct Frames {
-    /// Unpacked ones of a compressed table, most recently used first.
-    unpacked: Mutex<VecDeque<CachedFrame>>,
+    /// Those of a compressed table that are unpacked.
+    unpacked: Unpacked,
     /// Of each frame of each entry of a raw table, whether its checksum was verified.
     verified: Vec<Vec<AtomicBool>>,
 }
@@ -47,11 +41,80 @@ pub(super) struct Frames {
 impl Frames {
     pub(super) fn new(entries: &[TierEntry], compression: Compression) -> Self {
         let unverified = |entry: &TierEntry| entry.frames.iter().map(|_| false.into()).collect();
-        let verified = match compression {
-            Compression::Raw => entries.iter().map(unverified).collect(),
-            Compression::Zstd => Vec::new(),
+        let (verified, compressed) = match compression {
+            Compression::Raw => (entries.iter().map(unverified).collect(), [].as_slice()),
+            Compression::Zstd => (Vec::new(), entries),
         };
-        Self { unpacked: Mutex::default(), verified }
+        Self { unpacked: Unpacked::new(compressed), verified }
+    }
+}
+
+/// Unpacked frames that are kept for look-ups to come. Which one goes when there are too many is decided as by the *clock*
+/// algorithm: a hand goes round and takes the first that was not used since it last came by.
+#[derive(Debug)]
+struct Unpacked {
+    /// Of the frames of each entry the first slot.
+    starts: Vec<usize>,
+    slots: Vec<Slot>,
+    most: usize,
+    kept: AtomicUsize,
+    hand: AtomicUsize,
+}
+
+/// The little-endian values of a frame, if they are kept, and whether they were used.
+#[derive(Debug, Default)]
+struct Slot {
+    values: ArcSwapOption<Vec<u8>>,
+    used: AtomicBool,
+}
+
+impl Unpacked {
+    fn new(entries: &[TierEntry]) -> Self {
+        let mut frames = 0;
+        let starts = entries.iter().map(|entry| {
+            let start = frames;
+            frames += entry.frames.len();
+            start
+        });
+        let starts = starts.collect();
+        let slots = std::iter::repeat_with(Slot::default).take(frames).collect();
+        let most = (KEPT_BYTES / FRAME_BYTES as u64) as usize;
+        Self { starts, slots, most, kept: 0.into(), hand: 0.into() }
+    }
+
+    fn slot(&self, (entry, frame): FramePlace) -> &Slot {
+        &self.slots[self.starts[entry] + frame]
+    }
+
+    fn get(&self, place: FramePlace) -> Option<Arc<Vec<u8>>> {
+        let slot = self.slot(place);
+        let values = slot.values.load_full()?;
+        slot.used.store(true, Relaxed);
+        Some(values)
+    }
+
+    fn keep(&self, place: FramePlace, values: &Arc<Vec<u8>>) {
+        if self.most == 0 {
+            return;
+        }
+        let slot = self.slot(place);
+        slot.used.store(true, Relaxed);
+        // Another thread may have unpacked the same frame.
+        let is_new = slot.values.swap(Some(Arc::clone(values))).is_none();
+        if is_new && self.kept.fetch_add(1, Relaxed) >= self.most {
+            self.let_one_go();
+        }
+    }
+
+    fn let_one_go(&self) {
+        loop {
+            let at = self.hand.fetch_add(1, Relaxed) % self.slots.len();
+            let slot = &self.slots[at];
+            if !slot.used.swap(false, Relaxed) && slot.values.swap(None).is_some() {
+                self.kept.fetch_sub(1, Relaxed);
+                return;
+            }
+        }
     }
 }
 
@@ -118,9 +181,9 @@ impl Table {
             }
             Compression::Raw => {
                 let verified = &self.frames.verified[frame.0][frame.1];
-                if !verified.load(Ordering::Relaxed) {
+                if !verified.load(Relaxed) {
                     self.read_frame(frame.0, frame.1)?;
-                    verified.store(true, Ordering::Relaxed);
+                    verified.store(true, Relaxed);
                 }
                 let FrameEntry(start, ..) = self.entries[frame.0].frames[frame.1];
                 let mut bytes = [0; size_of::<f64>()];
@@ -136,20 +199,70 @@ impl Table {
 
     /// The values of a frame of a compressed table, which stay for look-ups to come.
     fn unpacked(&self, place: FramePlace) -> Result<Arc<Vec<u8>>, TableError> {
-        let lock = || self.frames.unpacked.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-        let mut kept = lock();
-        if let Some(at) = kept.iter().position(|(known, _)| *known == place)
-            && let Some(hit) = kept.remove(at)
-        {
-            let frame = Arc::clone(&hit.1);
-            kept.push_front(hit);
-            return Ok(frame);
+        let kept = &self.frames.unpacked;
+        if let Some(values) = kept.get(place) {
+            return Ok(values);
         }
-        drop(kept); // others may look up while this one reads
-        let frame = Arc::new(self.read_frame(place.0, place.1)?);
-        let mut kept = lock();
-        kept.truncate(CACHED_FRAMES - 1);
-        kept.push_front((place, Arc::clone(&frame)));
-        Ok(frame)
+        let values = Arc::new(self.read_frame(place.0, place.1)?);
+        kept.keep(place, &values);
+        Ok(values)
+    }
+
+    /// Gives so much memory, in bytes, to unpacked frames between look-ups; 64 MiB without this. Raw tables need none.
+    pub fn keep_unpacked(&mut self, bytes: u64) {
+        self.frames.unpacked.most = (bytes / FRAME_BYTES as u64) as usize;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn unpacked(frames: usize, most: usize) -> Unpacked {
+        let slots = std::iter::repeat_with(Slot::default).take(frames).collect();
+        Unpacked { starts: vec![0], slots, most, kept: 0.into(), hand: 0.into() }
+    }
+
+    fn number_kept(unpacked: &Unpacked) -> usize {
+        unpacked.slots.iter().filter(|slot| slot.values.load().is_some()).count()
+    }
+
+    #[test]
+    fn no_more_frames_are_kept_than_there_is_memory_for_and_those_that_are_used_stay() {
+        let unpacked = unpacked(100, 8);
+        let often = (0, 17);
+        for frame in (0..100).cycle().take(500) {
+            if unpacked.get(often).is_none() {
+                unpacked.keep(often, &Arc::new(vec![17]));
+            }
+            if unpacked.get((0, frame)).is_none() {
+                unpacked.keep((0, frame), &Arc::new(vec![frame as u8]));
+            }
+            assert!(number_kept(&unpacked) <= 8);
+            assert_eq!(*unpacked.get(often).unwrap(), [17]);
+        }
+        assert_eq!(number_kept(&unpacked), 8);
+    }
+
+    #[test]
+    fn threads_that_look_up_at_the_same_time_find_what_they_asked_for() {
+        let unpacked = unpacked(50, 5);
+        (0..20_000_usize).into_par_iter().for_each(|at| {
+            let frame = at * 7 % 50;
+            let values = unpacked.get((0, frame)).unwrap_or_else(|| {
+                let values = Arc::new(vec![frame as u8]);
+                unpacked.keep((0, frame), &values);
+                values
+            });
+            assert_eq!(*values, [frame as u8]);
+        });
+        assert_eq!(number_kept(&unpacked), 5);
+    }
+
+    #[test]
+    fn without_memory_nothing_is_kept() {
+        let unpacked = unpacked(3, 0);
+        unpacked.keep((0, 1), &Arc::new(vec![1]));
+        assert_eq!(number_kept(&unpacked), 0);
     }
 }
