@@ -57,6 +57,13 @@ fn policies_meet_by_name_and_from_a_file() {
     for found in [&careful, &gain] {
         assert!((40.0..51.8572907496).contains(&percent(found)), "{}", percent(found));
     }
+    // Chances alone are the same, without anything else.
+    let chances = analyse(path, &["--policy", "random", "--chances"]);
+    assert_is(&chances["percent_if_it_begins"], 27.785769581);
+    assert_is(&chances["percent_if_it_answers"], 100.0 - 75.499491595);
+    assert!(chances.get("begins").is_none(), "{chances}");
+    let both = run(path, &["analyse", "finkel-2.zgt", "--chances", "--distribution"]);
+    assert_eq!(both.status.code(), Some(2));
     // The same bytes on any number of threads.
     let on = |threads: &str| {
         let options = ["--policy", "gain", "--against", "random", "--json", "--threads", threads];

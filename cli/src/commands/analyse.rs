@@ -6,12 +6,13 @@ mod text;
 
 use std::path::{Path, PathBuf};
 
-use rayon::ThreadPoolBuilder;
+use rayon::{ThreadPool, ThreadPoolBuilder};
 use ziggurat_advice::{Advisor, Policy, Weights};
 use ziggurat_analysis::{
     Account, AnalysisError, Analyst, Distribution, Games, Perfect, Question, Surface, memory_bytes,
 };
 use ziggurat_kernel::PROGRAM_MEMORY_BYTES;
+use ziggurat_table::Tell;
 
 use crate::{
     advice::tell_if_unproven,
@@ -48,6 +49,10 @@ pub struct Args {
     /// Find also how well the best player does against the policy, who knows it
     #[arg(long)]
     best_response: bool,
+
+    /// Find only how likely the policy wins: in a tenth of the time, and less memory
+    #[arg(long, conflicts_with_all = ["best_response", "distribution", "plots"])]
+    chances: bool,
 
     /// Find also how likely games of each length are: this takes memory for all policy graphs at a time, and a pass over all
     /// positions for each roll of a long game
@@ -102,6 +107,9 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     args.plots.as_deref().map_or(Ok(()), plots::prepare)?;
     let pool = ThreadPoolBuilder::new().num_threads(args.threads).build();
     let pool = pool.or_help("ask for fewer: --threads N")?;
+    if args.chances {
+        return chances(args, &advisor, &policies, &pool);
+    }
     let findings = pool.install(|| find(args, &advisor, policies)).map_err(failure)?;
     if let (Some(directory), Some(surface), Some(distribution)) =
         (&args.plots, &findings.surface, &findings.distribution)
@@ -112,6 +120,25 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         print_json(&json::of(&findings, &advisor))?;
     } else {
         print(&text::of(&findings, &advisor))?;
+        tell_if_unproven(advisor.table());
+    }
+    Ok(Exit::Success)
+}
+
+/// Prints the chances alone.
+fn chances(
+    args: &Args,
+    advisor: &Advisor,
+    policies: &[Policy; 2],
+    pool: &ThreadPool,
+) -> Result<Exit, Failure> {
+    let title = format!("Chances in {}", args.file.display());
+    let ask = |tell: &Tell<'_>| Analyst::new(advisor).chances(policies.each_ref(), tell);
+    let found = pool.install(|| watched(&title, args.json, ask)).map_err(failure)?;
+    if args.json {
+        print_json(&json::of_chances(policies, found, advisor))?;
+    } else {
+        print(&text::of_chances(policies, found, advisor))?;
         tell_if_unproven(advisor.table());
     }
     Ok(Exit::Success)
@@ -147,12 +174,13 @@ fn check_memory(args: &Args, advisor: &Advisor, policies: &[Policy; 2]) -> Resul
         |policies: &[Policy]| policies.iter().filter(|it| **it == Policy::Random).count() as u64;
     let same = policies[0] == policies[1];
     let lists = of_random(if same { &policies[..1] } else { policies });
-    let mut questions = vec![Question::Account { same, lists }];
-    if policies.iter().all(|policy| *policy == Policy::Perfect) {
-        questions.push(Question::Perfect);
+    let mut questions = if args.chances {
+        vec![Question::Chances { lists: of_random(policies) }]
+    } else if policies.iter().all(|policy| *policy == Policy::Perfect) {
+        vec![Question::Account { same, lists }, Question::Perfect]
     } else {
-        questions.push(Question::Games { lists: of_random(policies) });
-    }
+        vec![Question::Account { same, lists }, Question::Games { lists: of_random(policies) }]
+    };
     if args.best_response {
         questions.push(Question::Games { lists: 1 + of_random(&policies[..1]) });
     }

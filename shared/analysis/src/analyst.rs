@@ -5,11 +5,14 @@ use ziggurat_encoding::Encoding;
 use ziggurat_table::Tell;
 
 use crate::{
-    AnalysisError,
+    AnalysisError, Bounded,
     graph::{self, Graph, Lists, Moves},
-    play::{Closeness, Count, Finished, Games, LANES, Play, all_lanes, lanes_of, steps},
+    play::{
+        CHANCE_LANES, Closeness, Count, Finished, Games, LANES, Play, all_lanes, chance_within,
+        lanes_of, steps,
+    },
     step::Step,
-    sweep::{System, Unknowns},
+    sweep::{Solved, System, Unknowns},
     tally::{Hard, Player, Tally},
     visits::{Edges, Inflow},
 };
@@ -81,29 +84,61 @@ impl<'a> Analyst<'a> {
 
     /// Games between perfect players who break ties in one way, and how many ties there are.
     fn tied(&self, lists: Lists, tell: &Tell<'_>) -> Result<(Games, u64), AnalysisError> {
+        let mut closeness = Closeness::new();
+        let play: Play<LANES> = Play::new(&Count::ALL);
+        let add = |solved: &Solved<LANES>| closeness.add(&Count::ALL, solved);
+        let (Unknowns([lanes]), ties) = self.solved([(Moves::Tied, lists)], &play, add, tell)?;
+        Ok((closeness.games(&lanes), ties))
+    }
+
+    /// The lanes of the first position for each player to move, and how many lists of moves the graphs have.
+    fn solved<const K: usize, const S: usize>(
+        &self,
+        sides: [(Moves<'_>, Lists); S],
+        play: &Play<K>,
+        mut add: impl FnMut(&Solved<K>),
+        tell: &Tell<'_>,
+    ) -> Result<(Unknowns<K, S>, u64), AnalysisError> {
         let encoding = self.encoding();
         let steps = steps(encoding);
-        let (mut ties, mut done) = (0, 0);
-        let mut closeness = Closeness::new();
-        let mut finished: Finished<Unknowns<LANES, 1>> = Finished::new();
+        let mut finished = Finished::new();
+        let (mut listed, mut done) = (0, 0);
         for (at, &tier) in steps.iter().enumerate() {
             let later = &steps[at + 1..];
             let step = Step::new(encoding, tier)?;
             let values = graph::values(&step, self.advisor.table())?;
-            let graph = self.graph(&step, &values, Moves::Tied, lists);
+            let graphs = sides.map(|(moves, lists)| self.graph(&step, &values, moves, lists));
             drop(values);
-            ties += graph.count_lists();
+            listed += graphs.iter().map(Graph::count_lists).sum::<u64>();
+            let system = System { step: &step, graphs: graphs.each_ref(), equation: play };
             // At the end of the game the player to move has lost.
             let mut lanes = finished.begin(&step, Unknowns::NONE, Unknowns::NONE, later);
-            let system =
-                System { step: &step, graphs: [&graph], equation: &Play::new(&Count::ALL) };
-            closeness.add(&Count::ALL, &system.solve(&mut lanes)?);
-            drop(graph);
+            add(&system.solve(&mut lanes)?);
+            drop(graphs);
             finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }
-        Ok((closeness.games(&finished.of_start(encoding).0[0]), ties))
+        Ok((finished.of_start(encoding), listed))
+    }
+
+    /// The chances that the first of two policies wins if it begins, and the second if it begins: those of
+    /// [`Analyst::games`], in a small part of the time.
+    ///
+    /// # Errors
+    /// As [`Analyst::perfect`].
+    pub fn chances(
+        &self,
+        policies: [&Policy; 2],
+        tell: &Tell<'_>,
+    ) -> Result<[Bounded; 2], AnalysisError> {
+        let sides = policies.map(|policy| (Moves::Of(policy), Lists::Any));
+        let mut violation = [0.0_f64; CHANCE_LANES];
+        let add = |solved: &Solved<CHANCE_LANES>| {
+            violation = std::array::from_fn(|lane| violation[lane].max(solved.violation[lane]));
+        };
+        let (Unknowns(of_start), _) = self.solved(sides, &Play::of_chance(), add, tell)?;
+        Ok(of_start.map(|lanes| chance_within(lanes, violation)))
     }
 
     /// Games between two policies: those that the first of them begins, and those that the second begins. The chance is
@@ -144,43 +179,14 @@ impl<'a> Analyst<'a> {
         for (at, count) in Count::ALL.into_iter().enumerate() {
             let passes = Count::ALL.len() as f64;
             let tell = |done: f64| tell((at as f64 + done) / passes);
-            let counted = self.counted(count, sides, &mut closeness, &tell)?;
-            for (all, counted) in of_start.iter_mut().zip(counted.0) {
+            let play: Play<{ lanes_of(1) }> = Play::new(&[count]);
+            let add = |solved: &Solved<{ lanes_of(1) }>| closeness.add(&[count], solved);
+            let (Unknowns(counted), _) = self.solved(sides, &play, add, &tell)?;
+            for (all, counted) in of_start.iter_mut().zip(counted) {
                 all_lanes(&[count]).zip(counted).for_each(|(lane, number)| all[lane] = number);
             }
         }
         Ok(of_start.map(|lanes| closeness.games(&lanes)))
-    }
-
-    /// The lanes of one count in the first position, for either player to move.
-    fn counted(
-        &self,
-        count: Count,
-        sides: [(Moves<'_>, Lists); 2],
-        closeness: &mut Closeness,
-        tell: &Tell<'_>,
-    ) -> Result<Unknowns<{ lanes_of(1) }, 2>, AnalysisError> {
-        let encoding = self.encoding();
-        let steps = steps(encoding);
-        let mut finished = Finished::new();
-        let mut done = 0;
-        for (at, &tier) in steps.iter().enumerate() {
-            let step = Step::new(encoding, tier)?;
-            let values = graph::values(&step, self.advisor.table())?;
-            let graphs = sides.map(|(moves, lists)| self.graph(&step, &values, moves, lists));
-            drop(values);
-            let [first, second] = &graphs;
-            let system =
-                System { step: &step, graphs: [first, second], equation: &Play::new(&[count]) };
-            let later = &steps[at + 1..];
-            let mut lanes = finished.begin(&step, Unknowns::NONE, Unknowns::NONE, later);
-            closeness.add(&[count], &system.solve(&mut lanes)?);
-            drop(graphs);
-            finished.finish(&step, &lanes, later);
-            done += encoding.step_len(tier);
-            tell(done as f64 / encoding.undecided() as f64);
-        }
-        Ok(finished.of_start(encoding))
     }
 
     /// What happens in games between two policies, if each of them begins half of the games. `longest` is that of [`Games`],

@@ -21,6 +21,11 @@ pub enum Question {
         /// How many of the policies pick at random, or look at all moves.
         lists: u64,
     },
+    /// [`Analyst::chances`](crate::Analyst::chances).
+    Chances {
+        /// How many of the policies pick at random.
+        lists: u64,
+    },
     /// [`Analyst::account`](crate::Analyst::account).
     Account {
         /// Whether both players have the same policy.
@@ -65,6 +70,7 @@ impl Question {
         match self {
             Self::Perfect => 0,
             Self::Games { lists }
+            | Self::Chances { lists }
             | Self::Account { lists, .. }
             | Self::Distribution { lists, .. } => lists,
         }
@@ -150,6 +156,7 @@ fn step_bytes(
     match question {
         Question::Perfect => solved(graphs(1, 0), lanes(Count::ALL.len(), 1)),
         Question::Games { lists } => solved(graphs(2, lists), lanes(1, 2)),
+        Question::Chances { lists } => solved(graphs(2, lists), lanes(0, 2)),
         Question::Account { same, lists } | Question::Distribution { same, lists } => {
             let sides = if same { 1 } else { 2 };
             let rows = sides * nodes;

@@ -60,8 +60,33 @@ const fn chance_lane(lanes: usize) -> usize {
     lanes / 2 - 1
 }
 
-/// The equation of the lanes of some counts: what targets of each kind add.
-pub(crate) struct Play<const K: usize>([Kind<K>; Target::KINDS]);
+/// Lanes are solved to this share of the largest number in them.
+const CHANGE: f64 = 1e-14;
+
+/// Where they only bound a chance, to this one.
+const CHANGE_OF_BOUND: f64 = 1e-4;
+
+/// The equation of the lanes of some counts.
+pub(crate) struct Play<const K: usize> {
+    /// What targets of each kind add.
+    kinds: [Kind<K>; Target::KINDS],
+    change: [f64; K],
+}
+
+/// How many lanes [`Play::of_chance`] has: the chance, and expected rolls.
+pub(crate) const CHANCE_LANES: usize = lanes_of(0);
+
+impl Play<CHANCE_LANES> {
+    /// The chance, and in the lane that is zero elsewhere expected rolls, which say how far it is off.
+    pub(crate) fn of_chance() -> Self {
+        let mut play = Self::new(&[]);
+        for kind in &mut play.kinds {
+            kind.constant[1] = 1.0;
+        }
+        play.change[1] = CHANGE_OF_BOUND;
+        play
+    }
+}
 
 /// What a target adds: `constant` + `own` x + `mean` x', with x its lanes, and x' for each second moment the expected number.
 #[derive(Clone, Copy)]
@@ -75,7 +100,7 @@ impl<const K: usize> Play<K> {
     /// Of some counts, of which there are as many as [`lanes_of`] says.
     pub(crate) fn new(counts: &[Count]) -> Self {
         assert_eq!(K, lanes_of(counts.len()));
-        Self(Target::one_of_each_kind().map(|target| {
+        let kinds = Target::one_of_each_kind().map(|target| {
             let (mut constant, mut own, mut mean) = ([0.0; K], [1.0; K], [0.0; K]);
             for (lane, count) in counts.iter().enumerate() {
                 if count.counts(target) {
@@ -88,7 +113,8 @@ impl<const K: usize> Play<K> {
                 (constant[chance_lane(K)], own[chance_lane(K)]) = (1.0, -1.0);
             }
             Kind { constant, own, mean }
-        }))
+        });
+        Self { kinds, change: [CHANGE; K] }
     }
 }
 
@@ -96,11 +122,15 @@ impl<const K: usize> Equation<K> for Play<K> {
     // A solve spends its time here: it is compiled into the sweep.
     #[inline(always)]
     fn add(&self, into: &mut [f64; K], weight: f64, target: Target, of: &[f64; K]) {
-        let Kind { constant, own, mean } = &self.0[target.kind()];
+        let Kind { constant, own, mean } = &self.kinds[target.kind()];
         for lane in 0..K {
             let of_mean = mean[lane] * of[lane % (K / 2)];
             into[lane] += weight * (constant[lane] + own[lane] * of[lane] + of_mean);
         }
+    }
+
+    fn change(&self, lane: usize) -> f64 {
+        self.change[lane]
     }
 
     #[inline]
@@ -195,6 +225,15 @@ impl Closeness {
             longest,
         }
     }
+}
+
+/// The chance of lanes of [`Play::of_chance`], if their equations are violated by no more than `violation`.
+pub(crate) fn chance_within(
+    [chance, rolls]: [f64; CHANCE_LANES],
+    [of_chance, of_rolls]: [f64; CHANCE_LANES],
+) -> Bounded {
+    let to_go = if of_rolls < 1.0 { rolls / (1.0 - of_rolls) } else { f64::INFINITY };
+    Bounded::within(chance, of_chance * to_go)
 }
 
 /// What is known of tiers that are solved, for as long as a step will read it.

@@ -17,15 +17,12 @@ use crate::{
 };
 
 /// So many shards are swept at the same time.
-pub(crate) const WAVE: usize = 6;
+pub(crate) const WAVE: usize = 8;
 
 /// No step takes more supersteps, unless its games last for ever, or nearly.
 const MOST_SUPERSTEPS: u32 = 20_000;
 
-/// A step is solved if in a superstep no lane changes by more than this, as a share of the largest absolute number in it ...
-const CHANGE: f64 = 1e-14;
-
-/// ... or if so many supersteps have brought no smaller change, and the last ones were at most ...
+/// A step is also solved if so many supersteps have brought no smaller change, and the last ones were at most ...
 const PATIENCE: u32 = 16;
 
 /// ... this: rounding.
@@ -66,6 +63,9 @@ impl<const K: usize, const S: usize> Unknowns<K, S> {
 pub(crate) trait Equation<const K: usize>: Sync {
     /// Adds what a target with lanes `of` is worth, times a weight.
     fn add(&self, into: &mut [f64; K], weight: f64, target: Target, of: &[f64; K]);
+
+    /// A lane is solved if in a superstep it changes by no more than this, as a share of the largest absolute number in it.
+    fn change(&self, lane: usize) -> f64;
 
     /// What a target is preferred by where a list stands for one of its targets: the larger, the better.
     fn preference(&self, lists: Lists, target: Target, of: &[f64; K]) -> f64;
@@ -207,11 +207,13 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                     (change, largest) = (most(change, changed), most(largest, most_of_shard));
                 }
             }
-            let is_within = |share: f64| (0..K).all(|k| change[k] <= share * largest[k]);
+            let is_within = |least: f64| {
+                (0..K).all(|k| change[k] <= self.equation.change(k).max(least) * largest[k])
+            };
             let is_smaller = (0..K).any(|k| change[k] < 0.99 * smallest[k]);
             since = if is_smaller { 0 } else { since + 1 };
             smallest = std::array::from_fn(|k| smallest[k].min(change[k]));
-            if is_within(CHANGE) || since >= PATIENCE && is_within(ROUNDING) {
+            if is_within(0.0) || since >= PATIENCE && is_within(ROUNDING) {
                 return Ok(self.measure(unknowns));
             }
             if supersteps == MOST_SUPERSTEPS || largest.iter().any(|it| !it.is_finite()) {

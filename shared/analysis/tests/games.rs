@@ -56,6 +56,28 @@ fn what_a_policy_loses_is_the_sum_of_its_regrets() {
 }
 
 #[test]
+fn chances_alone_are_those_of_games_and_the_true_ones_lie_within_both_bounds() {
+    for (track, pieces) in [("finkel", 2), ("blitz", 2), ("murray", 1), ("double-short", 1)] {
+        let (_directory, advisor) = solved(&ruleset(track, pieces));
+        let analyst = Analyst::new(&advisor);
+        for policies in [
+            [Policy::Random, Policy::Perfect],
+            [Policy::Greedy, Policy::Random],
+            [Policy::Perfect, Policy::Gain],
+        ] {
+            let policies = policies.each_ref();
+            let games = analyst.games(policies, &unheard).unwrap();
+            let chances = analyst.chances(policies, &unheard).unwrap();
+            for (games, chance) in games.iter().zip(chances) {
+                assert!(chance.error() < 1e-10, "{chance:?}");
+                let off = (games.chance.value - chance.value).abs();
+                assert!(off <= games.chance.error() + chance.error(), "{chance:?}, {games:?}");
+            }
+        }
+    }
+}
+
+#[test]
 fn numbers_do_not_depend_on_threads() {
     let (_directory, advisor) = solved(&ruleset("blitz", 2));
     let on = |threads: usize| {

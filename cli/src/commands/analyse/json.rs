@@ -1,10 +1,28 @@
 //! The same for machines.
 
 use serde_json::{Value, json};
-use ziggurat_advice::Advisor;
+use ziggurat_advice::{Advisor, Policy};
 use ziggurat_analysis::{Bounded, Decisions, GAP_BINS, Games, Player, Spread};
 
 use super::{Findings, text};
+
+/// The chances alone, as those in [`of`].
+pub(super) fn of_chances(
+    [first, second]: &[Policy; 2],
+    [begins, answers]: [Bounded; 2],
+    advisor: &Advisor,
+) -> Value {
+    json!({
+        "ruleset": advisor.ruleset().name(),
+        "pieces": advisor.ruleset().pieces(),
+        "certificate": advisor.table().certificate(),
+        "policy": first.name(),
+        "against": second.name(),
+        "percent_if_it_begins": percent(begins),
+        "percent_if_it_answers": percent(text::other(answers)),
+        "positions": advisor.table().encoding().undecided(),
+    })
+}
 
 pub(super) fn of(findings: &Findings, advisor: &Advisor) -> Value {
     let ruleset = advisor.ruleset();

@@ -1,6 +1,6 @@
 //! A page of results.
 
-use ziggurat_advice::Advisor;
+use ziggurat_advice::{Advisor, Policy};
 use ziggurat_analysis::{
     Bounded, Decisions, FREE_POINTS, GAP_BINS, Games, HARD_POINTS, Player, Spread,
 };
@@ -56,23 +56,43 @@ fn row(what: impl Into<String>, value: impl Into<String>) -> Vec<String> {
     vec![format!("  {}", what.into()), value.into()]
 }
 
-fn chances(findings: &Findings) -> String {
-    let [first, second] = &findings.policies;
-    let [begins, answers] = &findings.games;
-    let mut rows = Vec::new();
-    if findings.are_same() {
-        rows.push(row("the player who begins", percent(begins.chance)));
-    } else {
-        rows.push(row(format!("{first}, if it begins"), percent(begins.chance)));
-        rows.push(row(format!("{first}, if {second} begins"), percent(other(answers.chance))));
+/// The chances alone.
+pub(super) fn of_chances(
+    policies: &[Policy; 2],
+    chances: [Bounded; 2],
+    advisor: &Advisor,
+) -> String {
+    let [first, second] = policies;
+    let heading = format!("{}: {first} against {second}\n", game(advisor.ruleset()));
+    heading + &section(CHANCES, rows_of_chances(policies, chances))
+}
+
+const CHANCES: &str = "Chance of winning";
+
+fn rows_of_chances(
+    [first, second]: &[Policy; 2],
+    [begins, answers]: [Bounded; 2],
+) -> Vec<Vec<String>> {
+    if first == second {
+        return vec![row("the player who begins", percent(begins))];
     }
+    vec![
+        row(format!("{first}, if it begins"), percent(begins)),
+        row(format!("{first}, if {second} begins"), percent(other(answers))),
+    ]
+}
+
+fn chances(findings: &Findings) -> String {
+    let first = &findings.policies[0];
+    let chances = findings.games.map(|games| games.chance);
+    let mut rows = rows_of_chances(&findings.policies, chances);
     if let Some([best, against]) = &findings.best_response {
         let title = format!("{first}, if it begins against the best response");
         rows.push(row(title, percent(against.chance)));
         let title = format!("{first}, if the best response begins");
         rows.push(row(title, percent(other(best.chance))));
     }
-    section("Chance of winning", rows)
+    section(CHANCES, rows)
 }
 
 /// The chance of the other player.
