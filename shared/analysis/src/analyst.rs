@@ -2,6 +2,7 @@
 
 use ziggurat_advice::{Advisor, Policy};
 use ziggurat_encoding::Encoding;
+use ziggurat_game::Position;
 use ziggurat_table::Tell;
 
 use crate::{
@@ -103,6 +104,7 @@ impl<'a> Analyst<'a> {
         let steps = steps(encoding);
         let mut finished = Finished::new();
         let (mut listed, mut done) = (0, 0);
+        let mut of_start = Unknowns::NONE;
         for (at, &tier) in steps.iter().enumerate() {
             let later = &steps[at + 1..];
             let step = Step::new(encoding, tier)?;
@@ -115,11 +117,14 @@ impl<'a> Analyst<'a> {
             let mut lanes = finished.begin(&step, Unknowns::NONE, Unknowns::NONE, later);
             add(&system.solve(&mut lanes)?);
             drop(graphs);
+            if later.is_empty() {
+                of_start = lanes[step.node(&Position::start()) as usize];
+            }
             finished.finish(&step, &lanes, later);
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }
-        Ok((finished.of_start(encoding), listed))
+        Ok((of_start, listed))
     }
 
     /// The chances that the first of two policies wins if it begins, and the second if it begins: those of

@@ -102,7 +102,7 @@ fn bytes_of(encoding: &Encoding, question: Question, listed: &BTreeMap<Tier, u64
             kept.retain(|tier| is_read(*tier, later));
         }
         let positions: u64 = kept.iter().map(|tier| encoding.tier_len(*tier)).sum();
-        let read = tier.both().filter(|tier| later.is_empty() || is_read(*tier, later));
+        let read = tier.both().filter(|tier| is_read(*tier, later));
         let finished = read.map(|tier| encoding.tier_len(tier)).sum();
         let listed = listed_in(tier);
         most = most.max(step_bytes(encoding, tier, positions, finished, question, listed));

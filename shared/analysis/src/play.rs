@@ -12,8 +12,7 @@
 
 use std::collections::BTreeMap;
 
-use ziggurat_encoding::{Encoding, Index, Tier};
-use ziggurat_game::Position;
+use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
     Bounded,
@@ -258,19 +257,13 @@ impl<T: Copy> Finished<T> {
         of_nodes
     }
 
-    /// Takes what was solved, if a step that follows reads it, or none follows.
+    /// Takes what was solved, if a step that follows reads it.
     pub(crate) fn finish(&mut self, step: &Step<'_>, of_nodes: &[T], later: &[Tier]) {
         for &tier in &step.tiers {
-            if is_read(tier, later) || later.is_empty() {
+            if is_read(tier, later) {
                 self.0.insert(tier, step.of_tier(tier, of_nodes));
             }
         }
-    }
-
-    /// What the first position of a game has; the last step must be finished.
-    pub(crate) fn of_start(&self, encoding: &Encoding) -> T {
-        let Index { tier, offset } = encoding.rank(&Position::start());
-        self.0[&tier][offset as usize]
     }
 }
 
