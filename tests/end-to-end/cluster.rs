@@ -449,10 +449,12 @@ fn a_job_of_other_settings_is_waited_for_and_gives_the_bytes_of_its_solve() {
 
 /// Files in a checkpoint store, but for those that it is known by, and what there is of one while it is written.
 pub fn saved_below(directory: &Path) -> usize {
+    // Which store it is, and which coordinator may write there.
+    let describes = |name: &str| name.starts_with("store") || name == "coordinator";
     let entries = fs::read_dir(directory).into_iter().flatten().map(Result::unwrap);
     let of = |entry: fs::DirEntry| match entry.path().is_dir() {
         true => saved_below(&entry.path()),
-        false => usize::from(!entry.file_name().to_string_lossy().starts_with("store")),
+        false => usize::from(!describes(&entry.file_name().to_string_lossy())),
     };
     entries.map(of).sum()
 }
