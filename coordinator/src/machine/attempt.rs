@@ -7,9 +7,9 @@ use ziggurat_planning::{Order, Outcome, StepController};
 
 use super::{
     Checkpoint, Counters, Epoch, FailureStreak, Machine, Note, Phase, line_of,
-    message::{Checksums, Message, Task},
+    message::{Message, Task},
     names::{SessionId, StepId, Time, WorkerId},
-    record::Run,
+    record::{Checksums, Run},
 };
 
 /// A worker may take so long for an order, and [`PATIENCE`] times as long as is expected.

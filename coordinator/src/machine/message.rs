@@ -9,7 +9,7 @@ use ziggurat_planning::{Order, Outcome, Precision};
 use super::{
     names::{Epoch, JobId, SessionId, StepId, WorkerId},
     plan::JobPlan,
-    record::{Run, Scheduling, Spec},
+    record::{Checksums, Run, Scheduling, Spec},
 };
 
 /// Something that happened.
@@ -123,9 +123,6 @@ pub struct Report {
     /// Of a checkpoint that was written, checksums of the values: of the ranges of each of the member's shards, in order.
     pub checksums: Vec<Checksums>,
 }
-
-/// Checksums (XXH3) of the values of a shard's ranges; 0 for a second one that there is not.
-pub type Checksums = [u64; 2];
 
 /// What came of an order.
 #[derive(Clone, PartialEq, Debug)]

@@ -38,14 +38,14 @@ use ziggurat_history::Kind;
 
 pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
-#[cfg(test)]
-use message::Checksums;
 pub use message::{
     Answer, Assignment, Changed, CheckpointAt, Command, Event, Failure, FailureKind, Message, Note,
     Peer, Refusal, Registration, Report, Resources, Submission, Task,
 };
 pub use names::{Epoch, JobId, SessionId, StepId, Time, WorkerId};
 pub use plan::JobPlan;
+#[cfg(test)]
+use record::Checksums;
 pub use record::{
     ANY_STORE, Checkpoint, Counters, JobRecord, Key, Phase, Records, Run, Scheduling, Spec,
     StepRecord, StepSize, WorkerRecord,

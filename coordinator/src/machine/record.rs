@@ -12,10 +12,10 @@ use serde::{Deserialize, Serialize};
 use ziggurat_encoding::Tier;
 use ziggurat_planning::{Precision, Settings, StepController};
 
-use super::{
-    message::Checksums,
-    names::{Epoch, JobId, StepId, Time, WorkerId},
-};
+use super::names::{Epoch, JobId, StepId, Time, WorkerId};
+
+/// Checksums (XXH3) of the values of a shard's ranges; 0 for a second one that there is not.
+pub type Checksums = [u64; 2];
 
 /// All records.
 #[derive(Clone, PartialEq, Debug, Default)]
