@@ -60,7 +60,7 @@ pub use certificate::problem::Certified;
 pub use halo::{
     partition::MemberIndex,
     places::Places,
-    team::{Exchange, ExchangeError, HaloPart, PART_BYTES},
+    team::{Exchange, ExchangeError, HaloPart, PART_BYTES, PARTS_AHEAD},
 };
 pub use memory::{
     budget::{Memory, MemoryError, resident_bytes},

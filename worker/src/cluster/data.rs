@@ -22,7 +22,7 @@ use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
 
 use super::{
     Worker,
-    halo::{AttemptName, OVERHEAD_BYTES, Waiting},
+    halo::{AttemptName, OVERHEAD_BYTES},
     local_checkpoints::SaveName,
     pieces::{chosen, packed, places_of},
 };
@@ -30,9 +30,6 @@ use crate::parts::key;
 
 /// How long a stream waits for the attempt it belongs to: this worker may be told of it later.
 const PATIENCE: Duration = Duration::from_secs(20);
-
-/// The largest payload of a barrier, compressed.
-const MOST_PAYLOAD_BYTES: usize = 2 << 30;
 
 /// The service.
 pub struct DataService(pub Arc<Worker>);
@@ -113,24 +110,22 @@ impl DataService {
         let step = required(open.step, "open.step")?;
         let HaloOpen { incarnation, job, attempt, .. } = open;
         let name = AttemptName { incarnation, job, step, attempt };
-        let mut inbox = self.0.inboxes.enter(name, open.member, PATIENCE).await?;
+        let inbox = self.0.inboxes.enter(name, open.member, PATIENCE).await?;
         let received = self.0.metrics.received.of(name.job);
-        let (mut bytes, mut at) = (0, None);
+        let mut at = None;
         while let Some(message) = messages.message().await.map_err(note)? {
             received.inc_by(message.encoded_len() as u64 + OVERHEAD_BYTES);
             let Some(Content::Payload(payload)) = message.message else {
                 return Err(wrong("a message is no payload"));
             };
             let HaloPayload { barrier, data, last } = payload;
-            bytes += data.len() + size_of::<Waiting>();
-            if data.len() > CHUNK_BYTES || bytes > MOST_PAYLOAD_BYTES {
-                return Err(wrong("a payload is too large"));
+            if data.len() > CHUNK_BYTES {
+                return Err(wrong("a part of a payload is too large"));
             }
             if at.is_some_and(|at| at != barrier) {
                 return Err(wrong("a payload is cut short"));
             }
             at = (!last).then_some(barrier);
-            bytes = if last { 0 } else { bytes };
             let part = HaloPart { bytes: data.to_vec(), is_last: last };
             let over = || Status::not_found("the attempt is over");
             inbox.put(barrier, part).await.ok_or_else(over)?;
@@ -255,7 +250,7 @@ mod tests {
     use tokio_util::sync::CancellationToken;
     use tonic::Code;
     use ziggurat_encoding::Tier;
-    use ziggurat_kernel::{MemberIndex, Part};
+    use ziggurat_kernel::{Exchange, MemberIndex, Part};
     use ziggurat_rpc::{
         DataClient, PROTOCOL, Security, bind, connect,
         convert::{Member, identity_text},
@@ -295,6 +290,15 @@ mod tests {
             worker: identity_text(worker.local_checkpoints.identity()),
             ..FetchRequest::default()
         }
+    }
+
+    /// The halo of a worker that takes part in an attempt with another.
+    fn opened(worker: &Worker, name: AttemptName) -> Halo {
+        let me = worker.local_checkpoints.identity();
+        let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
+        let (members, stop) = ([member(me), member(me ^ 1)], CancellationToken::new());
+        let Worker { inboxes, metrics, .. } = worker;
+        Halo::open(name, &members, MemberIndex(0), &Security::Open, inboxes, metrics, stop)
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -372,25 +376,58 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
+    async fn a_payload_of_more_than_two_gibibytes_is_taken_part_by_part() {
+        const PARTS: u64 = (2 << 10) + 1;
+        let dir = tempfile::tempdir().unwrap();
+        let worker = idle_worker(dir.path());
+        let client = served(&worker);
+        let me = worker.local_checkpoints.identity();
+        let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt: 1 };
+        let halo = opened(&worker, name);
+        let open = HaloOpen {
+            protocol: PROTOCOL,
+            job: name.job,
+            step: Some(STEP.into()),
+            attempt: name.attempt,
+            member: 1,
+            worker: identity_text(me),
+            incarnation: name.incarnation,
+        };
+        let data = bytes::Bytes::from(vec![7; CHUNK_BYTES]);
+        let parts = (1..=PARTS).map(move |part| {
+            let (data, last) = (data.clone(), part == PARTS);
+            Content::Payload(HaloPayload { barrier: 0, data, last })
+        });
+        let messages = std::iter::once(Content::Open(open)).chain(parts);
+        let messages = messages.map(|it| HaloMessage { message: Some(it) });
+        let sent =
+            tokio::spawn(
+                async move { client().exchange(tokio_stream::iter(messages)).await.map(drop) },
+            );
+        let receive = move || {
+            let mut bytes = 0;
+            loop {
+                let HaloPart { bytes: more, is_last } = halo.receive(MemberIndex(1), 0).unwrap();
+                bytes += more.len() as u64;
+                if is_last {
+                    return (halo, bytes);
+                }
+            }
+        };
+        let (halo, bytes) = tokio::task::spawn_blocking(receive).await.unwrap();
+        assert_eq!(bytes, PARTS << 20);
+        sent.await.unwrap().unwrap();
+        drop(halo);
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
     async fn a_halo_that_cannot_be_is_refused() {
         let dir = tempfile::tempdir().unwrap();
         let worker = idle_worker(dir.path());
         let client = served(&worker);
         let me = worker.local_checkpoints.identity();
-        let opened = |attempt| {
-            let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt };
-            let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
-            let (members, stop) = ([member(me), member(me ^ 1)], CancellationToken::new());
-            Halo::open(
-                name,
-                &members,
-                MemberIndex(0),
-                &Security::Open,
-                &worker.inboxes,
-                &worker.metrics,
-                stop,
-            )
-        };
+        let opened =
+            |attempt| opened(&worker, AttemptName { incarnation: 1, job: 1, step: STEP, attempt });
         let open = |attempt, worker| {
             Content::Open(HaloOpen {
                 protocol: PROTOCOL,
@@ -416,7 +453,10 @@ mod tests {
         drop(halo);
 
         let wrong = [
-            (vec![open(2, me), payload(0, CHUNK_BYTES + 1, true)], "a payload is too large"),
+            (
+                vec![open(2, me), payload(0, CHUNK_BYTES + 1, true)],
+                "a part of a payload is too large",
+            ),
             (vec![open(3, me), payload(0, 1, false), payload(1, 1, true)], "is cut short"),
             (vec![open(4, me), open(4, me)], "a message is no payload"),
             (vec![payload(0, 1, true)], "the first message is not `open`"),

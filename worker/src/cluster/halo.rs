@@ -1,8 +1,8 @@
 //! The halo of an attempt on its way between members.
 //!
 //! What a member sends to another goes, part by part, through a bounded queue to a task that writes it to a
-//! stream; what others send is put into queues by the [Data service](super::data), which have room for some payloads. A
-//! full queue holds its sender up.
+//! stream; what others send is put into queues by the [Data service](super::data), which have room for some parts. A
+//! full queue holds its sender up. So a payload may have any size: no more than some parts of it are ever in memory.
 
 use std::{
     collections::HashMap,
@@ -17,7 +17,7 @@ use prost::Message;
 use tokio::{
     runtime::Handle,
     sync::{
-        Notify, OwnedSemaphorePermit, Semaphore,
+        Notify,
         mpsc::{self, error::TrySendError},
     },
 };
@@ -25,7 +25,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, MemberIndex, PART_BYTES};
+use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, MemberIndex, PART_BYTES, PARTS_AHEAD};
 use ziggurat_rpc::{
     PROTOCOL, Security, connect,
     convert::{Member, identity_text},
@@ -40,9 +40,8 @@ use crate::state::lock;
 /// How many parts may wait to be sent to a member.
 const OUTGOING: usize = 16;
 
-/// Of how many payloads of a member parts may wait to be applied. Before it has sent what a barrier publishes a member
-/// hears nothing, so all parts of a payload must have room.
-const INCOMING: usize = 3;
+/// How many parts of a member may wait to be applied: a member may take no more before it has sent so many itself.
+const INCOMING: usize = PARTS_AHEAD;
 
 const _: () = assert!(PART_BYTES <= CHUNK_BYTES);
 
@@ -57,8 +56,6 @@ pub struct Waiting {
     barrier: u32,
     part: HaloPart,
     _counted: Counted,
-    /// With the last part of a payload that came, its room becomes free.
-    _room: Option<OwnedSemaphorePermit>,
 }
 
 /// An attempt at a step of a job.
@@ -89,22 +86,16 @@ struct AttemptInboxes {
 
 /// Where the parts of a member's payloads come in.
 pub struct Inbox {
-    queue: mpsc::UnboundedSender<Waiting>,
-    rooms: Arc<Semaphore>,
-    /// That of a payload of which parts are still to come.
-    room: Option<OwnedSemaphorePermit>,
+    queue: mpsc::Sender<Waiting>,
     waiting: Gauge,
 }
 
 impl Inbox {
-    /// Lets a part in as soon as there is room for its payload; `None` if the attempt is over.
-    pub async fn put(&mut self, barrier: u32, part: HaloPart) -> Option<()> {
-        if self.room.is_none() {
-            self.room = Some(self.rooms.clone().acquire_owned().await.ok()?);
-        }
-        let room = if part.is_last { self.room.take() } else { None };
-        let counted = Counted::by(&self.waiting);
-        self.queue.send(Waiting { barrier, part, _counted: counted, _room: room }).ok()
+    /// Lets a part in as soon as there is room for it; `None` if the attempt is over.
+    pub async fn put(&self, barrier: u32, part: HaloPart) -> Option<()> {
+        let room = self.queue.reserve().await.ok()?;
+        room.send(Waiting { barrier, part, _counted: Counted::by(&self.waiting) });
+        Some(())
     }
 }
 
@@ -162,7 +153,7 @@ pub struct Halo {
     runtime: Handle,
     /// By member: to the task that sends, and what came.
     outgoing: Vec<mpsc::Sender<Waiting>>,
-    incoming: Vec<Mutex<mpsc::UnboundedReceiver<Waiting>>>,
+    incoming: Vec<Mutex<mpsc::Receiver<Waiting>>>,
     shared: Arc<Shared>,
     to_send: Gauge,
     waited_nanos: AtomicU64,
@@ -207,11 +198,10 @@ impl Halo {
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
         let (mut outgoing, mut incoming, mut by_member) = (Vec::new(), Vec::new(), Vec::new());
         for (member, Member { worker, address }) in (0..).map(MemberIndex).zip(members) {
-            let (queue, came) = mpsc::unbounded_channel();
+            let (queue, came) = mpsc::channel(INCOMING);
             incoming.push(Mutex::new(came));
             let waiting = metrics.halo_parts_to_apply.clone();
-            let rooms = Arc::new(Semaphore::new(INCOMING));
-            by_member.push((member != me).then_some(Inbox { queue, rooms, room: None, waiting }));
+            by_member.push((member != me).then_some(Inbox { queue, waiting }));
             let (send, parts) = mpsc::channel(OUTGOING);
             outgoing.push(send);
             let outbox = Outbox {
@@ -295,7 +285,7 @@ impl Drop for Halo {
 impl Exchange for Halo {
     fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         self.begins(barrier);
-        let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send), _room: None };
+        let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send) };
         let sent = match self.outgoing[member.0].try_send(part) {
             Ok(()) => Ok(()),
             Err(TrySendError::Closed(_)) => Err(self.failure(member)),
@@ -398,7 +388,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn parts_that_came_are_counted_and_payloads_wait_for_room() {
+    async fn parts_that_came_are_counted_and_wait_for_room() {
         let metrics = WorkerMetrics::new(&mut Registry::default());
         let inboxes = Arc::new(Inboxes::default());
         let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 1 };
@@ -406,7 +396,7 @@ mod tests {
         let (members, stop) = ([member(1), member(2)], CancellationToken::new());
         let halo =
             Halo::open(name, &members, MemberIndex(0), &Security::Open, &inboxes, &metrics, stop);
-        let mut inbox = inboxes.enter(name, 1, Duration::ZERO).await.unwrap();
+        let inbox = inboxes.enter(name, 1, Duration::ZERO).await.unwrap();
         let part = |is_last| HaloPart { bytes: vec![7], is_last };
         inbox.put(0, part(false)).await.unwrap();
         inbox.put(0, part(true)).await.unwrap();
@@ -421,11 +411,11 @@ mod tests {
         let (halo, came) = tokio::task::spawn_blocking(receive).await.unwrap();
         assert_eq!((came, metrics.halo_parts_to_apply.get()), ([false, true], 0));
 
-        for barrier in 1..=INCOMING as u32 {
-            inbox.put(barrier, part(true)).await.unwrap();
+        for _ in 0..INCOMING {
+            inbox.put(1, part(false)).await.unwrap();
         }
         let soon = Duration::from_millis(50);
-        assert!(tokio::time::timeout(soon, inbox.put(9, part(true))).await.is_err());
+        assert!(tokio::time::timeout(soon, inbox.put(1, part(true))).await.is_err());
         drop(halo);
         assert_eq!(metrics.halo_parts_to_apply.get(), 0);
         assert_eq!(inbox.put(9, part(true)).await, None);

@@ -13,8 +13,8 @@ use ziggurat_planning::{
 use crate::{
     halo::{
         arrays::fill,
-        codec::{Content, STRIP},
-        partition::slices,
+        codec::{Content, Packed, STRIP},
+        partition::{HaloStrip, slices},
         team::{Barrier, ExchangeError, Team, is_own},
     },
     memory::{
@@ -31,7 +31,7 @@ use crate::{
 /// [grown](ziggurat_planning::proof::GROWN).
 pub struct Offsets {
     /// By bound and orientation.
-    pub(super) all: [Vec<Array<u16>>; 2],
+    pub(super) all: AllOffsets,
     /// Room for those of a wave, by bound.
     pub(super) live: [Array<u16>; 2],
     /// The working memory of threads.
@@ -66,11 +66,9 @@ impl Offsets {
     /// # Errors
     /// If they cannot be reached.
     pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
-        let barrier = team.barrier(None);
-        barrier.send(|strip, packed| {
-            packed.push_offsets(self.all.each_ref().map(|all| strip.of(all)), [&[0; STRIP]; 2]);
-        })?;
-        receive(&mut self.all, &barrier)
+        exchange(&mut self.all, &team.barrier(None), |all, strip, packed| {
+            packed.push_offsets(all.each_ref().map(|all| strip.of(all)), [&[0; STRIP]; 2]);
+        })
     }
 
     /// The most bytes they take, without the working memory of threads.
@@ -96,9 +94,16 @@ fn live_len(step: &ShardedStep<'_>, own: impl Fn(ShardIndex) -> bool) -> u64 {
     step.interval_waves.iter().map(of_wave).max().unwrap_or(0)
 }
 
-/// Receives the changes of the halo from the other members, and makes them.
-pub fn receive(all: &mut [Vec<Array<u16>>; 2], barrier: &Barrier<'_>) -> Result<(), ExchangeError> {
-    barrier.receive(Content::Offsets, 2, |strips, packed| {
+/// The offsets of all positions, by bound and orientation.
+pub type AllOffsets = [Vec<Array<u16>>; 2];
+
+/// Sends the other members the changes of their halo, and makes those that they send.
+pub fn exchange(
+    all: &mut AllOffsets,
+    barrier: &Barrier<'_>,
+    pack: impl Fn(&AllOffsets, &HaloStrip, &mut Packed) + Sync,
+) -> Result<(), ExchangeError> {
+    barrier.exchange((Content::Offsets, 2), all, pack, |all, strips, packed| {
         let [lower, upper] = all.each_mut().map(|arrays| slices(arrays, strips));
         let places = lower.into_par_iter().zip(upper);
         packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {

@@ -15,7 +15,7 @@ use ziggurat_planning::{
 use crate::{
     certificate::{
         bounds::Bound,
-        offsets::{Offsets, ShardOffsets, own_offsets, receive},
+        offsets::{Offsets, ShardOffsets, exchange, own_offsets},
         pair::ShardBounds,
         problem::Unproven,
     },
@@ -167,7 +167,7 @@ impl<T: Value> SweepByWaves for IntervalSweep<'_, T> {
         let swept = own_offsets(live, &shards);
         if let Some(barrier) = barrier {
             let places: HashMap<_, _> = own.iter().zip(&swept).collect();
-            barrier.send(|strip, packed| {
+            exchange(all, barrier, |all, strip, packed| {
                 let place = strip.start..strip.start + strip.values.len();
                 let of_shard = places[&strip.shard].each_ref();
                 let new = of_shard.map(|offsets| &offsets[strip.range][place.clone()]);
@@ -182,7 +182,7 @@ impl<T: Value> SweepByWaves for IntervalSweep<'_, T> {
                 }
             }
         }
-        barrier.map_or(Ok(()), |barrier| receive(all, barrier))
+        Ok(())
     }
 }
 

@@ -44,12 +44,15 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
 /// # Errors
 /// If they cannot be reached.
 pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
-    let barrier = team.barrier(None);
-    barrier.send(|strip, packed| packed.push_values(strip.of(arrays)))?;
-    barrier.receive(Content::Values(size_of::<T>()), 1, |strips, packed| {
-        let places = slices(arrays, strips);
-        packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
-    })
+    team.barrier(None).exchange(
+        (Content::Values(size_of::<T>()), 1),
+        arrays,
+        |arrays, strip, packed| packed.push_values(strip.of(arrays)),
+        |arrays, strips, packed| {
+            let places = slices(arrays, strips);
+            packed.par_iter().zip(places).for_each(|(packed, values)| packed.read_values(values));
+        },
+    )
 }
 
 /// Visits the parts of arrays, one for each orientation, that a team's member has, the halo among them: with their

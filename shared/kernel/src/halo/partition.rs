@@ -99,6 +99,12 @@ impl Partition {
         Self { own, sends: sends.collect(), receives: receives.collect(), finals: mine.finals }
     }
 
+    /// A part of which nothing but the halo is known.
+    #[cfg(test)]
+    pub(crate) fn of_strips(sends: Vec<Vec<HaloStrip>>, receives: Vec<Vec<HaloStrip>>) -> Self {
+        Self { own: Vec::new(), sends, receives, finals: Default::default() }
+    }
+
     /// The positions of other members' shards that this member reads.
     pub fn halo_positions(&self) -> u64 {
         self.receives.iter().flatten().map(|strip| strip.values.len() as u64).sum()

@@ -67,19 +67,23 @@ impl<T: Value> StepState<'_, T> {
     ) -> Result<(), ExchangeError> {
         let Self { step, published, vectors, quanta, .. } = self;
         let piece = |strip: &HaloStrip| step.piece(strip.shard, strip.range, strip.start);
-        barrier.send(|strip, packed| {
-            packed.push_changes(strip.of(&vectors[vector]), quanta[piece(strip)][vector]);
-        })?;
-        barrier.receive(Content::Changes, 1, |strips, packed| {
-            for (strip, packed) in strips.iter().zip(packed) {
-                quanta[piece(strip)][vector] = packed.quantum();
-            }
-            let changes = slices(&mut vectors[vector], strips);
-            let places = slices(published, strips).into_par_iter().zip(changes);
-            packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
-                apply(packed, values, changes);
-            });
-        })
+        barrier.exchange(
+            (Content::Changes, 1),
+            &mut (published, &mut vectors[vector], quanta),
+            |(_, changes, quanta), strip, packed| {
+                packed.push_changes(strip.of(changes), quanta[piece(strip)][vector]);
+            },
+            |(published, changes, quanta), strips, packed| {
+                for (strip, packed) in strips.iter().zip(packed) {
+                    quanta[piece(strip)][vector] = packed.quantum();
+                }
+                let changes = slices(changes, strips);
+                let places = slices(published, strips).into_par_iter().zip(changes);
+                packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
+                    apply(packed, values, changes);
+                });
+            },
+        )
     }
 
     /// Receives the halo, of which this one has nothing but 0: the values, and so

@@ -16,8 +16,9 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, MemberIndex, Memory,
-    Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, SolvedTierCache, Sources,
-    StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards, take_part,
+    Order, Outcome, PART_BYTES, PARTS_AHEAD, Part, Places, ResumeFrom, Settings, SolvedTierCache,
+    Sources, StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards,
+    take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -73,7 +74,7 @@ type Sent = (u32, HaloPart);
 
 struct Channels<'a> {
     me: MemberIndex,
-    to: &'a [Vec<mpsc::Sender<Sent>>],
+    to: &'a [Vec<mpsc::SyncSender<Sent>>],
     from: Vec<Mutex<mpsc::Receiver<Sent>>>,
     exchanged: &'a Exchanged,
     /// Whether the member sends for a proof.
@@ -191,7 +192,7 @@ impl Attempt<'_> {
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 0..self.members {
             let (senders, receivers): (Vec<_>, Vec<_>) =
-                (0..self.members).map(|_| mpsc::channel()).unzip();
+                (0..self.members).map(|_| mpsc::sync_channel(PARTS_AHEAD)).unzip();
             to.push(senders);
             from.push(receivers);
         }
