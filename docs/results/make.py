@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Makes rows of the book of results anew, says whether they changed, and writes results.json, README.md and pictures.
 
-usage: docs/results/make.py PROGRAM [ROW...]
+usage: docs/results/make.py PROGRAM [--keep DIR] [ROW...]
 
 PROGRAM is a ziggurat; a ROW is a ruleset with a number of pieces, such as finkel-3. Without one, all rows of the book are
-made; with --page none is, and the page is written from results.json. Nothing but Python's standard library is needed.
+made; with --page none is, and the page is written from results.json. With --keep, tables and answers are kept in a
+directory, and those that are there are not made again. Nothing but Python's standard library is needed.
 """
 
 import json
@@ -28,14 +29,20 @@ TRACKS = [
 POPULAR = ["finkel", "masters", "masters-four-dice", "blitz"]
 POLICIES = ["random", "rearmost", "furthest", "greedy", "gain"]
 
+# Of larger games the book has no distribution of lengths, and chances of policies alone, those of LARGE.
+MOST_POSITIONS = 1_000_000
+LARGE = ["finkel-7"]
+
+# The row of which there are pictures.
+PICTURED = "finkel-3"
+
 # Numbers of a row, and below which relative difference, or bound, they are the same.
 SAME = 1e-9
 
 
 def all_rows():
-    """Every track with 1 and 2 pieces, and the popular rulesets with up to 3."""
-    rows = [f"{track}-{pieces}" for pieces in (1, 2) for track in TRACKS]
-    return rows + [f"{name}-{pieces}" for name in POPULAR for pieces in (1, 2, 3)]
+    """Every track and the popular rulesets with up to 3 pieces, and those of LARGE."""
+    return [f"{name}-{pieces}" for pieces in (1, 2, 3) for name in TRACKS + POPULAR] + LARGE
 
 
 def run(program, *arguments, directory):
@@ -46,32 +53,79 @@ def run(program, *arguments, directory):
     return done.stdout
 
 
+class Answers:
+    """The answers to questions about a row, kept in a directory. `seconds` counts those given now and before."""
+
+    def __init__(self, program, row, directory):
+        self.program, self.row, self.directory = program, row, directory
+        self.commands, self.seconds = [], 0.0
+
+    def ask(self, name, *arguments):
+        """The last line of `ziggurat ARGUMENTS --json`, kept under a name."""
+        self.commands.append(" ".join(["ziggurat", *arguments]))
+        kept = self.directory / f"{self.row}.{name}.json"
+        if not kept.exists():
+            began = time.monotonic()
+            answer = run(self.program, *arguments, "--json", directory=self.directory)
+            found = {"seconds": time.monotonic() - began, "answer": json.loads(answer.splitlines()[-1])}
+            kept.with_suffix(".new").write_text(json.dumps(found))
+            kept.with_suffix(".new").rename(kept)
+        found = json.loads(kept.read_text())
+        self.seconds += found["seconds"]
+        return found["answer"]
+
+
 def bounded(number):
     """A number and how far it may be from the true one."""
     return {"value": number["value"], "bound": max(number["high"] - number["value"], number["value"] - number["low"])}
 
 
-def make(program, row):
+def policy_alone(found):
+    return {name: bounded(found[name]) for name in ("percent_if_it_begins", "percent_if_it_answers")}
+
+
+def policy_in_games(found):
+    player = found["players"][0]
+    return policy_alone(found) | {
+        "rolls": bounded(found["begins"]["rolls"]["mean"]),
+        "regret_points": player["decisions"]["regret_points"],
+        "regret_points_over_all": player["all_decisions"]["regret_points"],
+        "largest_regret_points": player["decisions"]["largest_regret_points"],
+    }
+
+
+def policies_of(answers, table, is_large):
+    """What the book says of each policy, by its name."""
+    if not is_large:
+        found = {policy: answers.ask(policy, "analyse", table, "--policy", policy) for policy in POLICIES}
+        return {policy: policy_in_games(found) for policy, found in found.items()}
+    wanted = POLICIES if answers.row in LARGE else []
+    found = {policy: answers.ask(policy, "analyse", table, "--policy", policy, "--chances") for policy in wanted}
+    return {
+        policy: policy_alone(found)
+        | {"regret_points_over_all": found["all_decisions"]["regret_points"]}
+        for policy, found in found.items()
+    }
+
+
+def draw(program, table, directory):
+    run(program, "analyse", table, "--plots", "pictures", directory=directory)
+    PICTURES.mkdir(exist_ok=True)
+    for picture in (directory / "pictures").iterdir():
+        (PICTURES / picture.name).write_text(picture.read_text())
+
+
+def make(program, row, directory):
     ruleset, pieces = row.rsplit("-", 1)
-    began = time.monotonic()
-    with tempfile.TemporaryDirectory() as directory:
-        table = f"{row}.zgt"
-        run(program, "solve", ruleset, "--pieces", pieces, "--out", table, "--json", directory=directory)
-
-        def analyse(*options):
-            line = run(program, "analyse", table, "--json", *options, directory=directory)
-            return json.loads(line)
-
-        perfect = analyse("--distribution")
-        random = analyse("--policy", "random")
-        policies = {"random": random}
-        for policy in POLICIES[1:]:
-            policies[policy] = analyse("--policy", policy)
-        if row == "finkel-3":
-            run(program, "analyse", table, "--plots", str(pathlib.Path(directory) / "pictures"), directory=directory)
-            PICTURES.mkdir(exist_ok=True)
-            for picture in (pathlib.Path(directory) / "pictures").iterdir():
-                (PICTURES / picture.name).write_text(picture.read_text())
+    answers, table = Answers(program, row, directory), f"{row}.zgt"
+    positions = answers.ask("count", "count", ruleset, "--pieces", pieces)["positions"]
+    is_large = positions > MOST_POSITIONS
+    answers.commands.clear()
+    answers.ask("solve", "solve", ruleset, "--pieces", pieces, "--out", table)
+    perfect = answers.ask("perfect", "analyse", table, *[] if is_large else ["--distribution"])
+    policies = policies_of(answers, table, is_large)
+    if row == PICTURED:
+        draw(program, table, directory)
     lengths = {}
     for name, games in (("shortest", perfect["begins"]), ("longest", perfect["longer"])):
         lengths[name] = {
@@ -81,7 +135,7 @@ def make(program, row):
     player = perfect["players"][0]
     decisions = player["decisions"]
     quantiles, so_far = {}, 0.0
-    for rolls, probability in enumerate(perfect["distribution"]["probabilities"]):
+    for rolls, probability in enumerate(perfect.get("distribution", {"probabilities": []})["probabilities"]):
         so_far += probability
         for share in (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99):
             if so_far >= share:
@@ -91,8 +145,7 @@ def make(program, row):
         "ruleset": ruleset,
         "pieces": int(pieces),
         "version": version,
-        "commands": [f"ziggurat solve {ruleset} --pieces {pieces}", f"ziggurat analyse {row}.zgt"]
-        + [f"ziggurat analyse {row}.zgt --policy {policy}" for policy in POLICIES],
+        "commands": answers.commands,
         "positions": perfect["positions"],
         "positions_that_occur": perfect["positions_that_occur"],
         "certificate": perfect["certificate"],
@@ -112,18 +165,8 @@ def make(program, row):
         "luck_of_a_roll_points": player["luck_of_a_roll_points"],
         "luck_of_a_game_points": player["luck_of_a_game_points"],
         "complexity": perfect["complexity"],
-        "policies": {
-            policy: {
-                "percent_if_it_begins": bounded(found["percent_if_it_begins"]),
-                "percent_if_it_answers": bounded(found["percent_if_it_answers"]),
-                "rolls": bounded(found["begins"]["rolls"]["mean"]),
-                "regret_points": found["players"][0]["decisions"]["regret_points"],
-                "regret_points_over_all": found["players"][0]["all_decisions"]["regret_points"],
-                "largest_regret_points": found["players"][0]["decisions"]["largest_regret_points"],
-            }
-            for policy, found in policies.items()
-        },
-        "seconds": round(time.monotonic() - began, 1),
+        "policies": policies,
+        "seconds": round(answers.seconds, 1),
     }
 
 
@@ -223,19 +266,21 @@ def page(book):
         "The chance of each, in percent, if it begins and if the perfect player does, and its mean regret of a decision,\n"
         "as they occur, in percentage points.\n\n"
     )
+    regret = lambda of: f"{of['regret_points']:.5f}" if "regret_points" in of else ""
     text += table(
         ["game"] + [f"{policy} {what}" for policy in POLICIES for what in ("begins", "answers", "regret")],
         [
             [name(row)] + [
                 cell
-                for policy in POLICIES
+                for policy in (row["policies"][name] for name in POLICIES)
                 for cell in (
-                    shown(row["policies"][policy]["percent_if_it_begins"], 1e-6),
-                    shown(row["policies"][policy]["percent_if_it_answers"], 1e-6),
-                    f"{row['policies'][policy]['regret_points']:.5f}",
+                    shown(policy["percent_if_it_begins"], 1e-6),
+                    shown(policy["percent_if_it_answers"], 1e-6),
+                    regret(policy),
                 )
             ]
             for row in rows
+            if row["policies"]
         ],
     )
     text += "\n## Complexity\n\nPowers of ten.\n\n"
@@ -247,20 +292,18 @@ def page(book):
         ],
     )
     if (PICTURES / "lengths.svg").exists():
-        text += "\n## Pictures\n\nOf finkel with 3 pieces, by `ziggurat analyse finkel-3.zgt --plots DIR`.\n"
+        text += f"\n## Pictures\n\nOf {PICTURED}, by `ziggurat analyse {PICTURED}.zgt --plots DIR`.\n"
         for picture in ("chances", "luck", "gaps", "lengths"):
             text += f"\n![{picture}](pictures/{picture}.svg)\n"
     return text
 
 
-def main():
-    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
-        sys.exit(__doc__)
-    program, wanted = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2:]
+def make_rows(program, wanted, directory):
+    """Makes rows and puts those that changed into results.json; whether there are any."""
     book = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
     changed = False
     for row in [] if wanted == ["--page"] else wanted or all_rows():
-        new = make(program, row)
+        new = make(program, row, directory)
         found = differences(book[row], new) if row in book else None
         changed |= bool(found)
         what = "new" if found is None else "changed:\n  " + "\n  ".join(found) if found else "the same"
@@ -268,6 +311,21 @@ def main():
         if found is None or found:
             book[row] = new
             RESULTS.write_text(json.dumps(book, indent=1, sort_keys=True) + "\n")
+    return changed
+
+
+def main():
+    if len(sys.argv) < 2 or sys.argv[1] in ("-h", "--help"):
+        sys.exit(__doc__)
+    program, wanted = str(pathlib.Path(sys.argv[1]).resolve()), sys.argv[2:]
+    if wanted[:1] == ["--keep"]:
+        kept = pathlib.Path(wanted[1]).resolve()
+        kept.mkdir(parents=True, exist_ok=True)
+        changed = make_rows(program, wanted[2:], kept)
+    else:
+        with tempfile.TemporaryDirectory() as directory:
+            changed = make_rows(program, wanted, pathlib.Path(directory))
+    book = json.loads(RESULTS.read_text())
     PAGE.write_text(page(book))
     sys.exit(1 if changed else 0)
 

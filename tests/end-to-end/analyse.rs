@@ -62,6 +62,7 @@ fn policies_meet_by_name_and_from_a_file() {
     assert_is(&chances["percent_if_it_begins"], 27.785769581);
     assert_is(&chances["percent_if_it_answers"], 100.0 - 75.499491595);
     assert!(chances.get("begins").is_none(), "{chances}");
+    assert_eq!(chances["all_decisions"], random["players"][0]["all_decisions"]);
     let both = run(path, &["analyse", "finkel-2.zgt", "--chances", "--distribution"]);
     assert_eq!(both.status.code(), Some(2));
     // The same bytes on any number of threads.

@@ -14,7 +14,7 @@ use crate::{
     },
     step::Step,
     sweep::{Solved, System, Unknowns},
-    tally::{Hard, Player, Tally},
+    tally::{Decisions, Hard, Player, Tally},
     visits::{Edges, Inflow},
 };
 
@@ -102,7 +102,7 @@ impl<'a> Analyst<'a> {
     ) -> Result<(Unknowns<K, S>, u64), AnalysisError> {
         let encoding = self.encoding();
         let steps = steps(encoding);
-        let mut finished = Finished::new();
+        let mut finished = Finished::new(play);
         let (mut listed, mut done) = (0, 0);
         let mut of_start = Unknowns::NONE;
         for (at, &tier) in steps.iter().enumerate() {
@@ -113,8 +113,7 @@ impl<'a> Analyst<'a> {
             drop(values);
             listed += graphs.iter().map(Graph::count_lists).sum::<u64>();
             let system = System { step: &step, graphs: graphs.each_ref(), equation: play };
-            // At the end of the game the player to move has lost.
-            let mut lanes = finished.begin(&step, Unknowns::NONE, Unknowns::NONE, later);
+            let mut lanes = finished.begin(&step, later);
             add(&system.solve(&mut lanes)?);
             drop(graphs);
             if later.is_empty() {
@@ -144,6 +143,31 @@ impl<'a> Analyst<'a> {
         };
         let (Unknowns(of_start), _) = self.solved(sides, &Play::of_chance(), add, tell)?;
         Ok(of_start.map(|lanes| chance_within(lanes, violation)))
+    }
+
+    /// All decisions of all positions as a policy takes them, each with the probability of its roll: those of
+    /// [`Player::all`], without a solve.
+    ///
+    /// # Errors
+    /// If the table cannot be read or is damaged, or a step has too many positions.
+    pub fn all_decisions(
+        &self,
+        policy: &Policy,
+        tell: &Tell<'_>,
+    ) -> Result<Decisions, AnalysisError> {
+        let encoding = self.encoding();
+        let mut tally: Tally<1> = Tally::new();
+        let mut done = 0;
+        for tier in steps(encoding) {
+            let step = Step::new(encoding, tier)?;
+            let values = graph::values(&step, self.advisor.table())?;
+            let never = |_| ([0.0], false);
+            tally.add(Tally::of_step(&step, &values, self.told_apart(), [policy], never));
+            done += encoding.step_len(tier);
+            tell(done as f64 / encoding.undecided() as f64);
+        }
+        let [player] = tally.players;
+        Ok(player.all)
     }
 
     /// Games between two policies: those that the first of them begins, and those that the second begins. The chance is
@@ -233,8 +257,8 @@ impl<'a> Analyst<'a> {
             drop(edges);
             let values = graph::values(&step, self.advisor.table())?;
             violation += visits.violation;
-            let (often, reached) = (&visits.visits, &visits.reached);
-            tally.add(Tally::of_step(&step, &values, told_apart, policies, often, reached));
+            let of_node = |node: usize| (visits.visits[node], visits.reached[node].contains(&true));
+            tally.add(Tally::of_step(&step, &values, told_apart, policies, of_node));
             done += encoding.step_len(tier);
             tell(done as f64 / encoding.undecided() as f64);
         }

@@ -6,7 +6,7 @@ use ziggurat_encoding::{Encoding, Tier};
 
 use crate::{
     graph::{Target, most_listed},
-    play::{Count, is_read, lanes_of, steps},
+    play::{CHANCE_LANES, Count, PART_POSITIONS, is_read, lanes_of, steps, used_lanes_of},
     step::Step,
     sweep::WAVE,
 };
@@ -141,22 +141,27 @@ fn step_bytes(
     let target = size_of::<Target>() as u64;
     let targets = own * target * rolls;
     let graphs = |sides: u64, lists: u64| sides * targets + lists * listed * target;
-    let lanes = |counts: usize, sides: u64| NUMBER * lanes_of(counts) as u64 * sides;
     // The shards of a wave are there twice.
     let shards = encoding.shards(tier.first_of_step(), encoding.default_shard_positions(tier));
     let mut swept: Vec<u64> = shards.iter().map(|shard| shard.len()).collect();
     swept.sort_unstable_by(|a, b| b.cmp(a));
     let swept: u64 = swept.into_iter().take(WAVE).sum();
-    let solved = |graphs: u64, lanes: u64| {
+    let solved = |graphs: u64, sides: u64, lanes: usize, used: usize| {
+        let [lanes, used] = [lanes, used].map(|lanes| NUMBER * lanes as u64 * sides);
         let building = values + graphs;
-        let solving = graphs + lanes * (nodes + swept);
-        let finishing = lanes * (nodes + finished);
-        building.max(solving).max(finishing) + lanes * kept
+        // Before the first superstep a part of a tier that is read for the last time is there twice.
+        let twice = (lanes * swept).max(used * PART_POSITIONS as u64);
+        let solving = graphs + lanes * nodes + twice;
+        let finishing = lanes * nodes + used * finished;
+        building.max(solving).max(finishing) + used * kept
+    };
+    let counted = |graphs: u64, sides: u64, counts: usize| {
+        solved(graphs, sides, lanes_of(counts), used_lanes_of(counts))
     };
     match question {
-        Question::Perfect => solved(graphs(1, 0), lanes(Count::ALL.len(), 1)),
-        Question::Games { lists } => solved(graphs(2, lists), lanes(1, 2)),
-        Question::Chances { lists } => solved(graphs(2, lists), lanes(0, 2)),
+        Question::Perfect => counted(graphs(1, 0), 1, Count::ALL.len()),
+        Question::Games { lists } => counted(graphs(2, lists), 2, 1),
+        Question::Chances { lists } => solved(graphs(2, lists), 2, CHANCE_LANES, CHANCE_LANES),
         Question::Account { same, lists } | Question::Distribution { same, lists } => {
             let sides = if same { 1 } else { 2 };
             let rows = sides * nodes;

@@ -18,7 +18,7 @@ use crate::{
     Bounded,
     graph::{Lists, Target},
     step::Step,
-    sweep::{Equation, Solved},
+    sweep::{Equation, Solved, Unknowns},
 };
 
 /// What is counted. Of some counts the lanes are: the expected numbers, the chance, the second moments, and zero.
@@ -51,6 +51,11 @@ pub(crate) const fn lanes_of(counts: usize) -> usize {
     2 * (counts + 1)
 }
 
+/// How many of them are not always zero.
+pub(crate) const fn used_lanes_of(counts: usize) -> usize {
+    lanes_of(counts) - 1
+}
+
 /// The lane of the chance where all is counted.
 const CHANCE: usize = chance_lane(LANES);
 
@@ -70,6 +75,8 @@ pub(crate) struct Play<const K: usize> {
     /// What targets of each kind add.
     kinds: [Kind<K>; Target::KINDS],
     change: [f64; K],
+    /// The first so many lanes are not always zero.
+    used: usize,
 }
 
 /// How many lanes [`Play::of_chance`] has: the chance, and expected rolls.
@@ -83,6 +90,7 @@ impl Play<CHANCE_LANES> {
             kind.constant[1] = 1.0;
         }
         play.change[1] = CHANGE_OF_BOUND;
+        play.used = CHANCE_LANES;
         play
     }
 }
@@ -113,7 +121,7 @@ impl<const K: usize> Play<K> {
             }
             Kind { constant, own, mean }
         });
-        Self { kinds, change: [CHANGE; K] }
+        Self { kinds, change: [CHANGE; K], used: used_lanes_of(counts.len()) }
     }
 }
 
@@ -235,34 +243,79 @@ pub(crate) fn chance_within(
     Bounded::within(chance, of_chance * to_go)
 }
 
-/// What is known of tiers that are solved, for as long as a step will read it.
-pub(crate) struct Finished<T>(BTreeMap<Tier, Vec<T>>);
+/// The lanes of tiers that are solved, those that are not always zero, for as long as a step will read them. They are in
+/// parts of [`PART_POSITIONS`], so that a tier that is read for the last time makes room as it is taken.
+pub(crate) struct Finished {
+    used: usize,
+    tiers: BTreeMap<Tier, Vec<Vec<f64>>>,
+}
 
-impl<T: Copy> Finished<T> {
-    pub(crate) fn new() -> Self {
-        Self(BTreeMap::new())
+/// So many positions of a tier are kept together: some 32 MiB or more, which allocators give back to the system at once.
+pub(crate) const PART_POSITIONS: usize = 1 << 20;
+
+impl Finished {
+    pub(crate) fn new<const K: usize>(play: &Play<K>) -> Self {
+        Self { used: play.used, tiers: BTreeMap::new() }
     }
 
-    /// What nodes of a step have before it is solved: `guess` those of the step. Takes what none of the steps that follow reads.
-    pub(crate) fn begin(&mut self, step: &Step<'_>, guess: T, end: T, later: &[Tier]) -> Vec<T> {
+    /// The lanes of the nodes of a step before it is solved, zero for those of the step and for the end of the game, where
+    /// the player to move has lost. Takes those that none of the steps that follow reads.
+    pub(crate) fn begin<const K: usize, const S: usize>(
+        &mut self,
+        step: &Step<'_>,
+        later: &[Tier],
+    ) -> Vec<Unknowns<K, S>> {
         let mut of_nodes = Vec::with_capacity(step.end() as usize + 1);
-        of_nodes.resize(step.own as usize, guess);
+        of_nodes.resize(step.own as usize, Unknowns::NONE);
         for (tier, _) in &step.below {
-            of_nodes.extend_from_slice(&self.0[tier]);
-            if !is_read(*tier, later) {
-                self.0.remove(tier);
+            if is_read(*tier, later) {
+                self.tiers[tier].iter().for_each(|part| self.unpack(part, &mut of_nodes));
+            } else {
+                let parts =
+                    self.tiers.remove(tier).expect("a tier is solved before those that read it");
+                parts.into_iter().for_each(|part| self.unpack(&part, &mut of_nodes));
             }
         }
-        of_nodes.push(end);
+        of_nodes.push(Unknowns::NONE);
         of_nodes
     }
 
-    /// Takes what was solved, if a step that follows reads it.
-    pub(crate) fn finish(&mut self, step: &Step<'_>, of_nodes: &[T], later: &[Tier]) {
-        for &tier in &step.tiers {
-            if is_read(tier, later) {
-                self.0.insert(tier, step.of_tier(tier, of_nodes));
+    /// Adds the lanes of a part to those of nodes.
+    fn unpack<const K: usize, const S: usize>(
+        &self,
+        part: &[f64],
+        of_nodes: &mut Vec<Unknowns<K, S>>,
+    ) {
+        of_nodes.extend(part.chunks_exact(S * self.used).map(|of_position| {
+            let mut lanes = Unknowns::NONE;
+            for (side, kept) in lanes.0.iter_mut().zip(of_position.chunks_exact(self.used)) {
+                side[..self.used].copy_from_slice(kept);
             }
+            lanes
+        }));
+    }
+
+    /// Takes the lanes of a step that is solved, if a step that follows reads them.
+    pub(crate) fn finish<const K: usize, const S: usize>(
+        &mut self,
+        step: &Step<'_>,
+        of_nodes: &[Unknowns<K, S>],
+        later: &[Tier],
+    ) {
+        for &tier in step.tiers.iter().filter(|tier| is_read(**tier, later)) {
+            let positions = step.encoding.tier_len(tier) as usize;
+            let mut kept = Vec::with_capacity(positions.div_ceil(PART_POSITIONS));
+            let mut nodes = step.nodes_of_tier(tier).flatten();
+            for first in (0..positions).step_by(PART_POSITIONS) {
+                let count = PART_POSITIONS.min(positions - first);
+                let mut part = Vec::with_capacity(count * S * self.used);
+                for node in nodes.by_ref().take(count) {
+                    let Unknowns(sides) = &of_nodes[node];
+                    sides.iter().for_each(|of_side| part.extend_from_slice(&of_side[..self.used]));
+                }
+                kept.push(part);
+            }
+            self.tiers.insert(tier, kept);
         }
     }
 }

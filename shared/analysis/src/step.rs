@@ -180,15 +180,11 @@ impl<'a> Step<'a> {
         cut.collect()
     }
 
-    /// What positions of a tier of the step have, in the order of the encoding, from what nodes have.
-    pub(crate) fn of_tier<T: Copy>(&self, tier: Tier, of_nodes: &[T]) -> Vec<T> {
+    /// The nodes of the positions of a tier of the step, in the order of the encoding.
+    pub(crate) fn nodes_of_tier(&self, tier: Tier) -> impl Iterator<Item = Range<usize>> {
         let mut runs: Vec<&Run> = self.runs.iter().filter(|run| run.tier == tier).collect();
         runs.sort_unstable_by_key(|run| run.offsets.start);
-        let mut all = Vec::with_capacity(self.encoding.tier_len(tier) as usize);
-        for run in runs {
-            all.extend_from_slice(&of_nodes[run.first as usize..][..run.len()]);
-        }
-        all
+        runs.into_iter().map(|run| run.first as usize..run.first as usize + run.len())
     }
 }
 

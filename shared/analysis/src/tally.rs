@@ -182,14 +182,14 @@ impl<const S: usize> Tally<S> {
         self.hardest.truncate(HARDEST);
     }
 
-    /// The sums over the positions of a step. A policy of each player is given, and the visits of each node.
+    /// The sums over the positions of a step. A policy of each player is given, and for each node its visits and whether there
+    /// are any.
     pub(crate) fn of_step(
         step: &Step<'_>,
         values: &[f64],
         told_apart: f64,
         policies: [&Policy; S],
-        visits: &[[f64; S]],
-        reached: &[[bool; S]],
+        visits: impl Fn(usize) -> ([f64; S], bool) + Sync,
     ) -> Self {
         let parts: Vec<Self> = step
             .pieces()
@@ -200,15 +200,9 @@ impl<const S: usize> Tally<S> {
                 let mut unranking = step.encoding.unranking(run.tier);
                 for (offset, node) in run.offsets.zip(run.first as usize..) {
                     turn.at(unranking.position(offset));
-                    tally.reached += u64::from(reached[node].contains(&true));
-                    tally.position(
-                        step,
-                        &mut turn,
-                        values[node],
-                        told_apart,
-                        policies,
-                        &visits[node],
-                    );
+                    let (visits, reached) = visits(node);
+                    tally.reached += u64::from(reached);
+                    tally.position(step, &mut turn, values[node], told_apart, policies, &visits);
                 }
                 tally.trim();
                 tally

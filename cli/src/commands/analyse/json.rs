@@ -10,6 +10,7 @@ use super::{Findings, text};
 pub(super) fn of_chances(
     [first, second]: &[Policy; 2],
     [begins, answers]: [Bounded; 2],
+    all_decisions: &Decisions,
     advisor: &Advisor,
 ) -> Value {
     json!({
@@ -21,6 +22,7 @@ pub(super) fn of_chances(
         "percent_if_it_begins": percent(begins),
         "percent_if_it_answers": percent(text::other(answers)),
         "positions": advisor.table().encoding().undecided(),
+        "all_decisions": decisions(all_decisions),
     })
 }
 

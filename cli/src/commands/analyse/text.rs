@@ -60,11 +60,13 @@ fn row(what: impl Into<String>, value: impl Into<String>) -> Vec<String> {
 pub(super) fn of_chances(
     policies: &[Policy; 2],
     chances: [Bounded; 2],
+    all_decisions: &Decisions,
     advisor: &Advisor,
 ) -> String {
     let [first, second] = policies;
     let heading = format!("{}: {first} against {second}\n", game(advisor.ruleset()));
-    heading + &section(CHANCES, rows_of_chances(policies, chances))
+    let regret = regret_over_all(first, all_decisions, advisor);
+    heading + &section(CHANCES, rows_of_chances(policies, chances)) + &section(REGRET, vec![regret])
 }
 
 const CHANCES: &str = "Chance of winning";
@@ -189,8 +191,20 @@ pub(super) fn mean(findings: &Findings, of: &Decisions, sum: f64, most: f64) -> 
     Bounded::within(value, findings.account.error * (most + value.abs()) / of.weight)
 }
 
+const REGRET: &str = "Regret of a decision";
+
+/// A regret, which is off by what the table may be, too.
+fn regret_points(it: Bounded, advisor: &Advisor) -> String {
+    in_points(Bounded::within(it.value, it.error() + 2.0 * advisor.bound().distance()))
+}
+
+fn regret_over_all(policy: &Policy, all: &Decisions, advisor: &Advisor) -> Vec<String> {
+    let mean = all.regret / all.weight.max(f64::MIN_POSITIVE);
+    let mean = Bounded::within(mean, 1e-12 * mean);
+    row(format!("{policy}, mean over all positions"), regret_points(mean, advisor))
+}
+
 fn decisions(findings: &Findings, advisor: &Advisor) -> String {
-    let certificate = advisor.bound().distance();
     let together = findings.account.together();
     let most = f64::from(advisor.ruleset().pieces());
     let occur = &together.decisions;
@@ -216,17 +230,14 @@ fn decisions(findings: &Findings, advisor: &Advisor) -> String {
     let mut text = section("Decisions, as they occur", rows);
     let mut rows = Vec::new();
     for (player, policy) in findings.account.players.iter().zip(&findings.policies) {
-        let points =
-            |it: Bounded| in_points(Bounded::within(it.value, it.error() + 2.0 * certificate));
+        let points = |it: Bounded| regret_points(it, advisor);
         let regret = mean(findings, &player.decisions, player.decisions.regret, 1.0);
         rows.push(row(format!("{policy}, mean as they occur"), points(regret)));
         let largest = Bounded::within(player.decisions.largest_regret, 0.0);
         rows.push(row(format!("{policy}, largest that occurs"), points(largest)));
-        let all = player.all.regret / player.all.weight.max(f64::MIN_POSITIVE);
-        let all = Bounded::within(all, 1e-12 * all);
-        rows.push(row(format!("{policy}, mean over all positions"), points(all)));
+        rows.push(regret_over_all(policy, &player.all, advisor));
     }
-    text += &section("Regret of a decision", rows);
+    text += &section(REGRET, rows);
     text
 }
 
