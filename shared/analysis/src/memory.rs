@@ -136,7 +136,8 @@ fn step_bytes(
     let own = encoding.step_len(tier);
     let nodes = Step::nodes_of(encoding, tier);
     let largest = tier.both().chain(tier.reads()).map(|tier| encoding.tier_len(tier)).max();
-    let values = NUMBER * (nodes + largest.unwrap_or(0));
+    let largest = largest.unwrap_or(0);
+    let values = NUMBER * (nodes + largest);
     let rolls = encoding.ruleset().dice().rolls().len() as u64;
     let target = size_of::<Target>() as u64;
     let targets = own * target * rolls;
@@ -150,7 +151,7 @@ fn step_bytes(
         let [lanes, used] = [lanes, used].map(|lanes| NUMBER * lanes as u64 * sides);
         let building = values + graphs;
         // Before the first superstep a part of a tier that is read for the last time is there twice.
-        let twice = (lanes * swept).max(used * PART_POSITIONS as u64);
+        let twice = (lanes * swept).max(used * largest.min(PART_POSITIONS as u64));
         let solving = graphs + lanes * nodes + twice;
         let finishing = lanes * nodes + used * finished;
         building.max(solving).max(finishing) + used * kept

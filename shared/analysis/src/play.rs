@@ -18,7 +18,7 @@ use crate::{
     Bounded,
     graph::{Lists, Target},
     step::Step,
-    sweep::{Equation, Solved, Unknowns},
+    sweep::{Equation, InLines, LINE, Solved, Unknowns},
 };
 
 /// What is counted. Of some counts the lanes are: the expected numbers, the chance, the second moments, and zero.
@@ -264,8 +264,9 @@ impl Finished {
         &mut self,
         step: &Step<'_>,
         later: &[Tier],
-    ) -> Vec<Unknowns<K, S>> {
-        let mut of_nodes = Vec::with_capacity(step.end() as usize + 1);
+    ) -> InLines<K, S> {
+        const { assert!(LINE.is_multiple_of(size_of::<Unknowns<K, S>>())) };
+        let mut of_nodes = InLines::with_capacity(LINE, step.end() as usize + 1);
         of_nodes.resize(step.own as usize, Unknowns::NONE);
         for (tier, _) in &step.below {
             if is_read(*tier, later) {
@@ -281,18 +282,14 @@ impl Finished {
     }
 
     /// Adds the lanes of a part to those of nodes.
-    fn unpack<const K: usize, const S: usize>(
-        &self,
-        part: &[f64],
-        of_nodes: &mut Vec<Unknowns<K, S>>,
-    ) {
-        of_nodes.extend(part.chunks_exact(S * self.used).map(|of_position| {
+    fn unpack<const K: usize, const S: usize>(&self, part: &[f64], of_nodes: &mut InLines<K, S>) {
+        for of_position in part.chunks_exact(S * self.used) {
             let mut lanes = Unknowns::NONE;
             for (side, kept) in lanes.0.iter_mut().zip(of_position.chunks_exact(self.used)) {
                 side[..self.used].copy_from_slice(kept);
             }
-            lanes
-        }));
+            of_nodes.push(lanes);
+        }
     }
 
     /// Takes the lanes of a step that is solved, if a step that follows reads them.

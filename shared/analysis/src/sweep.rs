@@ -8,6 +8,7 @@
 //! than it computes: successors are anywhere. So a position's lanes fill a line of memory, and those of successors are asked for
 //! some positions ahead.
 
+use aligned_vec::{AVec, ConstAlign};
 use rayon::prelude::*;
 
 use crate::{
@@ -50,14 +51,19 @@ fn prefetch<T>(place: &T) {
 #[cfg(not(target_arch = "x86_64"))]
 fn prefetch<T>(_: &T) {}
 
-/// The lanes of a position, for each player to move. They fill a line of memory, so that a successor costs one.
+/// The lanes of a position, for each player to move.
 #[derive(Clone, Copy, PartialEq, Debug)]
-#[repr(align(64))]
 pub(crate) struct Unknowns<const K: usize, const S: usize>(pub [[f64; K]; S]);
 
 impl<const K: usize, const S: usize> Unknowns<K, S> {
     pub(crate) const NONE: Self = Self([[0.0; K]; S]);
 }
+
+/// The bytes of a line of memory.
+pub(crate) const LINE: usize = 64;
+
+/// The lanes of positions. Those of a position are in one line of memory, so that a successor costs one.
+pub(crate) type InLines<const K: usize, const S: usize> = AVec<Unknowns<K, S>, ConstAlign<LINE>>;
 
 /// What a target adds to the lanes of a position.
 pub(crate) trait Equation<const K: usize>: Sync {
@@ -195,7 +201,7 @@ impl<E: Equation<K>, const K: usize, const S: usize> System<'_, E, K, S> {
                 let swept: Vec<_> = wave
                     .par_iter()
                     .map(|shard| {
-                        let mut own = before[shard.range()].to_vec();
+                        let mut own: InLines<K, S> = AVec::from_slice(LINE, &before[shard.range()]);
                         let sweep =
                             Sweep { system: self, chances: &chances, shard, before, own: &mut own };
                         let change = pulp::Arch::new().dispatch(sweep);
