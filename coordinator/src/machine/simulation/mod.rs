@@ -21,7 +21,7 @@ use ziggurat_planning::{Goal, Precision, Settings};
 
 use self::{values::Value, world::World};
 use super::{
-    Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, Scheduling, StepId, WorkerId,
+    Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, Scheduling, StepId,
 };
 
 type Solutions = Arc<BTreeMap<Tier, Vec<Value>>>;
@@ -68,9 +68,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         3 => {
             let away = for_a_while(world);
             world.crash(place, away);
-            world.gone.insert(one);
-            world.workers[place].id = WorkerId(world.new_identity());
-            world.workers[place].disk.clear();
+            world.lose_disk(place);
             world.workers[place].replaces = world.chance.once_in(2);
         }
         4 | 5 if one != two => {
@@ -240,4 +238,46 @@ fn whatever_happens_every_job_ends_in_the_values_of_one_process() {
     let seconds = start.elapsed().as_secs_f64();
     let rate = events as f64 / seconds;
     println!("seeds {seeds:?}: {events} events in {seconds:.1} s, {rate:.0} per second");
+}
+
+#[test]
+fn a_loss_that_was_found_is_one_though_nobody_can_look_for_it_any_more() {
+    let (plan, solutions) = game();
+    let mut world = World::new(1, plan, solutions, limits());
+    world.faults = false;
+    (0..2).for_each(|_| world.join(false));
+    world.submit("job", Scheduling::default());
+    // One worker has all it needs for a step, and loses what it had before the other asks for its part of that.
+    let owner = world.workers[0].id;
+    let missed = loop {
+        assert!(!world.is_over_for_all(), "no step is worked on by two");
+        world.go_on();
+        if let Some(step) = world.about_to_miss(1, owner) {
+            break step;
+        }
+        let part = world.workers[0].part.as_ref();
+        let is_shared = part.is_some_and(|part| part.assignment.members.len() == 2);
+        if is_shared && world.workers[1].part.is_none() {
+            world.workers[0].disk.clear();
+        }
+    };
+    // Before the coordinator hears of it, the whole disk is gone.
+    world.crash(0, Duration::ZERO);
+    world.lose_disk(0);
+    let is_solved = |world: &World| {
+        let records = world.machine.as_ref().expect("it runs").records();
+        records.steps[&missed].solution().is_some()
+    };
+    assert!(is_solved(&world));
+    let soon = world.now + Duration::from_secs(1);
+    while is_solved(&world) {
+        assert!(world.now < soon, "nobody told of it");
+        world.go_on();
+    }
+    while !world.is_over_for_all() {
+        world.go_on();
+        world.forget_gone();
+        world.rename_refused();
+    }
+    world.check_solutions();
 }

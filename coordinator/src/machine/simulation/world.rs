@@ -72,6 +72,8 @@ pub struct World {
     pub events: u64,
     /// Checkpoints of which something was damaged: nobody may have noticed.
     pub damaged: BTreeSet<(StepId, Epoch)>,
+    /// Checkpoints of which a worker found nothing or something else, and where: at this worker, or in the store.
+    missed: BTreeSet<(StepId, Epoch, Option<WorkerId>)>,
     /// Workers whose disks are gone, or that will never come back.
     pub gone: BTreeSet<WorkerId>,
     /// Workers of which an operator has said that what they have is given up.
@@ -119,6 +121,7 @@ impl World {
             faults: true,
             events: 0,
             damaged: BTreeSet::new(),
+            missed: BTreeSet::new(),
             gone: BTreeSet::new(),
             given_up: BTreeSet::new(),
             ever_solved: BTreeSet::new(),
@@ -315,22 +318,16 @@ impl World {
             return;
         }
         let key = (step, before.epoch);
-        let has_all = |disk: &Disk, shards: &[u32]| {
-            disk.get(&key).is_some_and(|saved| shards.iter().all(|s| saved.contains_key(s)))
-        };
-        let all: Vec<u32> = (0..before.runs.iter().map(|run| run.count).sum()).collect();
         if before.stored.is_some() && after.is_none_or(|after| after.stored.is_none()) {
-            assert!(!has_all(&self.store, &all), "{key:?} is in the store, and given up");
+            let is_missed = self.missed.contains(&(step, before.epoch, None));
+            assert!(is_missed, "{key:?} is in the store, and given up");
         }
         let owners: Vec<(u32, WorkerId)> = (0..).zip(before.owners.iter().copied()).collect();
         let may_lose = |&(place, id): &(u32, WorkerId)| {
-            let shards = shards_of(&before.runs, place);
-            let here = self.workers.iter().find(|worker| worker.id == id);
-            let is_damaged = here.is_some_and(|here| !has_all(&here.disk, &shards));
-            !shards.is_empty()
+            !shards_of(&before.runs, place).is_empty()
                 && (before.lost.contains(&id)
                     || self.given_up.contains(&id)
-                    || is_damaged
+                    || self.missed.contains(&(step, before.epoch, Some(id)))
                     || before.course.order().is_some() && self.may_be_given_up(id))
         };
         match after {
@@ -682,6 +679,28 @@ impl World {
         }
     }
 
+    /// A worker's disk is gone for good: it is another worker from now on.
+    pub fn lose_disk(&mut self, place: usize) {
+        let id = WorkerId(self.new_identity());
+        let worker = &mut self.workers[place];
+        self.gone.insert(worker.id);
+        worker.id = id;
+        worker.disk.clear();
+    }
+
+    /// The step of which a worker is about to say that another has not what it should have.
+    pub fn about_to_miss(&self, place: usize, owner: WorkerId) -> Option<StepId> {
+        let session = self.workers[place].session?;
+        self.due.values().find_map(|due| {
+            let Due::Answer(of, Report { step, answer: Answer::Failed(failure), .. }) = due else {
+                return None;
+            };
+            let Some(FailureKind::Damage { tier, worker, .. }) = failure.kind else { return None };
+            let is_it = *of == session && worker == Some(owner);
+            is_it.then_some(StepId { tier, ..*step })
+        })
+    }
+
     /// A worker gets ready for an attempt.
     fn prepare(&mut self, place: usize, assignment: &Arc<Assignment>, member: u32) -> Report {
         let step = assignment.step;
@@ -696,6 +715,7 @@ impl World {
             }
             Err(failure) => {
                 self.workers[place].part = None;
+                self.missed.extend(missed(assignment, &failure));
                 Answer::Failed(failure)
             }
         };
@@ -876,6 +896,14 @@ fn pretended(machine: &Machine, event: &Event) -> Option<(StepId, u32)> {
     let is_sweep = matches!(report.answer, Answer::Outcome(Outcome::Swept(_)));
     let pretends = is_sweep && report.positions != member.positions;
     (is_awaited && !member.reported && pretends).then_some((report.step, report.attempt))
+}
+
+/// The checkpoint that a worker did not find, and where, if that is why it could not get ready.
+fn missed(assignment: &Assignment, failure: &Failure) -> Option<(StepId, Epoch, Option<WorkerId>)> {
+    let Some(FailureKind::Damage { tier, worker, .. }) = failure.kind else { return None };
+    let read = assignment.reads.iter().find(|(read, ..)| *read == tier).map(|(_, at, _)| at);
+    let at = read.or(assignment.checkpoint.as_ref())?;
+    Some((StepId { tier, ..assignment.step }, at.epoch, worker))
 }
 
 fn copy<K: Ord, V: Clone>(from: &BTreeMap<K, V>, to: &mut BTreeMap<K, V>, key: K) {
