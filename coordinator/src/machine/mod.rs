@@ -35,6 +35,7 @@ mod workers;
 use std::{collections::BTreeMap, collections::BTreeSet, sync::Arc, time::Duration};
 
 use ziggurat_history::Kind;
+use ziggurat_planning::placement::TEAM_STEP_POSITIONS;
 
 pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
@@ -73,7 +74,8 @@ impl Limits {
     /// With the default size of whole steps: below 2 Mi positions, exchange costs more than it gains.
     pub fn new(lease: Duration, lost_after: Duration) -> Self {
         let (solved_lost_after, keep_ended) = (None, None);
-        Self { lease, lost_after, solved_lost_after, keep_ended, whole_step_positions: 2 << 20 }
+        let whole_step_positions = TEAM_STEP_POSITIONS;
+        Self { lease, lost_after, solved_lost_after, keep_ended, whole_step_positions }
     }
 }
 

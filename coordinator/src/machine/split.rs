@@ -1,83 +1,20 @@
-//! Who sweeps which shards.
-//!
-//! A superstep waits, wave by wave, for the slowest member, and so does an interval sweep, which has waves of its own.
-//! So the shards of every wave of a superstep are dealt out one by one, the largest first, each to whoever would be done
-//! first, with what it has of the shard's wave of either kind (after Graham 1969, who has one kind of work; for members
-//! that are not equally fast, Gonzalez, Ibarra and Sahni 1977).
-//! That the shards of a member are from all over a wave costs little: it reads most of the shards of others, whichever its own are.
+//! Who sweeps which shards: the [placement](ziggurat_planning::placement) as runs of shards, and how long they take.
 
-use std::cmp::Reverse;
-
-use ziggurat_planning::{ShardIndex, Wave};
+use ziggurat_planning::{ShardIndex, Wave, placement::deal};
 
 use super::{plan::StepPlan, record::Run};
 
 /// Deals the shards of a step out to members, given by their speeds in positions per second. Every shard gets one owner;
 /// a member that would only make others wait gets none.
 pub fn split(plan: &StepPlan, speeds: &[f64]) -> Vec<Run> {
-    let mut dealing = Dealing::new(plan, speeds);
-    dealing.deal();
     let mut runs: Vec<Run> = Vec::new();
-    for owner in dealing.owners {
+    for owner in deal(&plan.shards, [&plan.waves, &plan.interval_waves], speeds) {
         match runs.last_mut() {
             Some(run) if run.owner == owner as u32 => run.count += 1,
             _ => runs.push(Run { count: 1, owner: owner as u32 }),
         }
     }
     runs
-}
-
-/// Shards in the hands of members.
-struct Dealing<'a> {
-    shards: &'a [u64],
-    speeds: &'a [f64],
-    /// The waves of supersteps and of interval sweeps.
-    waves: [&'a [Wave]; 2],
-    /// By kind, the wave of each shard.
-    wave_of: [Vec<usize>; 2],
-    /// By kind and wave, the positions that each member has.
-    loads: [Vec<Vec<u64>>; 2],
-    owners: Vec<usize>,
-}
-
-impl<'a> Dealing<'a> {
-    /// Nobody has anything; the first member is said to own all.
-    fn new(plan: &'a StepPlan, speeds: &'a [f64]) -> Self {
-        let StepPlan { shards, waves, interval_waves, .. } = plan;
-        let waves = [&waves[..], &interval_waves[..]];
-        let wave_of = waves.map(|waves| {
-            let mut wave_of = vec![0; shards.len()];
-            for (i, wave) in waves.iter().enumerate() {
-                wave.iter().for_each(|shard| wave_of[shard.0] = i);
-            }
-            wave_of
-        });
-        let loads = waves.map(|waves| vec![vec![0; speeds.len()]; waves.len()]);
-        Self { shards, speeds, waves, wave_of, loads, owners: vec![0; shards.len()] }
-    }
-
-    fn deal(&mut self) {
-        for wave in self.waves[0] {
-            let mut wave = wave.clone();
-            wave.sort_by_key(|shard| Reverse(self.shards[shard.0]));
-            for shard in wave {
-                let done = |&member: &usize| {
-                    let load = |kind: usize| self.loads[kind][self.wave_of[kind][shard.0]][member];
-                    (load(0) + load(1) + self.shards[shard.0]) as f64 / self.speeds[member]
-                };
-                let members = 0..self.speeds.len();
-                let first = members.min_by(|a, b| done(a).total_cmp(&done(b)));
-                self.give(shard, first.expect("there are members"));
-            }
-        }
-    }
-
-    fn give(&mut self, ShardIndex(shard): ShardIndex, member: usize) {
-        for (loads, wave_of) in self.loads.iter_mut().zip(&self.wave_of) {
-            loads[wave_of[shard]][member] += self.shards[shard];
-        }
-        self.owners[shard] = member;
-    }
 }
 
 /// How long it takes to sweep all shards wave by wave, in seconds, without exchange.

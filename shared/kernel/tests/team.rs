@@ -3,6 +3,8 @@
 
 mod common;
 
+use std::sync::atomic::Ordering;
+
 use common::{
     builtin,
     team::{Exchanged, Rules, solve},
@@ -14,6 +16,7 @@ use ziggurat_kernel::{
     Cancelled, Column, CorrectedFrom, MemberIndex, Precision, Settings, Surroundings, TierValues,
     shards,
 };
+use ziggurat_planning::model::units::StepUnits;
 
 /// Numbers that look random.
 fn scrambled(number: u64) -> u64 {
@@ -131,5 +134,41 @@ fn a_team_that_changes_all_the_time_gives_the_same_bits() {
             let rules = Rules { most_members, owners: &owners, orders_of_attempt, files: None };
             assert_same_bits(&builtin(name, 3), &settings, &rules);
         }
+    }
+}
+
+/// The model plays moves backwards from a sample of positions. Members read the rows of slabs that moves lead to.
+#[test]
+fn halos_are_as_large_as_the_model_has_them() {
+    let members = 3;
+    for (name, pieces) in [("blitz", 3), ("finkel", 3), ("skiriuk", 2), ("double-short", 2)] {
+        let encoding = Encoding::new(&builtin(name, pieces)).unwrap();
+        let settings = Settings {
+            shard_positions: Some(3000),
+            tolerance: 1e-4,
+            threads: 1,
+            ..Settings::new(Precision::F64)
+        };
+        let step = |tier| StepUnits::new(&encoding, &settings, tier, 20_000);
+        let dealt = |tier, _, _| {
+            let owners = step(tier).owners(members).into_iter();
+            (members, owners.map(MemberIndex).collect())
+        };
+        let rules = Rules {
+            most_members: members,
+            owners: &dealt,
+            orders_of_attempt: u32::MAX,
+            files: None,
+        };
+        let exchanged = Exchanged::default();
+        let solved = solve(&encoding, &settings, &rules, &exchanged);
+        let of_step = |(&(n, m), solved): (&(u8, u8), &common::team::Solved)| {
+            let step = step(Tier::new(n, m));
+            let halo: f64 = step.halos(&step.owners(members), members).iter().sum();
+            halo * f64::from(solved.statistics.supersteps)
+        };
+        let modelled: f64 = solved.iter().map(of_step).sum();
+        let halo = exchanged.halo.load(Ordering::Relaxed) as f64;
+        assert!((modelled / halo - 1.0).abs() < 0.03, "{name}: {modelled}, not {halo}");
     }
 }

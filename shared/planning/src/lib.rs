@@ -64,6 +64,7 @@
 //! | [`correction`], [`galerkin`], [`basis`] | when values are corrected, by which functions, and the equations for their multiples |
 //! | [`weights`], [`quanta`] | reduced rank extrapolation from inner products; the powers of two that changes are encoded in |
 //! | [`mod@steps`], [`mod@waves`], [`columns`] | steps, their shards, the order in which these are swept, and the arrays they have |
+//! | [`placement`], [`model`] | who sweeps which shards; what that takes, on how many cores and machines |
 //! | [`settings`], [`statistics`] | the inputs that decide the bytes of a result; how it came about |
 
 pub mod basis;
@@ -73,7 +74,9 @@ pub mod convergence;
 pub mod correction;
 pub mod galerkin;
 pub mod goal;
+pub mod model;
 pub mod order;
+pub mod placement;
 pub mod proof;
 pub mod quanta;
 pub mod settings;

@@ -31,7 +31,7 @@ const WAVE_SHARDS: u64 = 4;
 const TAIL: u64 = 16;
 
 /// The sum of the path positions of the pieces on the squares of a shard's prefix.
-fn progress(encoding: &Encoding, shard: &Shard) -> u64 {
+pub fn progress(encoding: &Encoding, shard: &Shard) -> u64 {
     let squares = encoding.geometry().shared.iter().zip(&shard.prefix);
     let at = |occupant| match occupant {
         Occupant::Own(at) | Occupant::Opponent(at) => u64::from(at),
