@@ -186,6 +186,7 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
     loop {
         let (number, unit, after) = quantity(rest).ok_or_else(wrong)?;
         let unit = match unit {
+            "us" | "µs" => 1e-6,
             "ms" => 1e-3,
             "s" => 1.0,
             "m" | "min" => 60.0,
@@ -202,6 +203,21 @@ pub fn parse_duration(text: &str) -> Result<Duration, String> {
             return Duration::try_from_secs_f64(seconds).map_err(|_| wrong());
         }
     }
+}
+
+/// Parses the speed of a network such as `10Gbit`, `10Gbit/s` or `100Mbit`, in bytes per second.
+pub fn parse_bandwidth(text: &str) -> Result<f64, String> {
+    let wrong = || format!("`{text}` is not a bandwidth; write for example 10Gbit or 100Mbit");
+    let Some((number, unit, "")) = quantity(text) else { return Err(wrong()) };
+    let unit = match unit.strip_suffix("/s").unwrap_or(unit).to_ascii_lowercase().as_str() {
+        "kbit" => 1e3,
+        "mbit" => 1e6,
+        "gbit" => 1e9,
+        "tbit" => 1e12,
+        _ => return Err(wrong()),
+    };
+    let bytes = number * unit / 8.0;
+    if bytes >= 1.0 { Ok(bytes) } else { Err(wrong()) }
 }
 
 /// The first number of a text such as `1.5 kB` or `1h30m`, its unit, and what comes after.
@@ -321,6 +337,18 @@ mod tests {
     }
 
     #[test]
+    fn bandwidths_are_read_in_bits() {
+        for (text, bytes) in
+            [("10Gbit", 1.25e9), ("10 gbit/s", 1.25e9), ("100Mbit", 1.25e7), ("64kbit/s", 8e3)]
+        {
+            assert_eq!(parse_bandwidth(text), Ok(bytes), "{text}");
+        }
+        for wrong in ["", "fast", "10", "0Gbit", "10GB", "1Gbit/min", "-1Gbit", "1e400Gbit"] {
+            assert!(parse_bandwidth(wrong).is_err(), "{wrong}");
+        }
+    }
+
+    #[test]
     fn times_are_read_with_their_units() {
         for (text, milliseconds) in [
             ("90s", 90_000),
@@ -331,6 +359,7 @@ mod tests {
             ("1d", 86_400_000),
             ("1h30m", 5_400_000),
             ("1d 2h 3min 4s 5ms", 93_784_005),
+            ("2000us", 2),
         ] {
             assert_eq!(parse_duration(text), Ok(Duration::from_millis(milliseconds)), "{text}");
         }

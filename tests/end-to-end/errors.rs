@@ -182,6 +182,23 @@ fn a_solve_that_does_not_fit_is_refused() {
 }
 
 #[test]
+fn machines_that_cannot_be_are_not_planned_for() {
+    let directory = tempfile::tempdir().unwrap();
+    for (arguments, said) in [
+        (&["--cores", "5000"][..], &["5000", "--cores"][..]),
+        (&["--workers", "0"], &["0", "--workers", "1..=1024"]),
+        (&["--workers", "8", "--bandwidth", "10GB"], &["10GB", "10Gbit"]),
+        (&["--workers", "8", "--bandwidth", "0Gbit"], &["0Gbit", "10Gbit"]),
+        (&["--workers", "8", "--latency", "soon"], &["soon", "--latency"]),
+        (&["--cores", "8", "--bandwidth", "1Gbit"], &["--workers"]),
+        (&["--cores", "8", "--superstep-nanoseconds", "-1"], &["-1"]),
+        (&["--cores", "8", "--superstep-nanoseconds=0"], &["`0`", "13.7"]),
+    ] {
+        fails(directory.path(), &[&["plan", "finkel"], arguments].concat(), BAD_INPUT, said);
+    }
+}
+
+#[test]
 fn a_table_whose_report_cannot_be_written_is_complete() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path();

@@ -626,3 +626,47 @@ fn counts_add_up() {
     let plan = succeed_with_json(directory.path(), &["plan", "finkel", "--json"]);
     assert_eq!(plan["positions"], sum);
 }
+
+#[test]
+fn a_plan_says_how_far_a_solve_scales() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path();
+    let plan = ["plan", "finkel", "--pieces", "5", "--cores", "16", "--json"];
+    let alone = &succeed_with_json(path, &plan)["scale"];
+    let number = |value: &Value| value.as_f64().unwrap();
+    let speed_ups: Vec<f64> = alone["by_cores"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|of| number(&of["speed_up"]["together"]))
+        .collect();
+    assert_eq!(speed_ups.len(), 5, "1, 2, 4, 8 and 16 cores: {alone}");
+    assert_eq!((speed_ups[0], &alone["cluster"]), (1.0, &Value::Null));
+    assert!(speed_ups.is_sorted() && (1.5..=2.0).contains(&speed_ups[1]), "{speed_ups:?}");
+
+    let cluster = |link: &[&str]| {
+        let workers = ["--workers", "3", "--threads", "1"];
+        succeed_with_json(path, &[&plan[..], &workers[..], link].concat())["scale"]["cluster"]
+            .clone()
+    };
+    let fast = cluster(&[]);
+    let by_workers = fast["by_workers"].as_array().unwrap();
+    assert_eq!(
+        by_workers.iter().map(|of| of["workers"].as_u64()).collect::<Vec<_>>(),
+        [1, 2, 3].map(Some)
+    );
+    let [one, _, three] = [0, 1, 2].map(|i| &by_workers[i]);
+    assert_eq!((number(&one["superstep_bytes"]), number(&one["halo_per_position"])), (0.0, 0.0));
+    assert!(number(&three["superstep_bytes"]) > 0.0, "{three}");
+    assert!(number(&three["disk_bytes"]) < number(&one["disk_bytes"]) / 2.0, "{fast}");
+    let slow = cluster(&["--bandwidth", "1Mbit", "--latency", "100ms"]);
+    assert_eq!(slow["worth_having"], 1, "{slow}");
+    let together = |of: &Value| number(&of["by_workers"][2]["speed_up"]["together"]);
+    assert!(together(&slow) < together(&fast) / 5.0, "{slow} {fast}");
+
+    let told =
+        succeed(path, &["plan", "finkel", "--pieces", "5", "--cores", "4", "--workers", "2"]);
+    for said in ["4 cores", "2 workers", "10.000 Gbit/s", "worth having"] {
+        assert!(told.contains(said), "{said}: {told}");
+    }
+}

@@ -1,5 +1,7 @@
 //! `ziggurat plan`: what a solve would do and need, without doing it.
 
+mod scale;
+
 use std::path::{Path, PathBuf};
 
 use serde_json::json;
@@ -17,7 +19,8 @@ use crate::{
 /// Print the steps of a solve, and the memory and disk it would take
 ///
 /// With --memory, refuse what `solve` would refuse. With --dir as well, what does not fit would be there: print what moves
-/// between memory and disk, too.
+/// between memory and disk, too. With --cores, print how much faster so many are than one, and with --workers, what a
+/// cluster gives: by the model of docs/experiments/scale.md, from the units that would be swept.
 #[derive(clap::Args, Debug)]
 pub struct Args {
     #[command(flatten)]
@@ -30,6 +33,9 @@ pub struct Args {
     /// A directory that the solve would have, for what does not fit memory; nothing is written there
     #[arg(long, value_name = "DIR")]
     dir: Option<PathBuf>,
+
+    #[command(flatten)]
+    scale: scale::ScaleArgs,
 
     /// Print JSON
     #[arg(long)]
@@ -55,6 +61,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let arrays = needs.arrange(args.memory, None, args.dir.is_some())?;
     let traffic = Traffic { settings: &settings, arrays };
     let seconds = traffic.seconds(&encoding, &needs);
+    let scale = args.scale.scale(&encoding, &settings);
     if args.json {
         let (memory_bytes, disk_bytes) = match arrays {
             Arrays::InMemory => {
@@ -63,7 +70,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             }
             Arrays::InFiles { budget } => (budget, needs.disk_bytes()),
         };
-        print_json(&json!({
+        let mut planned = json!({
             "ruleset": encoding.ruleset().name(),
             "pieces": encoding.ruleset().pieces(),
             "positions": needs.plan.positions,
@@ -80,9 +87,15 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
                 "tier": step.tier.to_string(), "positions": step.positions, "shards": step.shards,
                 "read_bytes": traffic.read(step), "written_bytes": traffic.written(step),
             })).collect::<Vec<_>>(),
-        }))?;
+        });
+        if let Some(scale) = scale {
+            planned["scale"] = scale.json();
+        }
+        print_json(&planned)?;
     } else {
-        print(&text(&encoding, &needs, &traffic, seconds, args.dir.as_deref()))?;
+        let scale = scale.map_or_else(String::new, |scale| scale.text());
+        let plan = text(&encoding, &needs, &traffic, seconds, args.dir.as_deref());
+        print(&format!("{plan}{scale}"))?;
     }
     Ok(Exit::Success)
 }
