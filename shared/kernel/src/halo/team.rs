@@ -341,10 +341,10 @@ mod tests {
         let of = |from: usize, to: usize| strips(sizes[from][to], place(from, to));
         let mut to: Vec<Vec<SyncSender<HaloPart>>> = (0..3).map(|_| Vec::new()).collect();
         let mut from: Vec<Vec<Mutex<Receiver<HaloPart>>>> = (0..3).map(|_| Vec::new()).collect();
-        for sender in 0..3 {
-            for receiver in from.iter_mut() {
+        for sender in &mut to {
+            for receiver in &mut from {
                 let (send, receive) = sync_channel(PARTS_AHEAD);
-                to[sender].push(send);
+                sender.push(send);
                 receiver.push(Mutex::new(receive));
             }
         }
