@@ -172,7 +172,7 @@ impl Scale {
         text += "\nsent: by a worker in a superstep of the largest step; memory, disk: of a worker, without the table\n";
         if last.halo_per_position > 0.0 {
             text += &format!(
-                "With {} a position is sent to {:.1} others on average; a checkpoint takes {}\n",
+                "With {} a position is sent to {:.1} others on average, or more; a checkpoint takes {}\n",
                 workers.by_count.last().map_or(1, |(number, _)| *number),
                 last.halo_per_position,
                 duration(last.checkpoint),
