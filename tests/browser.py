@@ -11,6 +11,10 @@ ENTER, ARROW_LEFT, ARROW_RIGHT, HOME, END = "\ue007", "\ue012", "\ue014", "\ue01
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 
 
+class Stale(RuntimeError):
+    """A page has drawn an element anew since it was found."""
+
+
 class Browser:
     """A session. No name but 127.0.0.1 is found, so nothing can leave the machine unseen."""
 
@@ -37,7 +41,9 @@ class Browser:
             with urllib.request.urlopen(request, timeout=120) as answer:
                 return json.load(answer)["value"]
         except urllib.error.HTTPError as error:
-            raise RuntimeError(f"{method} {path}: {error.read().decode(errors='replace')[:500]}") from None
+            said = error.read().decode(errors="replace")
+            kind = Stale if '"stale element reference"' in said else RuntimeError
+            raise kind(f"{method} {path}: {said[:500]}") from None
 
     @staticmethod
     def until(found, what, passing=(), patience=30):
@@ -73,15 +79,24 @@ class Browser:
     def find(self, selector):
         return self._call("POST", self.session + "/element", {"using": "css selector", "value": selector})[ELEMENT]
 
+    def _to_element(self, selector, what, body):
+        """Does something to an element; to the new one if the page draws it anew meanwhile."""
+
+        def done():
+            self._call("POST", f"{self.session}/element/{self.find(selector)}/{what}", body)
+            return True
+
+        self.until(done, f"{selector} is drawn anew all the time", Stale)
+
     def click(self, selector):
         """Clicks as a person does: on what can be seen there."""
-        self._call("POST", f"{self.session}/element/{self.find(selector)}/click", {})
+        self._to_element(selector, "click", {})
 
     def type(self, selector, text):
-        self._call("POST", f"{self.session}/element/{self.find(selector)}/value", {"text": text})
+        self._to_element(selector, "value", {"text": text})
 
     def clear(self, selector):
-        self._call("POST", f"{self.session}/element/{self.find(selector)}/clear", {})
+        self._to_element(selector, "clear", {})
 
     def press(self, *keys):
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
