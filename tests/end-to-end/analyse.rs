@@ -74,6 +74,27 @@ fn policies_meet_by_name_and_from_a_file() {
 }
 
 #[test]
+fn pictures_are_drawn_and_bars_stand_between_their_ends() {
+    let directory = table();
+    let path = directory.path();
+    succeed(path, &["analyse", "finkel-2.zgt", "--plots", "pictures"]);
+    for picture in ["chances.svg", "luck.svg", "lengths.svg"] {
+        assert!(
+            fs::read_to_string(path.join("pictures").join(picture)).unwrap().contains("</svg>")
+        );
+    }
+    let gaps = fs::read_to_string(path.join("pictures/gaps.svg")).unwrap();
+    // Those of the horizontal axis stand below their place.
+    let lines: Vec<&str> = gaps.lines().collect();
+    let below = lines.windows(2).filter(|two| two[0].contains("text-anchor=\"middle\""));
+    let labels: Vec<&str> =
+        below.map(|two| two[1]).filter(|it| it.parse::<f64>().is_ok()).collect();
+    assert_eq!(labels, ["0", "0.01", "0.03", "0.1", "0.3", "1", "3", "10", "30", "100"]);
+    let again = run(path, &["analyse", "finkel-2.zgt", "--plots", "pictures"]);
+    assert_eq!(again.status.code(), Some(2), "a picture would be written over");
+}
+
+#[test]
 fn a_mistake_is_named_with_its_remedy() {
     let directory = table();
     let path = directory.path();

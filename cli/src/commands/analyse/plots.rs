@@ -75,7 +75,11 @@ pub(super) fn draw(
         .enumerate()
         .map(|(rolls, probability)| (rolls as f64 - 0.5..rolls as f64 + 0.5, 100.0 * probability))
         .collect();
-    let bin = |at: f64| GAP_BINS.get(at as usize).map_or(String::new(), |end| format!("≤ {end}"));
+    // A bar begins where the one before ends.
+    let end_of_bin = |at: f64| {
+        let mut ends = [0.0].into_iter().chain(GAP_BINS);
+        ends.nth(at as usize).map_or_else(String::new, |end| end.to_string())
+    };
     let plain = |at: f64| format!("{at}");
     let pictures = [
         chances(&whole, surface),
@@ -91,7 +95,7 @@ pub(super) fn draw(
             across: "behind the best by percentage points",
             up: "share of decisions in %",
             bars: &gaps,
-            label: &bin,
+            label: &end_of_bin,
         }),
         bars(&Bars {
             title: &format!("Length of a game: {between}"),
