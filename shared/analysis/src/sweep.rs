@@ -5,7 +5,7 @@
 //! waves of a fixed number, and of others a shard reads what they had before the wave. So the numbers do not depend on threads.
 //!
 //! With several unknowns for each position (*lanes*) one pass over the graph does for all of them. A sweep waits for memory more
-//! than it computes: successors are anywhere. So a position's lanes fill a line of memory, and those of successors are asked for
+//! than it computes: successors are anywhere. So a position's lanes are in one line of memory, and those of successors are asked for
 //! some positions ahead.
 
 use aligned_vec::{AVec, ConstAlign};

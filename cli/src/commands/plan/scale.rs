@@ -168,12 +168,12 @@ impl Scale {
             workers.link.round_trip_seconds * 1e3,
             columns(&rows),
         );
-        let (_, last) = workers.by_count.last().expect("there is a worker");
+        let (number, last) = workers.by_count.last().expect("there is a worker");
         text += "\nsent: by a worker in a superstep of the largest step; memory, disk: of a worker, without the table\n";
+        text += "Halos are counted at the least, so more is sent, memory is larger and teams are slower\n";
         if last.halo_per_position > 0.0 {
             text += &format!(
-                "With {} a position is sent to {:.1} others on average, or more; a checkpoint takes {}\n",
-                workers.by_count.last().map_or(1, |(number, _)| *number),
+                "With {number} a position is sent to {:.1} others on average, or more; a checkpoint takes {}\n",
                 last.halo_per_position,
                 duration(last.checkpoint),
             );

@@ -3,7 +3,8 @@
 //! A shard reads a position if a move leads from one of its own there. So a position's readers follow from the rules
 //! played backwards, and a sample of positions says how many a team exchanges, whoever owns which shards, without a look
 //! at every slab. Positions of a sample are a Kronecker sequence: multiples of the golden ratio, modulo 1, are spread
-//! evenly, and have no period that blocks could share (Kuipers and Niederreiter 1974).
+//! evenly, and have no period that blocks could share (Kuipers and Niederreiter 1974). Members of a team read whole rows
+//! of slabs around these positions, so they exchange more (`docs/experiments/scale.md` says by how much).
 
 use std::ops::Range;
 
