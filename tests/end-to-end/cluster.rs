@@ -5,7 +5,7 @@ use std::{
     env, fs,
     io::{Read, Write},
     net::{TcpListener, TcpStream},
-    path::{Path, PathBuf},
+    path::Path,
     process::{Child, Command, Stdio},
     thread,
     time::{Duration, Instant},
@@ -32,6 +32,8 @@ pub struct Cluster {
     workers: Vec<Option<Child>>,
     /// Further arguments of all workers.
     arguments: Vec<String>,
+    /// Further arguments of the coordinator.
+    pub coordinator_arguments: Vec<String>,
     /// Whether processes are started as by `nohup`.
     pub ignores_hang_ups: bool,
 }
@@ -45,7 +47,8 @@ impl Drop for Cluster {
     }
 }
 
-fn kill(process: &mut Option<Child>) {
+/// Kills a process.
+pub fn kill(process: &mut Option<Child>) {
     if let Some(mut process) = process.take() {
         signal(&process, "CONT"); // a stopped process dies only then
         process.kill().unwrap();
@@ -57,7 +60,8 @@ fn is_running(process: &mut Child) -> bool {
     process.try_wait().unwrap().is_none()
 }
 
-fn signal(process: &Child, name: &str) {
+/// Sends a process a signal, by its name without SIG.
+pub fn signal(process: &Child, name: &str) {
     let pid = process.id().to_string();
     let killed = Command::new("kill").args(["-s", name, &pid]).stderr(Stdio::null()).status();
     killed.expect("kill is there");
@@ -81,6 +85,7 @@ impl Cluster {
             coordinator: None,
             workers: (0..workers).map(|_| None).collect(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            coordinator_arguments: Vec::new(),
             ignores_hang_ups: false,
         };
         cluster.start_coordinator();
@@ -114,7 +119,9 @@ impl Cluster {
     fn start_coordinator(&mut self) {
         let arguments = ["coordinator", "--dir", "coordinator", "--listen", &self.address()];
         let short = ["--lease", "2s", "--lost-after", "6s", "--split-above", "50000"];
-        self.coordinator = Some(self.start("coordinator", &[&arguments[..], &short].concat()));
+        let more: Vec<&str> = self.coordinator_arguments.iter().map(String::as_str).collect();
+        let all = [&arguments[..], &short, &more].concat();
+        self.coordinator = Some(self.start("coordinator", &all));
     }
 
     fn start_worker(&mut self, worker: usize) {
@@ -718,84 +725,4 @@ fn a_worker_that_is_refused_is_spoken_of_once() {
     let said: Vec<&str> = log.lines().filter(|line| line.contains("disconnected a")).collect();
     assert_eq!(said.len(), 1, "{log}");
     assert!(said[0].contains("worker worker-0 is connected and has the same address"), "{log}");
-}
-
-/// Does something to a cluster at random moments until its job has ended. The seed tells what.
-fn survives(seed: u64, expected: &[u8]) {
-    println!("seed {seed}");
-    let mut random = Random::seeded(seed);
-    let shared: Option<PathBuf> =
-        (random.below(3) == 0).then(|| tempfile::tempdir().unwrap().keep());
-    let arguments: Vec<&str> =
-        shared.iter().flat_map(|path| ["--checkpoints", path.to_str().unwrap()]).collect();
-    let mut cluster = Cluster::with(1 + random.below(3) as usize, &arguments);
-    let job = cluster.submit();
-    for _ in 0..4 + random.below(5) {
-        thread::sleep(Duration::from_millis(random.below(1500)));
-        let worker = random.below(cluster.workers.len() as u64) as usize;
-        match random.below(8) {
-            0 => kill(&mut cluster.coordinator),
-            1 | 2 => kill(&mut cluster.workers[worker]),
-            3 => {
-                kill(&mut cluster.workers[worker]);
-                let _ = fs::remove_dir_all(cluster.path().join(format!("worker-{worker}")));
-            }
-            4 => {
-                // One that has nobody to hand over to, or takes long, is killed after all.
-                let started = Instant::now();
-                cluster.workers[worker].iter().for_each(|worker| signal(worker, "TERM"));
-                while cluster.workers[worker].as_mut().is_some_and(is_running)
-                    && started.elapsed() < Duration::from_secs(5)
-                {
-                    thread::sleep(Duration::from_millis(20));
-                }
-                kill(&mut cluster.workers[worker]);
-            }
-            5 => {
-                // Slow, or so slow that it is taken for lost.
-                let Some(process) = &cluster.workers[worker] else { continue };
-                signal(process, "STOP");
-                thread::sleep(Duration::from_millis(random.below(4000)));
-                signal(process, "CONT");
-            }
-            6 => {
-                cluster.workers.push(None);
-                cluster.start_worker(cluster.workers.len() - 1);
-            }
-            _ => {
-                cluster.workers.iter_mut().for_each(kill);
-                kill(&mut cluster.coordinator);
-            }
-        }
-        for worker in 0..cluster.workers.len() {
-            if cluster.workers[worker].is_none() && random.below(2) == 0 {
-                cluster.start_worker(worker);
-            }
-        }
-        if cluster.coordinator.is_none() && random.below(3) > 0 {
-            cluster.start_coordinator();
-        }
-    }
-    if cluster.coordinator.is_none() {
-        cluster.start_coordinator();
-    }
-    for worker in 0..cluster.workers.len() {
-        if cluster.workers[worker].is_none() {
-            cluster.start_worker(worker);
-        }
-    }
-    cluster.ends_well(&job, expected);
-    if let Some(shared) = shared {
-        fs::remove_dir_all(shared).unwrap();
-    }
-}
-
-#[test]
-fn schedules_of_faults_end_in_the_same_bytes() {
-    let expected = expected();
-    let number = |name: &str| std::env::var(name).ok().map(|value| value.parse::<u64>().unwrap());
-    let first = number("ZIGGURAT_FAULT_SEED").unwrap_or(1);
-    for seed in first..first + number("ZIGGURAT_FAULT_SCHEDULES").unwrap_or(2) {
-        survives(seed, &expected);
-    }
 }

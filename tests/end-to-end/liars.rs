@@ -1,6 +1,6 @@
 //! A worker that computes nothing, and says all that is expected of one: its job is solved, and no table comes of it.
 
-use std::{collections::BTreeMap, pin::Pin, time::Duration};
+use std::{collections::BTreeMap, fs, pin::Pin, time::Duration};
 
 use futures::{Stream, stream};
 use tokio::{runtime::Builder, sync::mpsc};
@@ -24,7 +24,7 @@ use ziggurat_worker::cluster::packed;
 
 use crate::{
     cluster::Cluster,
-    support::{files, run, stderr},
+    support::{files, run, stderr, succeed},
 };
 
 const SOON: Duration = Duration::from_secs(10);
@@ -165,7 +165,7 @@ async fn pretend(coordinator: String, spec: JobSpec) {
 
 #[test]
 fn what_nobody_has_computed_is_not_exported_and_the_worker_is_named() {
-    let cluster = Cluster::new(0);
+    let mut cluster = Cluster::new(0);
     cluster.wait_for("the coordinator", || std::net::TcpStream::connect(cluster.address()).is_ok());
     let runtime = Builder::new_multi_thread().worker_threads(1).enable_all().build().unwrap();
     let pieces = Overrides { pieces: Some(2), ..Overrides::default() };
@@ -194,4 +194,13 @@ fn what_nobody_has_computed_is_not_exported_and_the_worker_is_named() {
     assert!(stderr(&exported).contains("nothing was verified"), "{}", stderr(&exported));
     let verified = run(cluster.path(), &["table", "verify", "finkel-2.zgt"]);
     assert_eq!(verified.status.code(), Some(1));
+
+    // Once the worker is kept away, another solves the game.
+    runtime.shutdown_background();
+    cluster.ask(&["cancel", "1", "--force"]);
+    cluster.start_another_worker();
+    let again = cluster.ask(&["submit", "finkel", "--pieces", "2"]);
+    succeed(cluster.path(), &["solve", "finkel", "--pieces", "2", "--out", "honest.zgt"]);
+    let honest = fs::read(cluster.path().join("honest.zgt")).unwrap();
+    cluster.ends_well(again.trim(), &honest);
 }

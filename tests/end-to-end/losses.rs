@@ -15,7 +15,7 @@ fn solved_steps(cluster: &Cluster, job: &str) -> u64 {
 }
 
 /// Lets a job solve some steps, and pauses it.
-fn begin(cluster: &Cluster) -> String {
+pub fn begin(cluster: &Cluster) -> String {
     let job = cluster.submit();
     cluster.wait_for("solved steps", || solved_steps(cluster, &job) >= 2);
     cluster.ask(&["pause", &job]);
@@ -24,7 +24,7 @@ fn begin(cluster: &Cluster) -> String {
 }
 
 /// Why a job waits.
-fn message(cluster: &Cluster, job: &str) -> String {
+pub fn message(cluster: &Cluster, job: &str) -> String {
     let status = cluster.status(job).unwrap_or_default();
     status["job"]["message"].as_str().unwrap_or_default().to_owned()
 }

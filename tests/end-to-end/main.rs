@@ -36,11 +36,15 @@ mod names;
 #[cfg(feature = "full")]
 mod published;
 #[cfg(feature = "full")]
+mod remedies;
+#[cfg(feature = "full")]
 mod renewal;
 #[cfg(feature = "full")]
 mod resume;
 mod rules;
 mod same_bytes;
+#[cfg(feature = "full")]
+mod schedules;
 #[cfg(feature = "full")]
 mod signals;
 #[cfg(feature = "full")]
