@@ -19,7 +19,7 @@ pub fn key(job: u64, step: Tier, column: Column, shard: u32, range: u8) -> Shard
     ShardKey { job, tier: step.into(), range, shard, column }
 }
 
-/// Writes parts of a step at an epoch, many at a time; they count once a checkpoint takes them in.
+/// Writes parts of a step at an epoch, many at a time, and tells of the bytes of each; they count once a checkpoint takes them in.
 ///
 /// # Errors
 /// If there is no space for them, or the store fails.
@@ -29,16 +29,18 @@ pub fn write(
     step: Tier,
     epoch: Epoch,
     parts: Vec<Part<'_>>,
+    wrote: impl Fn(usize) + Sync,
 ) -> Result<Vec<SealedEpoch>, StoreError> {
     store.require_space(parts.iter().map(|part| bytes_of(&part.data)).sum())?;
     let write = |Part { column, shard, range, data }: Part<'_>| {
-        let key = key(job, step, column, shard, range).at(epoch);
-        match data {
+        let (key, bytes) = (key(job, step, column, shard, range).at(epoch), data.bytes().len());
+        let sealed = match data {
             Data::F32(values) => store.write_epoch(key, values),
             Data::F64(values) => store.write_epoch(key, values),
             Data::I8(values) => store.write_epoch(key, values),
             Data::U16(values) => store.write_epoch(key, values),
-        }
+        };
+        sealed.inspect(|_| wrote(bytes))
     };
     parts.into_par_iter().map(write).collect()
 }

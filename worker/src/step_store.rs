@@ -60,7 +60,7 @@ impl StepStore for Job {
             }
         }
         record.columns = columns.into_iter().collect();
-        let sealed = parts::write(&self.store, JOB, step, epoch, parts).map_err(failed)?;
+        let sealed = parts::write(&self.store, JOB, step, epoch, parts, |_| {}).map_err(failed)?;
         let mut batch = StateBatch::new();
         put(&mut batch, &entry(step), &record);
         self.store.checkpoint(sealed, batch).map_err(failed)?;
@@ -159,7 +159,7 @@ mod tests {
         let step = Tier::new(1, 1);
         let mut values = [0.25; 3];
         job.save(step, &Found::Nothing, part(&mut values), &[Column::Values]).unwrap();
-        let other = parts::write(&job.store, JOB, step, Epoch(7), part(&mut values)).unwrap();
+        let other = parts::write(&job.store, JOB, step, Epoch(7), part(&mut values), |_| {}).unwrap();
         job.store.checkpoint(other, StateBatch::new()).unwrap();
         drop(job);
 

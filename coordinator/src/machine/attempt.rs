@@ -12,8 +12,8 @@ use super::{
     record::{Checksums, Run},
 };
 
-/// A worker may take so long for an order, and [`PATIENCE`] times as long as is expected.
-const LEAST_PATIENCE: Duration = Duration::from_secs(600);
+/// A worker that moves no bytes may take so long for an order, and [`PATIENCE`] times as long as a superstep is expected to take.
+pub(super) const LEAST_PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE: f64 = 20.0;
 
 /// An attempt at a step.
@@ -290,7 +290,16 @@ impl Machine {
         }
     }
 
-    /// Ends attempts of which a member has not answered for far longer than it should take.
+    /// When a member of an attempt is late with its answer, if it moves nothing until then: what it fetches, exchanges or saves
+    /// may take any time, as long as there is more of it from one heartbeat to the next.
+    pub(super) fn late_at(&self, attempt: &Attempt, member: &Member) -> Time {
+        let moved = self.sessions.get(&member.session).map_or(attempt.since, |here| here.moved);
+        let expected = member.positions as f64 / self.speeds(&[member.worker])[0];
+        let patience = LEAST_PATIENCE + Duration::from_secs_f64(PATIENCE * expected);
+        attempt.since.max(moved) + patience
+    }
+
+    /// Ends attempts of which a member is late.
     pub(super) fn end_late_attempts(&mut self) {
         let mut late = Vec::new();
         for (&step, attempt) in &self.attempts {
@@ -298,10 +307,7 @@ impl Machine {
             if waited <= LEAST_PATIENCE {
                 continue;
             }
-            let is_late = |member: &&Member| {
-                let expected = member.positions as f64 / self.speeds(&[member.worker])[0];
-                waited > LEAST_PATIENCE + Duration::from_secs_f64(PATIENCE * expected)
-            };
+            let is_late = |member: &&Member| self.now > self.late_at(attempt, member);
             let silent = attempt.awaited().filter(is_late).map(|member| member.worker);
             let silent: Vec<WorkerId> = silent.collect();
             if !silent.is_empty() {
@@ -318,8 +324,10 @@ impl Machine {
                 [name] => format!("worker {name} has"),
                 names => format!("workers {} have", names.join(", ")),
             };
-            let message =
-                format!("{who} not answered order {order} of step {} for {seconds} s", step.tier);
+            let message = format!(
+                "{who} not answered order {order} of step {} for {seconds} s, and moves nothing",
+                step.tier
+            );
             for worker in silent.into_iter().filter(|_| culprits) {
                 self.back_off(step, worker, super::BACKOFF, &message);
             }

@@ -97,6 +97,8 @@ pub struct Resources {
     pub resident_bytes: u64,
     /// Disk that is free.
     pub free_disk_bytes: u64,
+    /// Bytes that it has moved for attempts since it started: a number that grows while it is at work.
+    pub moved_bytes: u64,
 }
 
 /// The answer to an order.

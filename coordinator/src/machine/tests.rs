@@ -298,6 +298,49 @@ fn a_hang_is_one_failure_however_many_wait_for_it() {
     assert!(!others.is_empty() && !others.contains(&members[0]), "{others:?}");
 }
 
+/// The members of the attempt at the first step are told to save.
+fn saving(workers: usize) -> World {
+    let mut world = World::new(workers, 1);
+    while !matches!(world.machine.attempts[&FIRST].doing, Doing::Saving { .. }) {
+        world.work_once();
+    }
+    world
+}
+
+#[test]
+fn a_save_that_goes_on_may_take_hours_and_one_that_stands_still_does_not() {
+    let mut world = saving(2);
+    let (number, members) = (world.machine.attempts[&FIRST].number, world.members());
+    let beat = |world: &mut World, moved: [u64; 2]| {
+        for (&worker, moved_bytes) in members.iter().zip(moved) {
+            let resources = Resources { moved_bytes, ..Resources::default() };
+            world.tell(Event::Heartbeat(SessionId(worker.0), resources));
+        }
+    };
+    // For three hours one is slow, and the other is done.
+    world.report(members[1], Answer::Outcome(Outcome::Done));
+    for minute in 1..=180 {
+        world.now += Duration::from_secs(50);
+        beat(&mut world, [minute, 7]);
+        world.wait(10);
+        assert_eq!(world.machine.attempts[&FIRST].number, number, "after {minute} minutes");
+    }
+    assert_eq!(world.failures(), 0);
+    // From then on nothing moves any more.
+    let mut seconds = 0;
+    while world.machine.attempts.get(&FIRST).is_some_and(|attempt| attempt.number == number) {
+        beat(&mut world, [180, 7]);
+        world.wait(5);
+        seconds += 5;
+        assert!(seconds < 700);
+    }
+    assert!(seconds > 580, "{seconds}");
+    assert_eq!(world.failures(), 1);
+    assert!(world.machine.rests(FIRST, members[0]) && !world.machine.rests(FIRST, members[1]));
+    let message = &world.machine.failure_streak[&FIRST].message;
+    assert!(message.contains("worker w1 has not answered"), "{message}");
+}
+
 #[test]
 fn whatever_workers_say_of_their_work_is_added_up() {
     let mut world = World::new(1, u64::MAX);
@@ -541,7 +584,7 @@ fn what_a_worker_has_is_given_up_once_it_was_lost_for_long_and_no_sooner() {
     let lost_after = world.machine.limits().lost_after;
     let mut is_there_after = |gone: Duration| {
         world.now += gone;
-        let resources = Resources { resident_bytes: 0, free_disk_bytes: 1 << 30 };
+        let resources = Resources { free_disk_bytes: 1 << 30, ..Resources::default() };
         world.tell(Event::Heartbeat(other, resources));
         world.tell(Event::Tick);
         let checkpoint = &world.machine.records.steps[&FIRST].checkpoint;

@@ -30,6 +30,8 @@ pub struct Connected {
     pub resources: Resources,
     /// When something was last heard of it.
     pub last_heard: Time,
+    /// When it last had moved more than before.
+    pub moved: Time,
     /// Since when it has wanted to leave.
     pub draining: Option<Time>,
     /// Whether it may.
@@ -82,6 +84,7 @@ impl Machine {
             registration,
             resources: Resources::default(),
             last_heard: self.now,
+            moved: self.now,
             draining: None,
             released: false,
             positions_per_second,
@@ -209,6 +212,9 @@ impl Machine {
     pub(super) fn heartbeat(&mut self, session: SessionId, resources: Resources) {
         let now = self.now;
         if let Some(connected) = self.sessions.get_mut(&session) {
+            if resources.moved_bytes > connected.resources.moved_bytes {
+                connected.moved = now;
+            }
             (connected.last_heard, connected.resources) = (now, resources);
             self.send(session, Message::Heard);
         }

@@ -16,7 +16,7 @@ use ziggurat_rpc::{
     Peer,
     convert::{check_protocol, check_registration, identity_text},
     proto::{
-        Fenced, FromWorker, GreetReply, GreetRequest, ToWorker, control_server::Control,
+        Fenced, FromWorker, GreetReply, GreetRequest, Heartbeat, ToWorker, control_server::Control,
         from_worker,
     },
 };
@@ -94,9 +94,9 @@ async fn read(
     while let Ok(Some(message)) = next(&mut stream, peer.as_ref()).await {
         let event = match message {
             from_worker::Message::Heartbeat(heartbeat) => {
-                let resident_bytes = heartbeat.resident_bytes;
-                let free_disk_bytes = heartbeat.free_disk_bytes;
-                Event::Heartbeat(session, Resources { resident_bytes, free_disk_bytes })
+                let Heartbeat { resident_bytes, free_disk_bytes, moved_bytes } = heartbeat;
+                let resources = Resources { resident_bytes, free_disk_bytes, moved_bytes };
+                Event::Heartbeat(session, resources)
             }
             from_worker::Message::Report(report) => match convert::report(report) {
                 Ok(report) => Event::Report(session, report),

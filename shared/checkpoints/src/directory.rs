@@ -16,16 +16,28 @@ pub(crate) const UNFINISHED: &str = ".writing-";
 /// Whoever deletes an epoch removes directories that are empty, one of which may be ours.
 const TRIES: usize = 5;
 
-/// Writes a file below `root`, with the directories to it. When this returns, it is on disk.
+/// Bytes that are written before they are counted.
+const COUNTED_BYTES: usize = 1 << 20;
+
+/// Writes a file below `root`, with the directories to it, and counts its bytes on the way. When this returns, it is on disk.
 ///
 /// # Errors
 ///
 /// Of kind [`io::ErrorKind::AlreadyExists`], if there is one, unless it is to be replaced.
-pub(crate) fn write(root: &Path, name: &str, bytes: &[u8], replace: bool) -> io::Result<()> {
+pub(crate) fn write(
+    root: &Path,
+    name: &str,
+    bytes: &[u8],
+    replace: bool,
+    count: impl Fn(usize),
+) -> io::Result<()> {
     let path = root.join(name);
     let dir = path.parent().unwrap_or(root);
     let mut file = unfinished(dir)?;
-    file.write_all(bytes)?;
+    for some in bytes.chunks(COUNTED_BYTES) {
+        file.write_all(some)?;
+        count(some.len());
+    }
     sync(file.as_file())?;
     publish(file, &path, replace)?;
     // The name is in its directory, and that one's in the one above.

@@ -63,11 +63,13 @@
 //! | `object` | what is in one |
 //! | `directory` | writing files so that they survive a power loss |
 //! | `store` | writing, reading, listing and deleting objects |
+//! | `many` | writing many side by side |
 //! | `tenure` | which coordinator's workers do so |
 
 mod answer;
 mod directory;
 mod error;
+mod many;
 mod name;
 mod object;
 mod place;
@@ -77,6 +79,7 @@ mod store;
 mod tenure;
 
 pub use error::CheckpointError;
+pub use many::Numbers;
 pub use probe::CheckpointPlace;
 pub use store::CheckpointStore;
 pub use tenure::{Holder, Standing};

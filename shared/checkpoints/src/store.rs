@@ -51,6 +51,8 @@ struct Open {
     cluster: String,
     read_bytes: AtomicU64,
     written_bytes: AtomicU64,
+    /// Bytes of shards' objects that went out, of those too that are not whole yet.
+    sent_bytes: Arc<AtomicU64>,
 }
 
 /// What became of a write.
@@ -192,7 +194,8 @@ impl CheckpointStore {
         let length = encoded.len() as u64;
         let mut tries = Tries::begin();
         loop {
-            if self.write(&name, encoded.clone(), replace).await? == Written::Yes {
+            let sent = &self.0.sent_bytes;
+            if self.send(&name, encoded.clone(), replace, sent).await? == Written::Yes {
                 self.0.written_bytes.fetch_add(length, Relaxed);
                 return Ok(());
             }
@@ -309,6 +312,12 @@ impl CheckpointStore {
         self.0.written_bytes.load(Relaxed)
     }
 
+    /// Bytes of [numbers](Self::put) that went out since the store was opened, of objects too that are not whole yet: as long
+    /// as this grows, somebody takes them.
+    pub fn sent_bytes(&self) -> u64 {
+        self.0.sent_bytes.load(Relaxed)
+    }
+
     fn same(
         &self,
         key: EpochKey,
@@ -332,9 +341,21 @@ impl CheckpointStore {
         encoded: Bytes,
         replace: bool,
     ) -> Result<Written, CheckpointError> {
+        self.send(name, encoded, replace, &Arc::default()).await
+    }
+
+    /// The same, and counts the bytes that go out.
+    async fn send(
+        &self,
+        name: &str,
+        encoded: Bytes,
+        replace: bool,
+        sent: &Arc<AtomicU64>,
+    ) -> Result<Written, CheckpointError> {
         if let Some(directory) = self.0.place.directory.clone() {
-            let path = name.to_owned();
-            let write = move || directory::write(&directory, &path, &encoded, replace);
+            let (path, sent) = (name.to_owned(), sent.clone());
+            let count = move |bytes: usize| _ = sent.fetch_add(bytes as u64, Relaxed);
+            let write = move || directory::write(&directory, &path, &encoded, replace, count);
             return match blocking(write).await {
                 Ok(()) => Ok(Written::Yes),
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(Written::Exists),
@@ -343,12 +364,13 @@ impl CheckpointStore {
         }
         let path = self.path(name);
         let result = if encoded.len() > LARGE_BYTES {
-            self.send_in_parts(&path, encoded).await
+            self.send_in_parts(&path, encoded, sent).await
         } else {
             let is_conditional = !replace && self.0.place.knows_conditions;
             let mode = if is_conditional { PutMode::Create } else { PutMode::Overwrite };
-            let payload = PutPayload::from(encoded);
-            self.objects().put_opts(&path, payload, mode.into()).await.map(|_| ())
+            let (bytes, payload) = (encoded.len() as u64, PutPayload::from(encoded));
+            let put = self.objects().put_opts(&path, payload, mode.into()).await;
+            put.map(|_| _ = sent.fetch_add(bytes, Relaxed))
         };
         let Err(error) = result else { return Ok(Written::Yes) };
         match answer::kind(&error) {
@@ -362,17 +384,23 @@ impl CheckpointStore {
     }
 
     /// Sends a large object. It is there when the last part is, or not at all.
-    async fn send_in_parts(&self, path: &Path, encoded: Bytes) -> Result<(), Error> {
+    async fn send_in_parts(
+        &self,
+        path: &Path,
+        encoded: Bytes,
+        sent: &AtomicU64,
+    ) -> Result<(), Error> {
         let upload = self.objects().put_multipart(path).await?;
         let mut upload = WriteMultipart::new_with_chunk_size(upload, PART_BYTES);
         for start in (0..encoded.len()).step_by(PART_BYTES) {
-            let sent = upload.wait_for_capacity(PARTS).await;
-            if let Err(error) = sent {
+            if let Err(error) = upload.wait_for_capacity(PARTS).await {
                 // Parts cost money until somebody drops them. If that fails, too, the first error says why.
                 let _ = upload.abort().await;
                 return Err(error);
             }
-            upload.put(encoded.slice(start..encoded.len().min(start + PART_BYTES)));
+            let part = encoded.slice(start..encoded.len().min(start + PART_BYTES));
+            sent.fetch_add(part.len() as u64, Relaxed);
+            upload.put(part);
         }
         upload.finish().await.map(|_| ())
     }
@@ -467,6 +495,7 @@ impl CheckpointPlace {
             cluster: cluster.to_owned(),
             read_bytes: AtomicU64::new(0),
             written_bytes: AtomicU64::new(0),
+            sent_bytes: Arc::default(),
         })))
     }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// The version of the protocol, and of what members do to their shards. Peers of another are refused.
-pub const PROTOCOL: u32 = 21;
+pub const PROTOCOL: u32 = 22;
 
 /// The largest message, either way.
 pub const MESSAGE_BYTES: usize = 4 << 20;

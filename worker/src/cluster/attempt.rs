@@ -7,7 +7,6 @@ use std::{
     time::Instant,
 };
 
-use bytes::Bytes;
 use tokio::{runtime::Handle, sync::mpsc};
 use tokio_util::sync::CancellationToken;
 use tracing::{info, warn};
@@ -15,7 +14,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Member as Working, MemberIndex, Memory, Order, Outcome, Part, ResumeFrom,
-    Settings, SolveError, SolvedTierCache, StepStoreError, Tables, VECTORS, base_memory_bytes,
+    Settings, SolveError, SolvedTierCache, Tables, VECTORS, base_memory_bytes,
     plan, shards, take_part,
 };
 use ziggurat_rpc::{
@@ -24,18 +23,16 @@ use ziggurat_rpc::{
     },
     proto::{self, Assign, FromWorker, Report, from_worker::Message},
 };
-use ziggurat_store::{Epoch, StoreError};
 use ziggurat_telemetry::{Counted, Gauge};
 
 use super::{
     Worker,
-    failure::{Unread, cancelled, not_saved, unable, wrong},
+    failure::{Unread, cancelled, unable, wrong},
     halo::{AttemptName, Halo},
     local_checkpoints::SaveName,
     sources::{CheckpointAt, Saved},
-    tenure::held,
 };
-use crate::{parts::key, state::lock};
+use crate::state::lock;
 
 /// What a job is to a worker.
 pub struct KnownJob {
@@ -256,7 +253,7 @@ impl TakesPart {
         saved: &Saved,
     ) -> Result<Option<u32>, SolveError> {
         let halo_positions = member.halo_positions();
-        let AttemptName { job, step, .. } = self.name;
+        let AttemptName { incarnation, job, step, .. } = self.name;
         let labels = (job, step.into());
         let metrics = self.worker.metrics.clone();
         metrics.halo_positions.of(labels).set(halo_positions as i64);
@@ -292,7 +289,8 @@ impl TakesPart {
                 Task::Save { epoch, vectors, offsets } => {
                     let parts = member.parts(*vectors, *offsets);
                     checksums = checksums_of(&parts);
-                    self.save(*epoch, parts)?;
+                    let name = SaveName { job, step, epoch: *epoch, incarnation };
+                    self.worker.save(name, parts, &self.runtime, &self.stop)?;
                     metrics.save.observe(started.elapsed().as_secs_f64());
                     solution = Some(*epoch);
                     Outcome::Done
@@ -330,39 +328,6 @@ impl TakesPart {
             tracing::debug!(order = number, ?outcome, seconds = cost.seconds, "carried out");
             self.report(outcome.into(), cost);
         }
-    }
-
-    /// Writes parts down: on this disk, and in the checkpoint store if there is one.
-    fn save(&self, epoch: u32, parts: Vec<Part<'_>>) -> Result<(), StepStoreError> {
-        let AttemptName { incarnation, job, step, .. } = self.name;
-        if let Some(store) = self.worker.checkpoints() {
-            let standing = self.worker.standing();
-            let may_write = self.runtime.block_on(self.stop.run_until_cancelled(held(standing)));
-            if may_write != Some(true) {
-                return Err(not_saved(cancelled()));
-            }
-            for Part { column, shard, range, data } in &parts {
-                if self.stop.is_cancelled() {
-                    return Err(not_saved(cancelled()));
-                }
-                let key = key(job, step, *column, *shard, *range).at(Epoch(epoch));
-                let numbers = Bytes::copy_from_slice(data.bytes());
-                self.runtime
-                    .block_on(store.put(key, incarnation, data.width(), numbers))
-                    .map_err(|error| not_saved(unable(error.to_string())))?;
-            }
-        }
-        let checkpoints = &self.worker.local_checkpoints;
-        let name = SaveName { job, step, epoch, incarnation };
-        let failed = |error: StoreError| not_saved(unable(error.to_string()));
-        checkpoints.save(name, parts).map_err(failed)?;
-        if self.stop.is_cancelled() {
-            // Nobody wants it, and the job may be forgotten already.
-            checkpoints.retain(|save| save != name).map_err(failed)?;
-            return Err(not_saved(cancelled()));
-        }
-        info!(epoch, "saved");
-        Ok(())
     }
 
     /// What is to be reported of an error.
@@ -418,9 +383,7 @@ impl Team {
         if me.0 >= members.len() {
             return Err(wrong(WireError::new("assign.member", "is none of the members")));
         }
-        let Worker { inboxes, metrics, .. } = worker;
-        let (security, stop) = (&worker.options.security, stop.child_token());
-        let halo = Halo::open(name, &members, me, security, inboxes, metrics, stop);
+        let halo = Halo::open(name, &members, me, worker.ports(), stop.child_token());
         Ok(Self { members: members.len(), me, halo })
     }
 }
@@ -457,39 +420,7 @@ impl Worker {
 
 #[cfg(test)]
 mod tests {
-    use ziggurat_kernel::Data;
-
     use super::{super::tests::idle_worker, *};
-
-    #[tokio::test]
-    async fn what_nobody_wants_any_more_when_it_is_saved_is_dropped_again() {
-        let dir = tempfile::tempdir().unwrap();
-        let worker = idle_worker(dir.path());
-        let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(2, 1), attempt: 1 };
-        let (stop, (reports, _kept)) = (CancellationToken::new(), mpsc::channel(1));
-        let part = TakesPart {
-            worker: worker.clone(),
-            runtime: Handle::current(),
-            name,
-            reports,
-            orders: mpsc::unbounded_channel().1,
-            stop: stop.clone(),
-            at: 0,
-        };
-        let save = |epoch| {
-            let data = Data::F64(&mut [0.25; 3]);
-            part.save(epoch, vec![Part { column: Column::Values, shard: 0, range: 0, data }])
-        };
-        let is_there = |epoch| {
-            let AttemptName { incarnation, job, step, .. } = name;
-            let save = SaveName { job, step, epoch, incarnation };
-            worker.local_checkpoints.find(save, Column::Values, (0, 0)).is_some()
-        };
-        save(1).unwrap();
-        stop.cancel();
-        assert!(save(2).is_err());
-        assert!(is_there(1) && !is_there(2));
-    }
 
     #[tokio::test(flavor = "multi_thread")]
     async fn the_inboxes_are_open_while_a_worker_still_ends_what_it_did() {

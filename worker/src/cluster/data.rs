@@ -297,8 +297,7 @@ mod tests {
         let me = worker.local_checkpoints.identity();
         let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
         let (members, stop) = ([member(me), member(me ^ 1)], CancellationToken::new());
-        let Worker { inboxes, metrics, .. } = worker;
-        Halo::open(name, &members, MemberIndex(0), &Security::Open, inboxes, metrics, stop)
+        Halo::open(name, &members, MemberIndex(0), worker.ports(), stop)
     }
 
     #[tokio::test(flavor = "multi_thread")]
@@ -310,7 +309,7 @@ mod tests {
         let data = Numbers::F64(&mut values);
         worker
             .local_checkpoints
-            .save(save, vec![Part { column, shard: 0, range: 0, data }])
+            .save(save, vec![Part { column, shard: 0, range: 0, data }], |_| {})
             .unwrap();
         let client = served(&worker);
         let right = request(&worker, save, column);
@@ -350,6 +349,7 @@ mod tests {
                     Part { column, shard: 0, range: 0, data: Numbers::F64(&mut wide) },
                     Part { column, shard: 1, range: 0, data: Numbers::F32(&mut narrow) },
                 ],
+                |_| {},
             )
             .unwrap();
         let client = served(&worker);

@@ -35,6 +35,7 @@ use ziggurat_rpc::{
 };
 use ziggurat_telemetry::{Counted, Gauge, WorkerMetrics};
 
+use super::moved::Moved;
 use crate::state::lock;
 
 /// How many parts may wait to be sent to a member.
@@ -156,6 +157,7 @@ pub struct Halo {
     incoming: Vec<Mutex<mpsc::Receiver<Waiting>>>,
     shared: Arc<Shared>,
     to_send: Gauge,
+    moved: Moved,
     waited_nanos: AtomicU64,
     packing: Mutex<Packing>,
 }
@@ -166,6 +168,19 @@ struct Packing {
     /// The barrier of the last call, and when that ended.
     last: Option<(u32, Instant)>,
     total: Duration,
+}
+
+/// What the halos of a worker have in common.
+#[derive(Clone, Copy)]
+pub struct Ports<'a> {
+    /// How others are reached.
+    pub security: &'a Security,
+    /// Where payloads come in.
+    pub inboxes: &'a Arc<Inboxes>,
+    /// What is counted.
+    pub metrics: &'a WorkerMetrics,
+    /// What the worker has moved.
+    pub moved: &'a Moved,
 }
 
 struct Shared {
@@ -188,9 +203,7 @@ impl Halo {
         name: AttemptName,
         members: &[Member],
         me: MemberIndex,
-        security: &Security,
-        inboxes: &Arc<Inboxes>,
-        metrics: &WorkerMetrics,
+        Ports { security, inboxes, metrics, moved }: Ports<'_>,
         stop: CancellationToken,
     ) -> Self {
         let runtime = Handle::current();
@@ -218,8 +231,18 @@ impl Halo {
         inboxes.open(name, by_member);
         let (inboxes, waited_nanos) = (inboxes.clone(), AtomicU64::new(0));
         let to_send = metrics.halo_parts_to_send.clone();
-        let packing = Mutex::default();
-        Self { name, inboxes, runtime, outgoing, incoming, shared, to_send, waited_nanos, packing }
+        Self {
+            name,
+            inboxes,
+            runtime,
+            outgoing,
+            incoming,
+            shared,
+            to_send,
+            moved: moved.clone(),
+            waited_nanos,
+            packing: Mutex::default(),
+        }
     }
 
     /// Bytes sent so far, with what gRPC and HTTP/2 add.
@@ -285,6 +308,7 @@ impl Drop for Halo {
 impl Exchange for Halo {
     fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         self.begins(barrier);
+        let bytes = part.bytes.len();
         let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send) };
         let sent = match self.outgoing[member.0].try_send(part) {
             Ok(()) => Ok(()),
@@ -294,7 +318,7 @@ impl Exchange for Halo {
             }
         };
         self.ends(barrier);
-        sent
+        sent.inspect(|()| self.moved.add(bytes))
     }
 
     fn receive(&self, member: MemberIndex, barrier: u32) -> Result<HaloPart, ExchangeError> {
@@ -302,6 +326,7 @@ impl Exchange for Halo {
         let next = self.wait(member, lock(&self.incoming[member.0]).recv())?;
         self.ends(barrier);
         let Waiting { barrier: number, part, .. } = next;
+        self.moved.add(part.bytes.len());
         if number != barrier {
             let message = format!("barrier {number} came in place of {barrier}");
             return Err(ExchangeError { member, message });
@@ -394,8 +419,9 @@ mod tests {
         let name = AttemptName { incarnation: 1, job: 1, step: Tier::new(1, 1), attempt: 1 };
         let member = |worker| Member { worker, address: "127.0.0.1:1".to_owned() };
         let (members, stop) = ([member(1), member(2)], CancellationToken::new());
-        let halo =
-            Halo::open(name, &members, MemberIndex(0), &Security::Open, &inboxes, &metrics, stop);
+        let (security, moved) = (&Security::Open, &Moved::default());
+        let ports = Ports { security, inboxes: &inboxes, metrics: &metrics, moved };
+        let halo = Halo::open(name, &members, MemberIndex(0), ports, stop);
         let inbox = inboxes.enter(name, 1, Duration::ZERO).await.unwrap();
         let part = |is_last| HaloPart { bytes: vec![7], is_last };
         inbox.put(0, part(false)).await.unwrap();
@@ -410,6 +436,7 @@ mod tests {
         };
         let (halo, came) = tokio::task::spawn_blocking(receive).await.unwrap();
         assert_eq!((came, metrics.halo_parts_to_apply.get()), ([false, true], 0));
+        assert_eq!(moved.bytes(), 2);
 
         for _ in 0..INCOMING {
             inbox.put(1, part(false)).await.unwrap();

@@ -178,14 +178,19 @@ impl LocalCheckpoints {
         self.store.written_bytes()
     }
 
-    /// Writes parts of a step down, all or nothing.
+    /// Writes parts of a step down, all or nothing, and tells of the bytes of each.
     ///
     /// # Errors
     /// If there is no space for them, or the store fails.
-    pub fn save(&self, name: SaveName, parts: Vec<Part<'_>>) -> Result<(), StoreError> {
+    pub fn save(
+        &self,
+        name: SaveName,
+        parts: Vec<Part<'_>>,
+        wrote: impl Fn(usize) + Sync,
+    ) -> Result<(), StoreError> {
         let SaveName { job, step, epoch, incarnation } = name;
         let (of_step, epoch) = ((job, step.into()), Epoch(epoch));
-        let sealed = parts::write(&self.store, job, step, epoch, parts)?;
+        let sealed = parts::write(&self.store, job, step, epoch, parts, wrote)?;
         let mut batch = StateBatch::new();
         put(&mut batch, &incarnation_key(of_step, epoch), &incarnation);
         let saved = self.store.checkpoint(sealed, batch)?;
@@ -333,7 +338,7 @@ mod tests {
     fn save(checkpoints: &LocalCheckpoints, name: SaveName) {
         let data = Data::F64(&mut [0.25; 3]);
         let part = Part { column: Column::Values, shard: 0, range: 0, data };
-        checkpoints.save(name, vec![part]).unwrap();
+        checkpoints.save(name, vec![part], |_| {}).unwrap();
     }
 
     fn has(checkpoints: &LocalCheckpoints, name: SaveName) -> bool {

@@ -6,6 +6,8 @@
 //! | `failure` | why a worker may not run, or cannot carry an order out |
 //! | `session` | what the coordinator says, and what to do then |
 //! | `attempt` | carrying out the orders of one attempt at a step |
+//! | `saving` | writing a checkpoint down |
+//! | `moved` | how many bytes the worker has moved |
 //! | `halo` | payloads on their way between members |
 //! | `tenure` | whether the checkpoint store may be written to |
 //! | `sources` | where saved values come from: local checkpoints, other workers, the checkpoint store |
@@ -20,7 +22,9 @@ mod data;
 mod failure;
 mod halo;
 mod local_checkpoints;
+mod moved;
 mod pieces;
+mod saving;
 mod serve;
 mod session;
 mod sources;
@@ -54,8 +58,9 @@ use ziggurat_telemetry::{FailureKind as CountedFailure, Health, WorkerMetrics, r
 
 use self::{
     attempt::KnownJob,
-    halo::Inboxes,
+    halo::{Inboxes, Ports},
     local_checkpoints::{LocalCheckpoints, NotIts, SaveName},
+    moved::Moved,
     session::Ended,
     tenure::{Tenure, held},
 };
@@ -75,6 +80,8 @@ pub(crate) struct Worker {
     scratch: PathBuf,
     pool: rayon::ThreadPool,
     inboxes: Arc<Inboxes>,
+    /// What it has moved for attempts, beside what goes out to the checkpoint store.
+    moved: Moved,
     metrics: WorkerMetrics,
     health: Arc<Health>,
     /// Held by whoever works on a step: its job, and what is still at hand of that job's solved steps, since the last
@@ -358,6 +365,18 @@ impl Worker {
         });
     }
 
+    /// What the halos of all attempts have in common.
+    fn ports(&self) -> Ports<'_> {
+        let Self { options, inboxes, metrics, moved, .. } = self;
+        Ports { security: &options.security, inboxes, metrics, moved }
+    }
+
+    /// Bytes that it has moved for attempts: saved values that it read or fetched, halos, and what it saves. As long as this grows, it
+    /// is not stuck.
+    fn moved_bytes(&self) -> u64 {
+        self.moved.bytes() + self.checkpoints().map_or(0, |store| store.sent_bytes())
+    }
+
     fn count_failure(&self, failure: &Failure) {
         let kind = match failure.kind {
             Some(FailureKind::Unreachable { .. } | FailureKind::OutOfReach { .. }) => {
@@ -414,6 +433,7 @@ pub(crate) mod tests {
             scratch: dir.join("scratch"),
             pool: rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap(),
             inboxes: Arc::default(),
+            moved: Moved::default(),
             metrics: WorkerMetrics::new(&mut Registry::default()),
             health: Arc::new(Health::starting("not registered")),
             busy: Mutex::default(),
@@ -434,7 +454,7 @@ pub(crate) mod tests {
         let save = SaveName { job: 7, step: Tier::new(2, 1), epoch: 1, incarnation: 5 };
         let data = Data::F64(&mut [0.25; 3]);
         let part = Part { column: Column::Values, shard: 0, range: 0, data };
-        worker.local_checkpoints.save(save, vec![part]).unwrap();
+        worker.local_checkpoints.save(save, vec![part], |_| {}).unwrap();
         let at_work = worker.clone();
         let (done, is_done) = std::sync::mpsc::channel::<()>();
         let work = std::thread::spawn(move || {

@@ -100,6 +100,7 @@ pub async fn serve(
         scratch,
         pool,
         inboxes: Arc::default(),
+        moved: Default::default(),
         metrics,
         health: health.clone(),
         busy: Mutex::default(),

@@ -284,6 +284,6 @@ impl Worker {
         self.count_traffic();
         let free_disk_bytes = self.local_checkpoints.free_bytes().unwrap_or(0);
         self.metrics.disk_free.set(free_disk_bytes as i64);
-        Heartbeat { resident_bytes, free_disk_bytes }
+        Heartbeat { resident_bytes, free_disk_bytes, moved_bytes: self.moved_bytes() }
     }
 }

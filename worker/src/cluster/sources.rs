@@ -143,7 +143,10 @@ impl Saved {
         }
         let part = Part { column, shard, range, data: data.again() };
         match checkpoints.load(save, part) {
-            Ok(()) => Ok(Local::Here),
+            Ok(()) => {
+                self.worker.moved.add(data.bytes().len());
+                Ok(Local::Here)
+            }
             Err(error) if error.damaged().is_some() => {
                 Ok(Local::Damaged(wanted.damaged(error.to_string(), Some(checkpoints.identity()))))
             }
@@ -198,6 +201,7 @@ impl Saved {
         match self.runtime.block_on(store.get(key, save.incarnation, width)) {
             Ok(numbers) if numbers.len() == to.len() => {
                 to.copy_from_slice(&numbers);
+                self.worker.moved.add(numbers.len());
                 Ok(())
             }
             Ok(_) => Err(wanted.damaged("the checkpoint store has other numbers".to_owned(), None)),
@@ -216,6 +220,7 @@ impl Saved {
     ) -> Result<(), Status> {
         let count = |bytes: usize| {
             self.fetched_bytes.fetch_add(bytes as u64 + OVERHEAD_BYTES, Ordering::Relaxed);
+            self.worker.moved.add(bytes);
         };
         let connection = self.connection(&holder.address)?;
         count(request.encoded_len());

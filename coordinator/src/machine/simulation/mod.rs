@@ -9,6 +9,7 @@
 //! `ZIGGURAT_SEEDS=1000..2000` runs other seeds, `ZIGGURAT_SEEDS=17` one.
 
 mod chance;
+mod claims;
 pub(super) mod values;
 pub(super) mod worker;
 mod world;
@@ -60,7 +61,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     let until = world.now + for_a_while(world);
     let job = JobId(1 + world.chance.below(jobs));
     let failure = |kind| Failure { message: "trouble".to_owned(), kind };
-    match world.chance.below(21) {
+    match world.chance.below(23) {
         0..=2 => {
             let away = for_a_while(world);
             world.crash(place, away);
@@ -119,6 +120,8 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         17 => world.copy_or_go_back(),
         18 => world.start_refused(place),
         20 => world.workers[place].pretends = true,
+        21 => world.workers[place].is_stuck = true,
+        22 => world.workers[place].saves_slowly = true,
         19 if count < 7 => world.join_twin(place),
         _ if count < 7 => world.join(false),
         _ => {}
@@ -143,7 +146,7 @@ fn heal(world: &mut World, jobs: u64) {
     world.cut_off.clear();
     for worker in &mut world.workers {
         (worker.slow, worker.trouble, worker.draining) = (1, None, false);
-        worker.pretends = false;
+        (worker.pretends, worker.is_stuck, worker.saves_slowly) = (false, false, false);
         if !worker.up {
             worker.returns = Some(world.now);
         }

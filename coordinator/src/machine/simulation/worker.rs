@@ -33,6 +33,14 @@ pub struct Worker {
     pub store: bool,
     /// How many times slower than the others.
     pub slow: u64,
+    /// Whether it lives, and answers no order.
+    pub is_stuck: bool,
+    /// Whether it is to take long for its next save.
+    pub saves_slowly: bool,
+    /// Until when that goes on.
+    pub saves_until: Time,
+    /// What it has moved.
+    pub moved_bytes: u64,
     /// When something last came from the coordinator.
     pub heard: Time,
     /// Whether it wants to leave.
@@ -83,6 +91,10 @@ impl Worker {
             disk: Disk::new(),
             store,
             slow: 1,
+            is_stuck: false,
+            saves_slowly: false,
+            saves_until: Time::ZERO,
+            moved_bytes: 0,
             heard: now,
             draining: false,
             trouble: None,
@@ -93,7 +105,8 @@ impl Worker {
 
     /// The connection is over: what was not saved is gone.
     pub fn disconnected(&mut self) {
-        (self.session, self.part) = (None, None);
+        (self.session, self.part, self.is_stuck, self.saves_until) =
+            (None, None, false, Time::ZERO);
     }
 
     /// Carries out an order; `None` if it is not of the attempt it is in.

@@ -11,10 +11,10 @@ use ziggurat_planning::{Outcome, Precision};
 
 use super::{
     super::{
-        Answer, Assignment, Checkpoint, CheckpointAt, Checksums, Command, Epoch, Event, Failure,
-        FailureKind, JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records,
-        Refusal, Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission,
-        Task, Time, WorkerId, begin::reads,
+        Answer, Assignment, Attempt, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
+        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
+        Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission, Task,
+        Time, WorkerId,
     },
     chance::Chance,
     values::Value,
@@ -45,11 +45,11 @@ pub struct World {
     /// When the coordinator starts again, if it does not run.
     pub restarts: Time,
     /// What the coordinator has written down.
-    written: Records,
+    pub written: Records,
     /// What somebody has put aside of that.
     copy: Option<Records>,
     incarnations: u64,
-    limits: Limits,
+    pub limits: Limits,
     pub workers: Vec<Worker>,
     pub store: Disk,
     due: BTreeMap<(Time, u64), Due>,
@@ -57,31 +57,33 @@ pub struct World {
     sessions: u64,
     identities: u64,
     plan: Arc<JobPlan>,
-    solutions: Arc<BTreeMap<Tier, Vec<Value>>>,
+    pub solutions: Arc<BTreeMap<Tier, Vec<Value>>>,
     /// Which workers cannot reach which, and until when.
     pub unreachable_pairs: BTreeMap<(WorkerId, WorkerId), Time>,
     /// Which workers cannot reach the coordinator, and until when.
     pub cut_off: BTreeMap<WorkerId, Time>,
     /// What some worker has ever written, to check commits with.
-    ever_saved: BTreeSet<(StepId, Epoch, WorkerId, u32)>,
-    attempts: BTreeMap<StepId, u32>,
-    epochs: BTreeMap<StepId, u32>,
+    pub ever_saved: BTreeSet<(StepId, Epoch, WorkerId, u32)>,
+    pub attempts: BTreeMap<StepId, u32>,
+    pub epochs: BTreeMap<StepId, u32>,
     /// Some messages of the past, to be sent again.
     past: Vec<Report>,
     pub faults: bool,
     pub events: u64,
+    /// When workers last told that they had moved something.
+    pub moved_at: BTreeMap<WorkerId, Time>,
     /// Checkpoints of which something was damaged: nobody may have noticed.
     pub damaged: BTreeSet<(StepId, Epoch)>,
     /// Checkpoints of which a worker found nothing or something else, and where: at this worker, or in the store.
-    missed: BTreeSet<(StepId, Epoch, Option<WorkerId>)>,
+    pub missed: BTreeSet<(StepId, Epoch, Option<WorkerId>)>,
     /// Workers whose disks are gone, or that will never come back.
     pub gone: BTreeSet<WorkerId>,
     /// Workers of which an operator has said that what they have is given up.
-    given_up: BTreeSet<WorkerId>,
+    pub given_up: BTreeSet<WorkerId>,
     /// Jobs that were solved at some time, that somebody has removed, and that are to go on without the one before them.
-    ever_solved: BTreeSet<JobId>,
+    pub ever_solved: BTreeSet<JobId>,
     removed: BTreeSet<JobId>,
-    goes_on_alone: BTreeSet<JobId>,
+    pub goes_on_alone: BTreeSet<JobId>,
 }
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -120,6 +122,7 @@ impl World {
             past: Vec::new(),
             faults: true,
             events: 0,
+            moved_at: BTreeMap::new(),
             damaged: BTreeSet::new(),
             missed: BTreeSet::new(),
             gone: BTreeSet::new(),
@@ -260,7 +263,15 @@ impl World {
             Event::Remove(job) => _ = self.removed.insert(job),
             _ => {}
         }
+        if let Event::Heartbeat(session, resources) = &event
+            && let Some(worker) = machine.worker_of(*session)
+            && let Some(here) = machine.connection(worker)
+            && here.resources.moved_bytes < resources.moved_bytes
+        {
+            self.moved_at.insert(worker, self.now);
+        }
         let pretended = pretended(machine, &event);
+        let timed = timed(machine, &event);
         let output = machine.handle(event, self.now);
         if let Some((step, number)) = pretended {
             let goes_on = machine.attempts().get(&step).is_some_and(|it| it.number == number);
@@ -271,6 +282,7 @@ impl World {
         if let Err(what) = machine.check() {
             panic!("{what}");
         }
+        self.check_time(timed);
         self.write(&output);
         // The coordinator may be killed between writing and sending.
         if self.faults && self.chance.once_in(20_000) {
@@ -304,45 +316,6 @@ impl World {
         if self.events.is_multiple_of(16) {
             assert!(self.written == *records, "something changed that was not written");
         }
-    }
-
-    /// What is saved and intact is never given up without proof or an operator.
-    fn check_kept(&self, step: StepId) {
-        let records = self.machine.as_ref().expect("it runs").records();
-        let before = self.written.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
-        let Some(before) = before else { return };
-        let after = records.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
-        let is_later = after.is_some_and(|after| after.epoch != before.epoch);
-        let job = records.jobs.get(&step.job);
-        if is_later || job.is_none_or(|job| job.phase == Phase::Cancelled) {
-            return;
-        }
-        let key = (step, before.epoch);
-        if before.stored.is_some() && after.is_none_or(|after| after.stored.is_none()) {
-            let is_missed = self.missed.contains(&(step, before.epoch, None));
-            assert!(is_missed, "{key:?} is in the store, and given up");
-        }
-        let owners: Vec<(u32, WorkerId)> = (0..).zip(before.owners.iter().copied()).collect();
-        let may_lose = |&(place, id): &(u32, WorkerId)| {
-            !shards_of(&before.runs, place).is_empty()
-                && (before.lost.contains(&id)
-                    || self.given_up.contains(&id)
-                    || self.missed.contains(&(step, before.epoch, Some(id)))
-                    || before.course.order().is_some() && self.may_be_given_up(id))
-        };
-        match after {
-            Some(after) => {
-                let new = owners.iter().filter(|(_, id)| after.lost.contains(id));
-                new.for_each(|owner| assert!(may_lose(owner), "{owner:?} has {key:?}"));
-            }
-            None => assert!(owners.iter().any(may_lose), "{key:?} is there, and given up"),
-        }
-    }
-
-    /// Whether time may have given up what a worker has of a step under way.
-    fn may_be_given_up(&self, id: WorkerId) -> bool {
-        let machine = self.machine.as_ref().expect("it runs");
-        machine.connection(id).is_none() && self.now - machine.heard(id) > self.limits.lost_after
     }
 
     /// Kills the coordinator; it starts again after a while.
@@ -406,70 +379,6 @@ impl World {
                 self.deliver(session, Due::Closed(session, for_good));
             }
             Command::Answer(_) | Command::Note(_) => {}
-        }
-    }
-
-    /// What a worker is told must be true.
-    fn check_message(&mut self, message: &Message) {
-        let machine = self.machine.as_ref().expect("it runs");
-        match message {
-            Message::Assign(assignment, place) => {
-                let Assignment { step, attempt, reads: read, .. } = &**assignment;
-                self.check_order(*step, assignment.members.len());
-                let last = self.attempts.entry(*step).or_default();
-                assert!(attempt > last || (*place > 0 && attempt == last), "attempts go back");
-                *last = *attempt;
-                assert!(read.iter().map(|&(tier, ..)| tier).eq(reads(step.tier)));
-                for (tier, place, _) in read {
-                    let record = &machine.records().steps[&StepId { tier: *tier, ..*step }];
-                    let solution = record.solution().expect("it reads what is final");
-                    assert_eq!(solution.epoch, place.epoch);
-                    assert!(machine.is_there(solution), "{place:?} is not there");
-                }
-                let checkpoint = machine.records().steps[step].checkpoint.as_ref();
-                assert!(checkpoint.is_none_or(|checkpoint| machine.is_there(checkpoint)));
-                let begins_at = assignment.checkpoint.as_ref().map(|place| place.epoch);
-                assert_eq!(begins_at, checkpoint.map(|checkpoint| checkpoint.epoch));
-            }
-            Message::Order { step, task: Task::Save { epoch, .. }, attempt, .. } => {
-                assert_eq!(self.attempts[step], *attempt);
-                let last = self.epochs.entry(*step).or_default();
-                assert!(epoch >= last, "epochs go back");
-                *last = *epoch;
-            }
-            &Message::Commit { step, epoch: number } => {
-                let incarnation = machine.incarnation();
-                self.check_commit(step, Epoch { number, incarnation });
-            }
-            Message::Welcome { commits, .. } => {
-                commits.iter().for_each(|&(step, epoch)| self.check_commit(step, epoch));
-            }
-            _ => {}
-        }
-    }
-
-    /// A job is begun when that is solved which it comes after, with no more workers than it may have.
-    fn check_order(&self, step: StepId, members: usize) {
-        let machine = self.machine.as_ref().expect("it runs");
-        let Scheduling { max_workers, after, .. } = machine.records().jobs[&step.job].scheduling;
-        let is_free = |before: JobId| {
-            self.ever_solved.contains(&before) || self.goes_on_alone.contains(&step.job)
-        };
-        assert!(after.is_none_or(is_free), "{step:?} is begun before {after:?} is solved");
-        let is_allowed = max_workers.is_none_or(|most| members <= most as usize);
-        assert!(is_allowed, "{members} are at {step:?}");
-    }
-
-    fn check_commit(&self, step: StepId, epoch: Epoch) {
-        let machine = self.machine.as_ref().expect("it runs");
-        let checkpoint = machine.records().steps[&step].checkpoint.as_ref();
-        let checkpoint = checkpoint.expect("what is committed is there");
-        assert_eq!(checkpoint.epoch, epoch);
-        for (owner, &worker) in (0..).zip(&checkpoint.owners) {
-            for shard in shards_of(&checkpoint.runs, owner) {
-                let saved = (step, epoch, worker, shard);
-                assert!(self.ever_saved.contains(&saved), "{saved:?} was never saved");
-            }
         }
     }
 
@@ -551,7 +460,11 @@ impl World {
             match worker.session {
                 None => self.connect(place),
                 Some(session) if self.chance.once_in(8) => {
-                    let beat = Event::Heartbeat(session, Resources::default());
+                    let worker = &mut self.workers[place];
+                    worker.moved_bytes += u64::from(worker.saves_until > now);
+                    let moved_bytes = worker.moved_bytes;
+                    let resources = Resources { moved_bytes, ..Resources::default() };
+                    let beat = Event::Heartbeat(session, resources);
                     self.later(MILLISECOND, Due::ToMachine(session, beat));
                 }
                 Some(_) => {}
@@ -610,8 +523,17 @@ impl World {
         }
         let Some(place) = self.at(session) else { return };
         self.workers[place].heard = self.now;
+        let is_work = matches!(message, Message::Assign(..) | Message::Order { .. });
+        if is_work && self.workers[place].is_stuck {
+            return;
+        }
         let slow = self.workers[place].slow;
-        let took = MILLISECOND * (1 + self.chance.below(20) as u32) * slow as u32;
+        let mut took = MILLISECOND * (1 + self.chance.below(20) as u32) * slow as u32;
+        let saves = matches!(message, Message::Order { task: Task::Save { .. }, .. });
+        if saves && std::mem::take(&mut self.workers[place].saves_slowly) {
+            took = Duration::from_secs(600 + self.chance.below(900));
+            self.workers[place].saves_until = self.now + took;
+        }
         match message {
             Message::Welcome { incarnation, commits, .. } => {
                 self.workers[place].incarnation = incarnation;
@@ -768,7 +690,7 @@ impl World {
     }
 
     /// The value of a shard from whoever has it.
-    fn fetch(
+    pub fn fetch(
         &self,
         to: usize,
         step: StepId,
@@ -851,40 +773,13 @@ impl World {
         let ended = |phase| matches!(phase, Phase::Solved | Phase::Failed | Phase::Cancelled);
         machine.records().jobs.values().all(|job| ended(job.phase))
     }
+}
 
-    /// Checks that what the solved jobs left behind is what one process would have.
-    pub fn check_solutions(&self) {
-        let machine = self.machine.as_ref().expect("it runs");
-        for (&job, record) in &machine.records().jobs {
-            if record.phase == Phase::Cancelled {
-                continue;
-            }
-            assert_eq!(record.phase, Phase::Solved, "job {job}: {}", record.message);
-            for (&tier, solution) in &*self.solutions {
-                let step = StepId { job, tier };
-                let found = machine.records().steps[&step].solution().expect("it is solved");
-                self.check_solution(step, found, solution);
-            }
-        }
-    }
-
-    fn check_solution(&self, step: StepId, found: &Checkpoint, solution: &[Value]) {
-        let machine = self.machine.as_ref().expect("it runs");
-        let checksums: Vec<Checksums> = solution.iter().map(|value| value.checksums()).collect();
-        assert_eq!(found.checksums, checksums, "{step:?}");
-        let at = machine.place(found);
-        // What is lost after the job was solved is missed by whoever exports it, and not before.
-        if self.damaged.contains(&(step, at.epoch)) || !machine.is_there(found) {
-            return;
-        }
-        let reader =
-            self.workers.iter().position(|worker| worker.up && (worker.store || !at.stored));
-        let Some(reader) = reader else { return };
-        for (shard, value) in (0..).zip(solution) {
-            let has = self.fetch(reader, step, &at, shard);
-            assert_eq!(has.as_ref(), Ok(value), "shard {shard} of {step:?}");
-        }
-    }
+/// The attempts under way, if time may end some.
+fn timed(machine: &Machine, event: &Event) -> Vec<(StepId, Attempt)> {
+    let is_tick = matches!(event, Event::Tick);
+    let attempts = machine.attempts().iter().filter(|_| is_tick);
+    attempts.map(|(&step, attempt)| (step, attempt.clone())).collect()
 }
 
 /// The attempt to which a worker reports work that it has not done.

@@ -34,7 +34,7 @@ pub async fn has_an_identity(store: &CheckpointStore) {
 
 /// Numbers come back, are kept once, and are never replaced by others.
 pub async fn keeps_numbers(store: &CheckpointStore) {
-    let (written, read) = (store.written_bytes(), store.read_bytes());
+    let (written, read, sent) = (store.written_bytes(), store.read_bytes(), store.sent_bytes());
     for (column, width, bytes) in [
         (0, 8, numbers(1, 1000)),
         (1, 1, numbers(2, 7)),
@@ -66,6 +66,7 @@ pub async fn keeps_numbers(store: &CheckpointStore) {
     assert!(store.get(key, INCARNATION + 1, 8).await.unwrap() == others);
     assert!(store.get(key, INCARNATION, 8).await.unwrap() == numbers(1, 1000));
     assert!(store.written_bytes() > written && store.read_bytes() > read);
+    assert_eq!(store.sent_bytes() - sent, store.written_bytes() - written);
 }
 
 /// What is listed is what is there, and what is deleted is gone, and nothing else.

@@ -5,7 +5,10 @@ mod behaviour;
 mod server;
 
 use std::{
-    sync::Arc,
+    sync::{
+        Arc, Condvar, Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::{Duration, Instant},
 };
 
@@ -14,7 +17,7 @@ use behaviour::{INCARNATION, key, numbers};
 use futures::future::join_all;
 use object_store::{aws::AmazonS3Builder, prefix::PrefixStore};
 use server::{Bucket, Call, error, html};
-use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore};
+use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore, Numbers};
 
 /// By then it is known whether a place is one.
 const KNOWN: Duration = Duration::from_secs(10);
@@ -221,4 +224,58 @@ async fn nothing_is_taken_for_lost_because_somebody_else_answers() {
         assert!(!matches!(error, CheckpointError::Missing { .. }), "{error}");
         assert_eq!(error.lost(), None);
     }
+}
+
+/// Keeps some shards' numbers, in so much memory.
+async fn put_many(store: &CheckpointStore, room_bytes: u32) -> Result<(), CheckpointError> {
+    let all: Vec<_> = (0..12).map(|shard| (key(0, shard, 8), numbers(shard.into(), 100))).collect();
+    let all = all.iter().map(|&(key, ref bytes)| Numbers { key, width: 8, bytes });
+    store.put_all(INCARNATION, all, room_bytes).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 8)]
+async fn as_many_objects_are_written_side_by_side_as_there_is_room_for() {
+    // The numbers of an object have 800 bytes.
+    for (room_bytes, expected) in [(u32::MAX, 4), (1700, 2), (10, 1)] {
+        let bucket = Bucket::start(|_| None).await;
+        let store = opened(&bucket).await.store("babylon").unwrap();
+        let under_way = Arc::new((Mutex::new((0, 0)), Condvar::new()));
+        let (counts, came) = (under_way.clone(), Duration::from_secs(20));
+        bucket.answer(move |call| {
+            if call.method == "PUT" {
+                let (counts, changed) = &*counts;
+                let mut count = counts.lock().unwrap();
+                *count = (count.0 + 1, count.1.max(count.0 + 1));
+                changed.notify_all();
+                // Nobody is answered before all have come, and a while later.
+                drop(changed.wait_timeout_while(count, came, |count| count.1 < expected).unwrap());
+                std::thread::sleep(Duration::from_millis(30));
+                counts.lock().unwrap().0 -= 1;
+            }
+            None
+        });
+        put_many(&store, room_bytes).await.unwrap();
+        assert_eq!(under_way.0.lock().unwrap().1, expected, "{room_bytes}");
+        assert_eq!(bucket.names().len(), 12);
+        for shard in 0..12 {
+            let kept = store.get(key(0, shard, 8), INCARNATION, 8).await.unwrap();
+            assert!(kept == numbers(shard.into(), 100), "{shard}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn of_many_objects_no_more_are_begun_after_one_is_refused() {
+    let bucket = Bucket::start(|_| None).await;
+    let store = opened(&bucket).await.store("babylon").unwrap();
+    let writes = Arc::new(AtomicUsize::new(0));
+    let counted = writes.clone();
+    bucket.answer(move |call| {
+        let refused = call.method == "PUT" && counted.fetch_add(1, Ordering::Relaxed) >= 5;
+        refused.then(|| error(StatusCode::FORBIDDEN, "AccessDenied"))
+    });
+    let error = put_many(&store, u32::MAX).await.unwrap_err();
+    assert!(error.to_string().contains("AccessDenied"), "{error}");
+    let writes = writes.load(Ordering::Relaxed);
+    assert!((6..=9).contains(&writes), "{writes}");
 }

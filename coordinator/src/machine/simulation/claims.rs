@@ -1,0 +1,172 @@
+//! What the world knows, held against what the machine decides and says.
+
+use super::{
+    super::{
+        Assignment, Attempt, Checkpoint, Checksums, Epoch, JobId, Message, Phase, Scheduling,
+        StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE, begin::reads,
+    },
+    values::Value,
+    worker::shards_of,
+    world::World,
+};
+
+impl World {
+    /// What is saved and intact is never given up without proof or an operator.
+    pub fn check_kept(&self, step: StepId) {
+        let records = self.machine.as_ref().expect("it runs").records();
+        let before = self.written.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
+        let Some(before) = before else { return };
+        let after = records.steps.get(&step).and_then(|record| record.checkpoint.as_ref());
+        let is_later = after.is_some_and(|after| after.epoch != before.epoch);
+        let job = records.jobs.get(&step.job);
+        if is_later || job.is_none_or(|job| job.phase == Phase::Cancelled) {
+            return;
+        }
+        let key = (step, before.epoch);
+        if before.stored.is_some() && after.is_none_or(|after| after.stored.is_none()) {
+            let is_missed = self.missed.contains(&(step, before.epoch, None));
+            assert!(is_missed, "{key:?} is in the store, and given up");
+        }
+        let owners: Vec<(u32, WorkerId)> = (0..).zip(before.owners.iter().copied()).collect();
+        let may_lose = |&(place, id): &(u32, WorkerId)| {
+            !shards_of(&before.runs, place).is_empty()
+                && (before.lost.contains(&id)
+                    || self.given_up.contains(&id)
+                    || self.missed.contains(&(step, before.epoch, Some(id)))
+                    || before.course.order().is_some() && self.may_be_given_up(id))
+        };
+        match after {
+            Some(after) => {
+                let new = owners.iter().filter(|(_, id)| after.lost.contains(id));
+                new.for_each(|owner| assert!(may_lose(owner), "{owner:?} has {key:?}"));
+            }
+            None => assert!(owners.iter().any(may_lose), "{key:?} is there, and given up"),
+        }
+    }
+
+    /// Whether time may have given up what a worker has of a step under way.
+    fn may_be_given_up(&self, id: WorkerId) -> bool {
+        let machine = self.machine.as_ref().expect("it runs");
+        machine.connection(id).is_none() && self.now - machine.heard(id) > self.limits.lost_after
+    }
+
+    /// Time ends an attempt when a member has neither answered nor moved anything for long, and no other.
+    pub fn check_time(&self, before: Vec<(StepId, Attempt)>) {
+        let machine = self.machine.as_ref().expect("it runs");
+        for (step, attempt) in before {
+            let now = machine.attempts().get(&step).filter(|now| now.number == attempt.number);
+            if let Some(now) = now {
+                let mut awaited = now.awaited();
+                let is_late = awaited.any(|member| machine.late_at(now, member) < self.now);
+                assert!(!is_late, "somebody at {step:?} is waited for for ever");
+                continue;
+            }
+            let is_here = attempt.members.iter().all(|it| machine.is_connected(it.session));
+            if !is_here || !machine.is_active(step.job) {
+                continue;
+            }
+            let moved = |worker| self.moved_at.get(worker).copied().unwrap_or(Time::ZERO);
+            let mut stood = attempt.awaited().map(|it| attempt.since.max(moved(&it.worker)));
+            let is_late = stood.any(|since| self.now > since + LEAST_PATIENCE);
+            assert!(is_late, "the attempt at {step:?} goes on, and is ended");
+        }
+    }
+
+    /// What a worker is told must be true.
+    pub fn check_message(&mut self, message: &Message) {
+        let machine = self.machine.as_ref().expect("it runs");
+        match message {
+            Message::Assign(assignment, place) => {
+                let Assignment { step, attempt, reads: read, .. } = &**assignment;
+                self.check_order(*step, assignment.members.len());
+                let last = self.attempts.entry(*step).or_default();
+                assert!(attempt > last || (*place > 0 && attempt == last), "attempts go back");
+                *last = *attempt;
+                assert!(read.iter().map(|&(tier, ..)| tier).eq(reads(step.tier)));
+                for (tier, place, _) in read {
+                    let record = &machine.records().steps[&StepId { tier: *tier, ..*step }];
+                    let solution = record.solution().expect("it reads what is final");
+                    assert_eq!(solution.epoch, place.epoch);
+                    assert!(machine.is_there(solution), "{place:?} is not there");
+                }
+                let checkpoint = machine.records().steps[step].checkpoint.as_ref();
+                assert!(checkpoint.is_none_or(|checkpoint| machine.is_there(checkpoint)));
+                let begins_at = assignment.checkpoint.as_ref().map(|place| place.epoch);
+                assert_eq!(begins_at, checkpoint.map(|checkpoint| checkpoint.epoch));
+            }
+            Message::Order { step, task: Task::Save { epoch, .. }, attempt, .. } => {
+                assert_eq!(self.attempts[step], *attempt);
+                let last = self.epochs.entry(*step).or_default();
+                assert!(epoch >= last, "epochs go back");
+                *last = *epoch;
+            }
+            &Message::Commit { step, epoch: number } => {
+                let incarnation = machine.incarnation();
+                self.check_commit(step, Epoch { number, incarnation });
+            }
+            Message::Welcome { commits, .. } => {
+                commits.iter().for_each(|&(step, epoch)| self.check_commit(step, epoch));
+            }
+            _ => {}
+        }
+    }
+
+    /// A job is begun when that is solved which it comes after, with no more workers than it may have.
+    fn check_order(&self, step: StepId, members: usize) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let Scheduling { max_workers, after, .. } = machine.records().jobs[&step.job].scheduling;
+        let is_free = |before: JobId| {
+            self.ever_solved.contains(&before) || self.goes_on_alone.contains(&step.job)
+        };
+        assert!(after.is_none_or(is_free), "{step:?} is begun before {after:?} is solved");
+        let is_allowed = max_workers.is_none_or(|most| members <= most as usize);
+        assert!(is_allowed, "{members} are at {step:?}");
+    }
+
+    fn check_commit(&self, step: StepId, epoch: Epoch) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let checkpoint = machine.records().steps[&step].checkpoint.as_ref();
+        let checkpoint = checkpoint.expect("what is committed is there");
+        assert_eq!(checkpoint.epoch, epoch);
+        for (owner, &worker) in (0..).zip(&checkpoint.owners) {
+            for shard in shards_of(&checkpoint.runs, owner) {
+                let saved = (step, epoch, worker, shard);
+                assert!(self.ever_saved.contains(&saved), "{saved:?} was never saved");
+            }
+        }
+    }
+
+    /// Checks that what the solved jobs left behind is what one process would have.
+    pub fn check_solutions(&self) {
+        let machine = self.machine.as_ref().expect("it runs");
+        for (&job, record) in &machine.records().jobs {
+            if record.phase == Phase::Cancelled {
+                continue;
+            }
+            assert_eq!(record.phase, Phase::Solved, "job {job}: {}", record.message);
+            for (&tier, solution) in &*self.solutions {
+                let step = StepId { job, tier };
+                let found = machine.records().steps[&step].solution().expect("it is solved");
+                self.check_solution(step, found, solution);
+            }
+        }
+    }
+
+    fn check_solution(&self, step: StepId, found: &Checkpoint, solution: &[Value]) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let checksums: Vec<Checksums> = solution.iter().map(|value| value.checksums()).collect();
+        assert_eq!(found.checksums, checksums, "{step:?}");
+        let at = machine.place(found);
+        // What is lost after the job was solved is missed by whoever exports it, and not before.
+        if self.damaged.contains(&(step, at.epoch)) || !machine.is_there(found) {
+            return;
+        }
+        let reader =
+            self.workers.iter().position(|worker| worker.up && (worker.store || !at.stored));
+        let Some(reader) = reader else { return };
+        for (shard, value) in (0..).zip(solution) {
+            let has = self.fetch(reader, step, &at, shard);
+            assert_eq!(has.as_ref(), Ok(value), "shard {shard} of {step:?}");
+        }
+    }
+}
