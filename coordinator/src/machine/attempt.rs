@@ -2,6 +2,7 @@
 
 use std::{collections::BTreeMap, time::Duration};
 
+use ziggurat_encoding::Tier;
 use ziggurat_history::Kind;
 use ziggurat_planning::{Order, Outcome, StepController};
 
@@ -25,6 +26,8 @@ pub struct Attempt {
     pub members: Vec<Member>,
     /// Which shards they have.
     pub runs: Vec<Run>,
+    /// The numbers of the checkpoints that its members were told to read, by step.
+    pub(super) reads: BTreeMap<Tier, u32>,
     /// How far the step is.
     pub course: StepController,
     /// What the members are at.
@@ -287,6 +290,20 @@ impl Machine {
                 step.tier, streak.failures, streak.message
             );
             self.end_job(step.job, Phase::Failed, &message);
+        }
+    }
+
+    /// A member of an attempt is gone. Workers may go at any time; but one that goes again while it is at the same step, which has not
+    /// got further since, may be killed by it: that is a failure.
+    pub(super) fn count_gone(&mut self, step: StepId, worker: WorkerId) {
+        let reached = self.attempts.get(&step).map_or(0, |attempt| reach(&attempt.course));
+        let streak = self.failure_streak.entry(step).or_default();
+        streak.reached = streak.reached.max(reached);
+        if !streak.gone.insert(worker) {
+            let name = self.name_of(worker);
+            let message = format!("worker {name} was gone again and again while it was at it");
+            self.note(Note { worker: Some(worker), ..line_of(Kind::Failure, step, &message) });
+            self.count_failure(step, message);
         }
     }
 

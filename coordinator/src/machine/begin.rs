@@ -203,6 +203,7 @@ impl Machine {
         let record = self.step_mut(step);
         record.last_attempt += 1;
         let number = record.last_attempt;
+        let epochs = self.needed(step).map(|(tier, needed)| (tier, needed.epoch.number)).collect();
         let reads = reads(step.tier).map(|tier| {
             let solution = self.solution(StepId { tier, ..step }).expect("it can begin");
             (tier, self.place(solution), solution.bound())
@@ -226,6 +227,7 @@ impl Machine {
             number,
             members,
             runs,
+            reads: epochs,
             course,
             doing: Doing::Preparing,
             order: 0,

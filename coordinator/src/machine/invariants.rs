@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    Doing, Machine, Phase,
-    names::{JobId, WorkerId},
+    BACKOFF, Doing, Machine, Phase,
+    names::{JobId, StepId, WorkerId},
 };
 
 impl Machine {
@@ -55,6 +55,13 @@ impl Machine {
         expect(left.next().is_none(), || "something is kept of a job that is removed".to_owned())?;
         self.check_records()?;
         self.check_waiting()
+    }
+
+    /// Whether a failure of a step was counted lately, or has ended its job.
+    pub fn has_counted(&self, step: StepId) -> bool {
+        let streak = self.failure_streak.get(&step);
+        let counted = streak.and_then(|streak| streak.counted);
+        counted.is_some_and(|counted| self.now - counted < BACKOFF) || !self.is_active(step.job)
     }
 
     fn check_records(&self) -> Result<(), String> {

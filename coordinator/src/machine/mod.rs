@@ -151,6 +151,8 @@ struct FailureStreak {
     counted: Option<Time>,
     /// The most supersteps and interval sweeps that were ever reached.
     reached: u32,
+    /// Workers that went while they were at it.
+    gone: BTreeSet<WorkerId>,
     /// The last failure.
     message: String,
 }

@@ -1,5 +1,8 @@
 //! Answers to orders: what they say, and what is done about failures.
 
+use std::time::Duration;
+
+use ziggurat_encoding::Tier;
 use ziggurat_history::Kind;
 use ziggurat_planning::{Order, Outcome};
 
@@ -141,7 +144,49 @@ impl Machine {
         true
     }
 
-    /// A member could not do what it was asked to: the attempt is over.
+    /// A worker could not fetch what another has that takes no part. Whether another attempt will be without it: unless that
+    /// one is the only one to have it, the worker had no reason to ask.
+    fn has_missed(&mut self, step: StepId, worker: WorkerId, other: WorkerId) -> bool {
+        let is_needed = self.needed(step).any(|(_, checkpoint)| {
+            checkpoint.owners.contains(&other) && !self.reads_store_of(worker, checkpoint)
+        });
+        is_needed && self.part(worker, Some(other))
+    }
+
+    /// What a worker has found damaged, or not found, is lost. Says how that comes about.
+    fn found(
+        &mut self,
+        step: StepId,
+        worker: WorkerId,
+        (tier, epoch): (Tier, u32),
+        owner: Option<WorkerId>,
+    ) -> Found {
+        let read = self.attempts[&step].reads.get(&tier);
+        if read != Some(&epoch) {
+            return Found::Nonsense; // nobody told it to read that
+        }
+        let damaged = StepId { tier, ..step };
+        // What was dropped because there is a later one by now is nobody's fault.
+        let Some(checkpoint) = self.checkpoint(damaged).filter(|it| it.epoch.number == epoch)
+        else {
+            return Found::Past;
+        };
+        let may_be = owner.map_or(self.reads_store_of(worker, checkpoint), |owner| {
+            checkpoint.owners.contains(&owner) && !checkpoint.lost.contains(&owner)
+        });
+        match owner {
+            _ if !may_be => return Found::Nonsense,
+            Some(owner) => self.lose(damaged, owner),
+            None => self.lose_stored(damaged),
+        }
+        match self.checkpoint(damaged) {
+            Some(_) => Found::Elsewhere,
+            None => Found::Nowhere,
+        }
+    }
+
+    /// A member could not do what it was asked to: the attempt is over. Whatever is then tried again counts as a failure,
+    /// unless it is another thing: with other members, or with values from elsewhere.
     fn failed(&mut self, step: StepId, place: usize, failure: Failure) {
         let attempt = &self.attempts[&step];
         let (number, worker) = (attempt.number, attempt.members[place].worker);
@@ -149,47 +194,43 @@ impl Machine {
         let Failure { message, kind } = failure;
         let name = self.name_of(worker);
         let text = format!("worker {name} failed at step {}: {message}", step.tier);
-        let counts = match kind {
-            Some(FailureKind::Unreachable(place)) => !self.part(worker, other(place)),
-            Some(FailureKind::OutOfReach(other)) => !self.part(worker, Some(other)),
+        let (is_other, rest) = match kind {
+            Some(FailureKind::Unreachable(place)) => (self.part(worker, other(place)), None),
+            Some(FailureKind::OutOfReach(other)) => (self.has_missed(step, worker, other), None),
             Some(FailureKind::Damage { tier, epoch, worker: owner }) => {
-                let damaged = StepId { tier, ..step };
-                let checkpoint = self.checkpoint(damaged);
-                // What was dropped because there is a later one by now is nobody's fault.
-                let is_past = checkpoint.is_some_and(|checkpoint| checkpoint.epoch.number > epoch);
-                let known = checkpoint.is_some_and(|checkpoint| {
-                    checkpoint.epoch.number == epoch
-                        && owner.map_or(self.reads_store_of(worker, checkpoint), |owner| {
-                            checkpoint.owners.contains(&owner) && !checkpoint.lost.contains(&owner)
-                        })
-                });
-                match owner {
-                    _ if !known => {}
-                    Some(owner) => self.lose(damaged, owner),
-                    None => self.lose_stored(damaged),
+                match self.found(step, worker, (tier, epoch), owner) {
+                    Found::Past | Found::Elsewhere => (true, None),
+                    // A disk that damages all it is given would have its steps solved for ever.
+                    Found::Nowhere => (false, Some(Duration::ZERO)),
+                    Found::Nonsense => (false, None),
                 }
-                !known && !is_past
             }
-            Some(FailureKind::Cancelled) => false,
-            Some(FailureKind::Unable) | None => true,
+            Some(FailureKind::Unable) => (false, Some(BACKOFF)),
+            Some(FailureKind::Cancelled) | None => (false, None),
         };
-        let rest = match kind {
-            Some(FailureKind::Unable) => Some(BACKOFF),
-            Some(FailureKind::Cancelled) => Some(SHORT_BACKOFF),
-            _ if counts => Some(SHORT_BACKOFF),
-            _ => None,
-        };
-        if let Some(rest) = rest {
-            self.back_off(step, worker, rest, &message);
+        if !is_other {
+            self.back_off(step, worker, rest.unwrap_or(SHORT_BACKOFF), &message);
         }
         let note = line_of(Kind::Failure, step, text);
         self.note(Note { attempt: number, worker: Some(worker), ..note });
         let why = format!("worker {name}: {message}");
-        if counts {
+        if !is_other {
             self.count_failure(step, why.clone());
         }
         self.end_attempt(step, &why);
     }
+}
+
+/// What a worker has found damaged, or not found.
+enum Found {
+    /// Something that was dropped meanwhile.
+    Past,
+    /// Something that is elsewhere, too.
+    Elsewhere,
+    /// Something that is nowhere any more: a step is solved again.
+    Nowhere,
+    /// Nothing that it was to look for.
+    Nonsense,
 }
 
 /// What an answer means.

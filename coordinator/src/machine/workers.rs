@@ -257,6 +257,7 @@ impl Machine {
         let text = format!("worker {name} is gone");
         self.note(Note { worker: Some(worker), ..line(Kind::Worker, text.clone()) });
         if let Some(step) = self.step_of(worker) {
+            self.count_gone(step, worker);
             self.end_attempt(step, &text);
         }
     }

@@ -2,12 +2,12 @@
 
 use super::{
     super::{
-        Assignment, Attempt, Checkpoint, Checksums, Epoch, JobId, Message, Phase, Scheduling,
+        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, JobId, Message, Phase, Scheduling,
         StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE, begin::reads,
     },
     values::Value,
     worker::shards_of,
-    world::World,
+    world::{Makings, World},
 };
 
 impl World {
@@ -72,6 +72,26 @@ impl World {
         }
     }
 
+    /// Takes note of an attempt that has failed, if that did not count.
+    pub fn note_failure(&mut self, failing: Option<(StepId, u32, Makings)>) {
+        let machine = self.machine.as_ref().expect("it runs");
+        let Some((step, number, makings)) = failing else { return };
+        let now = machine.attempts().get(&step).map(|attempt| attempt.number);
+        if now != Some(number) && !machine.has_counted(step) {
+            self.uncounted.insert(step, (self.now, makings));
+        }
+    }
+
+    /// Nothing is tried again as it was, unless that counts; after a minute workers that were kept apart are.
+    fn check_again(&mut self, step: StepId) {
+        let machine = self.machine.as_ref().expect("it runs");
+        if let Some((ended, makings)) = self.uncounted.remove(&step) {
+            let is_same = makings == Makings::of(machine, step);
+            let waited = self.now - ended;
+            assert!(!is_same || waited >= BACKOFF, "{step:?} is tried again after {waited:?}");
+        }
+    }
+
     /// What a worker is told must be true.
     pub fn check_message(&mut self, message: &Message) {
         let machine = self.machine.as_ref().expect("it runs");
@@ -79,6 +99,10 @@ impl World {
             Message::Assign(assignment, place) => {
                 let Assignment { step, attempt, reads: read, .. } = &**assignment;
                 self.check_order(*step, assignment.members.len());
+                if *place == 0 {
+                    self.check_again(*step);
+                }
+                let machine = self.machine.as_ref().expect("it runs");
                 let last = self.attempts.entry(*step).or_default();
                 assert!(attempt > last || (*place > 0 && attempt == last), "attempts go back");
                 *last = *attempt;

@@ -22,7 +22,7 @@ use ziggurat_planning::{Goal, Precision, Settings};
 
 use self::{values::Value, world::World};
 use super::{
-    Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, Scheduling, StepId,
+    Epoch, Event, Failure, FailureKind, JobId, JobPlan, Limits, Phase, Scheduling, StepId, WorkerId,
 };
 
 type Solutions = Arc<BTreeMap<Tier, Vec<Value>>>;
@@ -61,7 +61,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     let until = world.now + for_a_while(world);
     let job = JobId(1 + world.chance.below(jobs));
     let failure = |kind| Failure { message: "trouble".to_owned(), kind };
-    match world.chance.below(23) {
+    match world.chance.below(24) {
         0..=2 => {
             let away = for_a_while(world);
             world.crash(place, away);
@@ -122,9 +122,23 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         20 => world.workers[place].pretends = true,
         21 => world.workers[place].is_stuck = true,
         22 => world.workers[place].saves_slowly = true,
+        23 => world.workers[place].claim = Some(failure(Some(something_wrong(world, two)))),
         19 if count < 7 => world.join_twin(place),
         _ if count < 7 => world.join(false),
         _ => {}
+    }
+}
+
+/// Something that a worker says without a reason.
+fn something_wrong(world: &mut World, other: WorkerId) -> FailureKind {
+    match world.chance.below(3) {
+        0 => FailureKind::OutOfReach(other),
+        1 => FailureKind::Unreachable(world.chance.below(5) as u32),
+        _ => {
+            let (tier, epoch) = (Tier::new(1 + world.chance.below(3) as u8, 1), 1_000_000);
+            let worker = world.chance.once_in(2).then_some(other);
+            FailureKind::Damage { tier, epoch, worker }
+        }
     }
 }
 
@@ -147,6 +161,7 @@ fn heal(world: &mut World, jobs: u64) {
     for worker in &mut world.workers {
         (worker.slow, worker.trouble, worker.draining) = (1, None, false);
         (worker.pretends, worker.is_stuck, worker.saves_slowly) = (false, false, false);
+        worker.claim = None;
         if !worker.up {
             worker.returns = Some(world.now);
         }

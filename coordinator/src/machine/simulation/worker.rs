@@ -47,6 +47,8 @@ pub struct Worker {
     pub draining: bool,
     /// What it is to answer next, in place of the truth.
     pub trouble: Option<Failure>,
+    /// What it says of every attempt that it is to take part in, in place of the truth.
+    pub claim: Option<Failure>,
     /// Whether it is to say next that it has swept what it has not.
     pub pretends: bool,
     pub part: Option<Part>,
@@ -98,6 +100,7 @@ impl Worker {
             heard: now,
             draining: false,
             trouble: None,
+            claim: None,
             pretends: false,
             part: None,
         }
@@ -105,8 +108,8 @@ impl Worker {
 
     /// The connection is over: what was not saved is gone.
     pub fn disconnected(&mut self) {
-        (self.session, self.part, self.is_stuck, self.saves_until) =
-            (None, None, false, Time::ZERO);
+        (self.session, self.part, self.claim) = (None, None, None);
+        (self.is_stuck, self.saves_until) = (false, Time::ZERO);
     }
 
     /// Carries out an order; `None` if it is not of the attempt it is in.

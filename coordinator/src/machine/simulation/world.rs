@@ -70,6 +70,8 @@ pub struct World {
     past: Vec<Report>,
     pub faults: bool,
     pub events: u64,
+    /// Attempts that ended with a failure that does not count, and when.
+    pub uncounted: BTreeMap<StepId, (Time, Makings)>,
     /// When workers last told that they had moved something.
     pub moved_at: BTreeMap<WorkerId, Time>,
     /// Checkpoints of which something was damaged: nobody may have noticed.
@@ -122,6 +124,7 @@ impl World {
             past: Vec::new(),
             faults: true,
             events: 0,
+            uncounted: BTreeMap::new(),
             moved_at: BTreeMap::new(),
             damaged: BTreeSet::new(),
             missed: BTreeSet::new(),
@@ -271,7 +274,7 @@ impl World {
             self.moved_at.insert(worker, self.now);
         }
         let pretended = pretended(machine, &event);
-        let timed = timed(machine, &event);
+        let (timed, failing) = (timed(machine, &event), failing(machine, &event));
         let output = machine.handle(event, self.now);
         if let Some((step, number)) = pretended {
             let goes_on = machine.attempts().get(&step).is_some_and(|it| it.number == number);
@@ -283,6 +286,7 @@ impl World {
             panic!("{what}");
         }
         self.check_time(timed);
+        self.note_failure(failing);
         self.write(&output);
         // The coordinator may be killed between writing and sending.
         if self.faults && self.chance.once_in(20_000) {
@@ -321,6 +325,7 @@ impl World {
     /// Kills the coordinator; it starts again after a while.
     pub fn restart(&mut self) {
         self.machine = None;
+        self.uncounted.clear(); // it does not know any more who could not reach whom
         self.restarts = self.now + self.chance.below(15_000) as u32 * MILLISECOND;
         for worker in &mut self.workers {
             worker.disconnected();
@@ -626,7 +631,9 @@ impl World {
     /// A worker gets ready for an attempt.
     fn prepare(&mut self, place: usize, assignment: &Arc<Assignment>, member: u32) -> Report {
         let step = assignment.step;
-        let answer = match self.load(place, assignment, member) {
+        let claim = self.workers[place].claim.clone();
+        let loaded = claim.map_or_else(|| self.load(place, assignment, member), Err);
+        let answer = match loaded {
             Ok((values, finals)) => {
                 let plan = &self.plan.steps[&step.tier];
                 let (ranges, assignment) = (plan.ranges, assignment.clone());
@@ -780,6 +787,34 @@ fn timed(machine: &Machine, event: &Event) -> Vec<(StepId, Attempt)> {
     let is_tick = matches!(event, Event::Tick);
     let attempts = machine.attempts().iter().filter(|_| is_tick);
     attempts.map(|(&step, attempt)| (step, attempt.clone())).collect()
+}
+
+/// What an attempt is made of: its members, and the checkpoints that they read: who has nothing of them, and the store that has.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Makings {
+    members: Vec<WorkerId>,
+    reads: Vec<(Tier, Epoch, Vec<WorkerId>, Option<u64>)>,
+}
+
+impl Makings {
+    /// Those of the attempt at a step.
+    pub fn of(machine: &Machine, step: StepId) -> Self {
+        let members = machine.attempts()[&step].members.iter().map(|member| member.worker);
+        let reads = machine.needed(step);
+        let reads =
+            reads.map(|(tier, it)| (tier, it.epoch, machine.away(it).collect(), it.stored));
+        Self { members: members.collect(), reads: reads.collect() }
+    }
+}
+
+/// The attempt of which a worker says that it has failed, and what it is made of.
+fn failing(machine: &Machine, event: &Event) -> Option<(StepId, u32, Makings)> {
+    let Event::Report(session, Report { step, answer: Answer::Failed(_), .. }) = event else {
+        return None;
+    };
+    let attempt = machine.attempts().get(step)?;
+    attempt.place_of(machine.worker_of(*session)?)?;
+    Some((*step, attempt.number, Makings::of(machine, *step)))
 }
 
 /// The attempt to which a worker reports work that it has not done.
