@@ -78,3 +78,35 @@ fn what_a_checkpoint_store_has_waits_for_a_worker_that_reads_it() {
     without.kill().unwrap();
     without.wait().unwrap();
 }
+
+/// How often the first step of a job was solved.
+fn solved_first(cluster: &Cluster) -> usize {
+    let log = cluster.log("coordinator");
+    log.lines().filter(|line| line.contains("step 1-1 is solved")).count()
+}
+
+#[test]
+fn a_worker_that_comes_back_after_it_was_given_up_brings_its_solved_steps() {
+    let expected = expected();
+    let mut cluster = Cluster::new(1);
+    let job = begin(&cluster);
+    cluster.kill(Some(0));
+    cluster.wait_for("the worker to be gone", || cluster.log("coordinator").contains("is gone"));
+    cluster.ask(&["worker", "forget", "worker-0"]);
+    assert_eq!(solved_steps(&cluster, &job), 0);
+    cluster.ask(&["resume", &job]);
+    cluster.start_again(Some(0));
+    cluster.ends_well(&job, &expected);
+    assert_eq!(solved_first(&cluster), 1);
+
+    // Those of a solved job, too.
+    cluster.kill(Some(0));
+    let is_away = || cluster.log("coordinator").matches("worker-0 is gone").count() == 2;
+    cluster.wait_for("the worker to be gone", is_away);
+    cluster.ask(&["worker", "forget", "worker-0"]);
+    assert!(message(&cluster, &job).contains("if it comes back with its directory"));
+    cluster.start_again(Some(0));
+    cluster.wait_for("the worker", || message(&cluster, &job).is_empty());
+    cluster.ends_well(&job, &expected);
+    assert_eq!(solved_first(&cluster), 1);
+}

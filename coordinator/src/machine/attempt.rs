@@ -1,6 +1,9 @@
 //! An attempt at a step, from its first order to its end.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
 
 use ziggurat_encoding::Tier;
 use ziggurat_history::Kind;
@@ -209,15 +212,21 @@ impl Machine {
             owners: attempt.members.iter().map(|member| member.worker).collect(),
             runs: attempt.runs.clone(),
             stored,
-            lost: Default::default(),
+            lost: BTreeSet::new(),
+            given_up: BTreeSet::new(),
             checksums: if are_all { checksums.into_values().collect() } else { Vec::new() },
         };
         let number = attempt.number;
-        self.step_mut(step).checkpoint = Some(checkpoint);
+        let record = self.step_mut(step);
+        record.checkpoint = Some(checkpoint);
+        if solved {
+            record.put_aside = None;
+        }
+        let kept = record.put_aside.as_ref().map(|aside| aside.epoch);
         self.failure_streak.remove(&step);
         self.count(step);
         self.count_time(step.job);
-        self.send_to_all(&Message::Commit { step, epoch });
+        self.send_to_all(&Message::Commit { step, epoch, kept });
         let (kind, what) = match solved {
             true => (Kind::StepSolved, "is solved"),
             false => (Kind::Saved, "is saved"),

@@ -7,9 +7,19 @@ use ziggurat_history::Kind;
 
 use super::{
     Checkpoint, Machine, Note, line_of,
+    message::Message,
     names::{JobId, StepId, Time, WorkerId},
     record::Phase,
 };
+
+/// How it is known that a worker has not any more what it had saved.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Loss {
+    /// Somebody did not find it, or an operator has seen that the disk is gone.
+    Proven,
+    /// It is not: the worker is away.
+    GivenUp,
+}
 
 impl Machine {
     /// Whether all of a checkpoint can be had.
@@ -17,24 +27,70 @@ impl Machine {
         checkpoint.stored.is_some() || self.away(checkpoint).next().is_none()
     }
 
-    /// The owners of a checkpoint that are away or have lost it.
+    /// The owners of a checkpoint that are away, or whose parts are missed.
     pub(super) fn away<'a>(
         &'a self,
         checkpoint: &'a Checkpoint,
     ) -> impl Iterator<Item = WorkerId> + 'a {
         let owners = checkpoint.owners.iter().copied();
-        owners.filter(|owner| !self.online.contains_key(owner) || checkpoint.lost.contains(owner))
+        owners.filter(|&owner| !self.online.contains_key(&owner) || !checkpoint.is_with(owner))
     }
 
-    /// A worker has lost what it had of a step's checkpoint.
-    pub(super) fn lose(&mut self, step: StepId, worker: WorkerId) {
-        let Some(checkpoint) = self.checkpoint(step) else { return };
-        if !checkpoint.owners.contains(&worker) || checkpoint.lost.contains(&worker) {
+    /// What a worker had of a step's checkpoint is lost, or given up.
+    pub(super) fn lose(&mut self, step: StepId, worker: WorkerId, loss: Loss) {
+        let is_owner = |checkpoint: &Checkpoint| checkpoint.owners.contains(&worker);
+        let aside = self.records.steps.get(&step).and_then(|record| record.put_aside.as_ref());
+        if loss == Loss::Proven && aside.is_some_and(is_owner) {
+            self.step_mut(step).put_aside = None;
+        }
+        let is_new = |checkpoint: &Checkpoint| match loss {
+            Loss::Proven => is_owner(checkpoint) && !checkpoint.lost.contains(&worker),
+            Loss::GivenUp => checkpoint.is_with(worker),
+        };
+        if !self.checkpoint(step).is_some_and(is_new) {
             return;
         }
         let checkpoint = self.step_mut(step).checkpoint.as_mut().expect("it was just there");
-        checkpoint.lost.insert(worker);
+        checkpoint.given_up.remove(&worker);
+        match loss {
+            Loss::Proven => checkpoint.lost.insert(worker),
+            Loss::GivenUp => checkpoint.given_up.insert(worker),
+        };
         self.give_up_unless_whole(step);
+    }
+
+    /// A worker is back. What was given up of what it has counts again, unless the step was solved again meanwhile. If it has lost
+    /// it after all, that shows when it is read. Returns what is to be told to all.
+    pub(super) fn take_back(&mut self, worker: WorkerId) -> Vec<Message> {
+        let (name, mut told) = (self.name_of(worker), Vec::new());
+        for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
+            let record = &self.records.steps[&step];
+            if record.checkpoint.as_ref().is_some_and(|it| it.given_up.contains(&worker)) {
+                let checkpoint = self.step_mut(step).checkpoint.as_mut();
+                checkpoint.expect("it was just there").given_up.remove(&worker);
+                let text = format!("what worker {name} has of step {} counts again", step.tier);
+                let note = line_of(Kind::Worker, step, text);
+                self.note(Note { worker: Some(worker), ..note });
+            }
+            told.extend(self.take_solution_back(step));
+        }
+        told
+    }
+
+    /// Goes back to a solution that was put aside, once all of it is there.
+    fn take_solution_back(&mut self, step: StepId) -> Option<Message> {
+        let record = &self.records.steps[&step];
+        let is_here = |owner: &WorkerId| self.online.contains_key(owner);
+        let aside = record.put_aside.as_ref().filter(|aside| aside.owners.iter().all(is_here))?;
+        let (kept, epoch) = (aside.epoch, record.last_epoch + 1);
+        let text = format!("the solution of step {} is back", step.tier);
+        self.end_attempt(step, &text);
+        let record = self.step_mut(step);
+        record.checkpoint = record.put_aside.take();
+        record.checkpoint.iter_mut().for_each(|back| back.given_up.clear());
+        self.note(Note { epoch: kept.number, ..line_of(Kind::Worker, step, text) });
+        // What was saved on the way to another is not needed.
+        Some(Message::Commit { step, epoch, kept: Some(kept) })
     }
 
     /// It is proven that the checkpoint store has lost a step's checkpoint.
@@ -54,6 +110,8 @@ impl Machine {
             return;
         };
         let epoch = checkpoint.epoch.number;
+        let (is_solution, is_lost) =
+            (checkpoint.course.order().is_none(), !checkpoint.lost.is_empty());
         if self.records.jobs[&step.job].phase == Phase::Solved {
             let text = format!(
                 "parts of checkpoint {epoch} of step {} are lost; resume job {} to solve it again",
@@ -61,7 +119,11 @@ impl Machine {
             );
             return self.note(Note { epoch, ..line_of(Kind::Lost, step, text) });
         }
-        self.step_mut(step).checkpoint = None;
+        let record = self.step_mut(step);
+        let given_up = record.checkpoint.take();
+        if is_solution {
+            record.put_aside = given_up.filter(|_| !is_lost);
+        }
         let text = format!(
             "parts of checkpoint {epoch} of step {} are lost: it is solved again",
             step.tier
@@ -69,13 +131,13 @@ impl Machine {
         self.note(Note { epoch, ..line_of(Kind::Lost, step, text) });
     }
 
-    /// A step of a solved job of which values are lost, and the worker that had them.
+    /// A step of a solved job of which values are missed, and a worker that had them.
     pub fn missing(&self, job: JobId) -> Option<(WorkerId, Tier)> {
         let mut steps = self.records.jobs.get(&job)?.steps.iter();
         steps.find_map(|size| {
             let solution = self.solution(StepId { job, tier: size.tier })?;
-            let lost = solution.lost.first().filter(|_| !solution.is_whole())?;
-            Some((*lost, size.tier))
+            let missed = solution.missed().next().filter(|_| !solution.is_whole())?;
+            Some((missed, size.tier))
         })
     }
 
@@ -100,7 +162,7 @@ impl Machine {
                 waited.as_secs()
             );
             self.note(Note { worker: Some(worker), ..line_of(Kind::Lost, step, text) });
-            self.lose(step, worker);
+            self.lose(step, worker, Loss::GivenUp);
         }
     }
 

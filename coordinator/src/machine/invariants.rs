@@ -69,6 +69,15 @@ impl Machine {
             let name = format!("step {step:?}");
             let job = self.records.jobs.get(&step.job).ok_or(format!("{name} of no job"))?;
             expect(job.phase != Phase::Cancelled, || format!("{name} of a cancelled job"))?;
+            if let Some(aside) = &record.put_aside {
+                let is_solution = aside.course.order().is_none();
+                let is_last = record.solution().is_none() && aside.epoch.number <= record.last_epoch;
+                expect(is_solution && is_last && aside.lost.is_empty(), || {
+                    format!("{name}: what is put aside is nothing to go back to")
+                })?;
+                let are_here = aside.owners.iter().all(|owner| self.online.contains_key(owner));
+                expect(!are_here, || format!("{name} is solved again, and its solution is here"))?;
+            }
             let Some(checkpoint) = &record.checkpoint else {
                 expect(job.phase != Phase::Solved, || format!("{name} of a solved job is not"))?;
                 continue;
@@ -84,6 +93,10 @@ impl Machine {
             let size = job.steps.iter().find(|size| size.tier == step.tier);
             expect(size.is_some_and(|size| size.shards == owned), || {
                 format!("{name}: a checkpoint without all shards")
+            })?;
+            let mut given_up = checkpoint.given_up.iter();
+            expect(given_up.all(|worker| !self.online.contains_key(worker)), || {
+                format!("{name}: what a worker has that is here is given up")
             })?;
             let checksums = checkpoint.checksums.len() as u32;
             let is_solution = checkpoint.course.order().is_none();

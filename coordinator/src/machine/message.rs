@@ -280,12 +280,14 @@ pub enum Message {
         /// The attempt at it.
         attempt: u32,
     },
-    /// A checkpoint is complete.
+    /// Checkpoints of a step are not wanted any more.
     Commit {
         /// The step.
         step: StepId,
-        /// The checkpoint.
+        /// Those before this one, which is complete.
         epoch: u32,
+        /// But for this one, if it may be wanted again.
+        kept: Option<Epoch>,
     },
     /// A job is cancelled.
     Forget(JobId),

@@ -180,12 +180,21 @@ pub struct StepRecord {
     pub last_epoch: u32,
     /// The last checkpoint that is complete.
     pub checkpoint: Option<Checkpoint>,
+    /// A solution of which parts were given up while their owners were away. If they come back before the step is solved again, it
+    /// counts again.
+    #[serde(default)]
+    pub put_aside: Option<Checkpoint>,
 }
 
 impl StepRecord {
     /// The checkpoint, if the step is solved.
     pub fn solution(&self) -> Option<&Checkpoint> {
         self.checkpoint.as_ref().filter(|checkpoint| checkpoint.course.order().is_none())
+    }
+
+    /// The checkpoints of which workers keep what they have.
+    pub fn kept(&self) -> impl Iterator<Item = &Checkpoint> {
+        self.checkpoint.iter().chain(&self.put_aside)
     }
 }
 
@@ -210,8 +219,11 @@ pub struct Checkpoint {
     pub runs: Vec<Run>,
     /// The checkpoint store that has all of it, if one has, by what it is known by.
     pub stored: Option<u64>,
-    /// Owners that have lost it.
+    /// Owners that have lost it: somebody has not found it there, or an operator knows.
     pub lost: BTreeSet<WorkerId>,
+    /// Owners whose part was given up while they were away, by time or by an operator. If one comes back with it, it counts again.
+    #[serde(default)]
+    pub given_up: BTreeSet<WorkerId>,
     /// If it is that of the solution, checksums of the values by shard, as its owners reported them; none if one did not, or
     /// an earlier version wrote this.
     #[serde(default)]
@@ -233,9 +245,21 @@ impl Checkpoint {
         self.course.statistics().certificate.map_or(1.0, |certificate| certificate.bound)
     }
 
-    /// Whether no part of it is lost, as far as is known.
+    /// The owners that have lost it, or whose part was given up.
+    pub fn missed(&self) -> impl Iterator<Item = WorkerId> {
+        self.lost.union(&self.given_up).copied()
+    }
+
+    /// Whether a worker has a part of it, as far as is known.
+    pub fn is_with(&self, worker: WorkerId) -> bool {
+        self.owners.contains(&worker)
+            && !self.lost.contains(&worker)
+            && !self.given_up.contains(&worker)
+    }
+
+    /// Whether no part of it is missed.
     pub fn is_whole(&self) -> bool {
-        self.stored.is_some() || self.lost.is_empty()
+        self.stored.is_some() || self.missed().next().is_none()
     }
 
     /// How many shards a worker wrote.

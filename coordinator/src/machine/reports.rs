@@ -8,6 +8,7 @@ use ziggurat_planning::{Order, Outcome};
 
 use super::{
     BACKOFF, Counters, Machine, Note, SHORT_BACKOFF,
+    availability::Loss,
     attempt::{Attempt, Doing, Member},
     line_of,
     message::{Answer, Failure, FailureKind, Refusal, Report},
@@ -176,7 +177,7 @@ impl Machine {
         });
         match owner {
             _ if !may_be => return Found::Nonsense,
-            Some(owner) => self.lose(damaged, owner),
+            Some(owner) => self.lose(damaged, owner, Loss::Proven),
             None => self.lose_stored(damaged),
         }
         match self.checkpoint(damaged) {

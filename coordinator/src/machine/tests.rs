@@ -19,6 +19,7 @@ use super::{
 
 mod failures;
 mod queue;
+mod returns;
 
 const FIRST: StepId = StepId { job: JobId(1), tier: Tier { just_moved: 1, to_move: 1 } };
 
@@ -232,6 +233,7 @@ impl World {
             runs,
             stored: None,
             lost: BTreeSet::new(),
+            given_up: BTreeSet::new(),
             checksums: Vec::new(),
         };
         let record = self.machine.step_mut(FIRST);
@@ -257,6 +259,28 @@ fn registration(worker: u64) -> Registration {
         disk_bytes: 1 << 30,
         checkpoint_store: None,
         replaces: String::new(),
+    }
+}
+
+/// A member could not read a checkpoint of the first step.
+fn not_found(epoch: u32, worker: Option<WorkerId>) -> Answer {
+    let kind = Some(FailureKind::Damage { tier: FIRST.tier, epoch, worker });
+    Answer::Failed(Failure { message: "it is not there".to_owned(), kind })
+}
+
+/// An answer to the first order of an attempt at the first step, which took no time.
+fn said(answer: Answer) -> Report {
+    Report {
+        step: FIRST,
+        attempt: 1,
+        order: 0,
+        seconds: 0.0,
+        exchanging_seconds: 0.0,
+        waited_seconds: 0.0,
+        positions: 0,
+        sent_bytes: 0,
+        answer,
+        checksums: Vec::new(),
     }
 }
 

@@ -5,6 +5,7 @@ use std::{collections::BTreeSet, time::Duration};
 use ziggurat_history::Kind;
 
 use super::{
+    availability::Loss,
     HANDING_OVER, JobRecord, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord, line,
     message::{Changed, Command, Message, Refusal, Registration, Resources},
     names::{JobId, SessionId, StepId, Time, WorkerId},
@@ -62,7 +63,7 @@ impl Machine {
         let other = |called: &str| self.called(called).filter(|&other| other != worker);
         let (replaced, namesake) = (other(replaces), other(name));
         if let Some(other) = replaced {
-            self.forget(other, &format!("worker {name} takes its place"));
+            self.forget(other, Loss::Proven, &format!("worker {name} takes its place"));
         }
         if let Some(other) = namesake {
             self.free_name(other);
@@ -94,7 +95,9 @@ impl Machine {
         self.last_heard.remove(&worker);
         self.needs.retain(|&(_, other), _| other != worker); // though it be gone again before the next tick
         self.backoff.retain(|&(_, other), _| other != worker);
+        let restored = self.take_back(worker);
         self.welcome(session);
+        restored.iter().for_each(|message| self.send_to_all(message));
         self.clear_store(session);
     }
 
@@ -112,10 +115,9 @@ impl Machine {
     fn welcome(&mut self, session: SessionId) {
         let cancelled = self.records.jobs.iter().filter(|(_, job)| job.phase == Phase::Cancelled);
         let cancelled = cancelled.map(|(&id, _)| id).collect();
-        let commits = self.records.steps.iter();
-        let commits = commits.filter_map(|(&step, record)| {
-            record.checkpoint.as_ref().map(|checkpoint| (step, checkpoint.epoch))
-        });
+        let steps = self.records.steps.iter();
+        let commits =
+            steps.flat_map(|(&step, record)| record.kept().map(move |kept| (step, kept.epoch)));
         let commits = commits.collect();
         let incarnation = self.incarnation;
         self.send(session, Message::Welcome { incarnation, commits, cancelled });
@@ -161,18 +163,16 @@ impl Machine {
         let mut checkpoints =
             self.records.steps.values().filter_map(|step| step.checkpoint.as_ref());
         checkpoints.any(|checkpoint| {
-            checkpoint.stored.is_none()
-                && !checkpoint.lost.contains(&worker)
-                && checkpoint.owners.contains(&worker)
+            checkpoint.stored.is_none() && checkpoint.is_with(worker)
         })
     }
 
     /// Gives up all that a worker has, and its name.
-    fn forget(&mut self, worker: WorkerId, why: &str) {
+    fn forget(&mut self, worker: WorkerId, loss: Loss, why: &str) {
         let text = format!("worker {} is given up: {why}", self.name_of(worker));
         self.note(Note { worker: Some(worker), ..line(Kind::Lost, text) });
         for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
-            self.lose(step, worker);
+            self.lose(step, worker, loss);
         }
         self.free_name(worker);
     }
@@ -193,7 +193,7 @@ impl Machine {
         if self.online.contains_key(&worker) {
             return self.answer(Err(Refusal::StillConnected(name.to_owned())));
         }
-        self.forget(worker, "an operator said so");
+        self.forget(worker, Loss::GivenUp, "an operator said so");
         self.answer(Ok(Changed::Worker(worker)));
     }
 

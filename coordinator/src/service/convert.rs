@@ -56,9 +56,12 @@ pub fn messages(message: &Message, machine: &Machine, cluster: u64) -> Vec<proto
             step: Some(step.tier.into()),
             attempt: *attempt,
         }),
-        &Message::Commit { step, epoch: number } => {
+        &Message::Commit { step, epoch: number, kept } => {
             let epoch = Epoch { number, incarnation: machine.incarnation() };
-            to_worker::Message::Commit(commit((step, epoch)))
+            let (kept_epoch, kept_incarnation) =
+                kept.map_or((0, 0), |kept| (kept.number, kept.incarnation));
+            let commit = commit((step, epoch));
+            to_worker::Message::Commit(proto::Commit { kept_epoch, kept_incarnation, ..commit })
         }
         Message::Forget(job) => to_worker::Message::Forget(proto::Forget { job: job.0 }),
         Message::Released => to_worker::Message::Released(proto::Released {}),
@@ -68,7 +71,7 @@ pub fn messages(message: &Message, machine: &Machine, cluster: u64) -> Vec<proto
 
 fn commit((step, Epoch { number, incarnation }): (StepId, Epoch)) -> proto::Commit {
     let (job, step) = (step.job.0, Some(step.tier.into()));
-    proto::Commit { job, step, epoch: number, incarnation }
+    proto::Commit { job, step, epoch: number, incarnation, ..proto::Commit::default() }
 }
 
 fn task(task: &Task) -> wire::Task {

@@ -159,7 +159,7 @@ pub fn workers(machine: &Machine, now: Time) -> Vec<WorkerStatus> {
         machine.connection(id).is_none()
             && machine.records().steps.values().any(|step| {
                 let has = |checkpoint: &crate::machine::Checkpoint| {
-                    checkpoint.shards_of(id) > 0 && !checkpoint.lost.contains(&id)
+                    checkpoint.is_with(id)
                 };
                 step.checkpoint.as_ref().is_some_and(has)
             })

@@ -236,16 +236,25 @@ impl LocalCheckpoints {
         }
     }
 
-    /// Drops the epochs of a step before one.
+    /// Drops the epochs of a step before one, but for the one of a number and an incarnation.
     ///
     /// # Errors
     /// If the store fails.
-    pub fn drop_before(&self, job: u64, step: Tier, epoch: u32) -> Result<(), StoreError> {
+    pub fn drop_before(
+        &self,
+        job: u64,
+        step: Tier,
+        epoch: u32,
+        kept: Option<(u32, u64)>,
+    ) -> Result<(), StoreError> {
         let name = (job, step.into());
         let dropped = match lock(&self.held).get_mut(&name) {
             Some(epochs) => {
-                let kept = epochs.split_off(&(Epoch(epoch), 0));
-                std::mem::replace(epochs, kept)
+                let later = epochs.split_off(&(Epoch(epoch), 0));
+                let mut earlier = std::mem::replace(epochs, later);
+                let kept = kept.map(|(epoch, incarnation)| (Epoch(epoch), incarnation));
+                epochs.extend(kept.and_then(|kept| earlier.remove_entry(&kept)));
+                earlier
             }
             None => return Ok(()),
         };
@@ -418,11 +427,14 @@ mod tests {
         for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 1)] {
             save(&checkpoints, name(job, epoch));
         }
-        checkpoints.drop_before(1, STEP, 2).unwrap();
-        checkpoints.drop_before(1, STEP.swap(), 9).unwrap();
         let there = |checkpoints: &LocalCheckpoints| {
             [(1, 1), (1, 2), (1, 3), (2, 1)].map(|(job, epoch)| has(checkpoints, name(job, epoch)))
         };
+        // One may be kept; it is not taken for that of another incarnation.
+        checkpoints.drop_before(1, STEP, 2, Some((1, 7))).unwrap();
+        checkpoints.drop_before(1, STEP.swap(), 9, None).unwrap();
+        assert_eq!(there(&checkpoints), [true; 4]);
+        checkpoints.drop_before(1, STEP, 2, Some((1, 8))).unwrap();
         assert_eq!(there(&checkpoints), [false, true, true, true]);
         drop(checkpoints);
         assert_eq!(there(&LocalCheckpoints::open(dir.path()).unwrap()), [false, true, true, true]);

@@ -268,7 +268,7 @@ impl Worker {
             return Err("another coordinator answers now".to_owned());
         }
         let mut commits = HashSet::new();
-        for &Commit { job, step, epoch, incarnation } in &welcome.commits {
+        for &Commit { job, step, epoch, incarnation, .. } in &welcome.commits {
             let step: Tier =
                 required(step, "welcome.commits.step").map_err(|error| error.to_string())?;
             commits.insert(SaveName { job, step, epoch, incarnation });
@@ -307,12 +307,18 @@ impl Worker {
         Ok(())
     }
 
-    /// A checkpoint is complete: earlier ones are not needed any more.
-    fn drop_before(self: &Arc<Self>, job: u64, step: Tier, epoch: u32) {
+    /// A checkpoint is complete: earlier ones are not needed any more, but for one of an incarnation.
+    fn drop_before(
+        self: &Arc<Self>,
+        job: u64,
+        step: Tier,
+        epoch: u32,
+        kept: Option<(u32, u64)>,
+    ) {
         let of_step = step.into();
         self.dispose(
             format!("the checkpoints of step {step} of job {job} before {epoch}"),
-            move |checkpoints| checkpoints.drop_before(job, step, epoch),
+            move |checkpoints| checkpoints.drop_before(job, step, epoch, kept),
             move |store: CheckpointStore| async move {
                 store.delete_epochs(job, of_step, Epoch(epoch)).await
             },
@@ -477,7 +483,8 @@ pub(crate) mod tests {
         // A connection that broke had wanted nothing of what is saved; the one after it wants it.
         let broken = welcomed(vec![]);
         counted(1).await;
-        let commit = Commit { job: 7, step: Some(save.step.into()), epoch: 1, incarnation: 5 };
+        let step = Some(save.step.into());
+        let commit = Commit { job: 7, step, epoch: 1, incarnation: 5, ..Commit::default() };
         let now = welcomed(vec![commit]);
         counted(2).await;
         assert!(!now.is_finished());

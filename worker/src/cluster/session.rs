@@ -249,9 +249,11 @@ impl Session<'_> {
                 let name = AttemptName { incarnation, job, step, attempt };
                 self.attempts.retain(|attempt| attempt.name != name);
             }
-            Told::Commit(Commit { job, step, epoch, .. }) => {
+            Told::Commit(commit) => {
+                let Commit { job, step, epoch, kept_epoch, kept_incarnation, .. } = commit;
                 let step: Tier = required(step, "commit.step")?;
-                self.worker.drop_before(job, step, epoch);
+                let kept = (kept_epoch, kept_incarnation);
+                self.worker.drop_before(job, step, epoch, (kept_epoch > 0).then_some(kept));
             }
             Told::Forget(Forget { job }) => {
                 self.attempts.retain(|attempt| attempt.name.job != job);

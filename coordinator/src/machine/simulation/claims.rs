@@ -2,7 +2,7 @@
 
 use super::{
     super::{
-        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, JobId, Message, Phase, Scheduling,
+        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, JobId, Limits, Message, Phase, Scheduling,
         StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE, begin::reads,
     },
     values::Value,
@@ -30,24 +30,28 @@ impl World {
         let owners: Vec<(u32, WorkerId)> = (0..).zip(before.owners.iter().copied()).collect();
         let may_lose = |&(place, id): &(u32, WorkerId)| {
             !shards_of(&before.runs, place).is_empty()
-                && (before.lost.contains(&id)
+                && (!before.is_with(id)
                     || self.given_up.contains(&id)
                     || self.missed.contains(&(step, before.epoch, Some(id)))
-                    || before.course.order().is_some() && self.may_be_given_up(id))
+                    || self.may_be_given_up(id, before))
         };
         match after {
             Some(after) => {
-                let new = owners.iter().filter(|(_, id)| after.lost.contains(id));
+                let new = owners.iter().filter(|&&(_, id)| !after.is_with(id));
                 new.for_each(|owner| assert!(may_lose(owner), "{owner:?} has {key:?}"));
             }
             None => assert!(owners.iter().any(may_lose), "{key:?} is there, and given up"),
         }
     }
 
-    /// Whether time may have given up what a worker has of a step under way.
-    fn may_be_given_up(&self, id: WorkerId) -> bool {
+    /// Whether time may have given up what a worker has of a checkpoint.
+    fn may_be_given_up(&self, id: WorkerId, of: &Checkpoint) -> bool {
         let machine = self.machine.as_ref().expect("it runs");
-        machine.connection(id).is_none() && self.now - machine.heard(id) > self.limits.lost_after
+        let is_solution = of.course.order().is_none();
+        let Limits { lost_after, solved_lost_after, .. } = self.limits;
+        let patience = if is_solution { solved_lost_after } else { Some(lost_after) };
+        let silent = self.now - machine.heard(id);
+        machine.connection(id).is_none() && patience.is_some_and(|patience| silent > patience)
     }
 
     /// Time ends an attempt when a member has neither answered nor moved anything for long, and no other.
@@ -124,9 +128,14 @@ impl World {
                 assert!(epoch >= last, "epochs go back");
                 *last = *epoch;
             }
-            &Message::Commit { step, epoch: number } => {
+            &Message::Commit { step, epoch: number, kept } => {
                 let incarnation = machine.incarnation();
-                self.check_commit(step, Epoch { number, incarnation });
+                let checkpoint = machine.records().steps[&step].checkpoint.as_ref();
+                // A solution is back, and what came after it is not needed.
+                let is_back = checkpoint.is_some_and(|checkpoint| Some(checkpoint.epoch) == kept);
+                let complete = Some(Epoch { number, incarnation }).filter(|_| !is_back);
+                let all = complete.into_iter().chain(kept);
+                all.for_each(|epoch| self.check_commit(step, epoch));
             }
             Message::Welcome { commits, .. } => {
                 commits.iter().for_each(|&(step, epoch)| self.check_commit(step, epoch));
@@ -149,9 +158,9 @@ impl World {
 
     fn check_commit(&self, step: StepId, epoch: Epoch) {
         let machine = self.machine.as_ref().expect("it runs");
-        let checkpoint = machine.records().steps[&step].checkpoint.as_ref();
+        let mut kept = machine.records().steps[&step].kept();
+        let checkpoint = kept.find(|checkpoint| checkpoint.epoch == epoch);
         let checkpoint = checkpoint.expect("what is committed is there");
-        assert_eq!(checkpoint.epoch, epoch);
         for (owner, &worker) in (0..).zip(&checkpoint.owners) {
             for shard in shards_of(&checkpoint.runs, owner) {
                 let saved = (step, epoch, worker, shard);

@@ -61,7 +61,7 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
     let until = world.now + for_a_while(world);
     let job = JobId(1 + world.chance.below(jobs));
     let failure = |kind| Failure { message: "trouble".to_owned(), kind };
-    match world.chance.below(24) {
+    match world.chance.below(25) {
         0..=2 => {
             let away = for_a_while(world);
             world.crash(place, away);
@@ -122,6 +122,10 @@ fn something_goes_wrong(world: &mut World, jobs: u64) {
         20 => world.workers[place].pretends = true,
         21 => world.workers[place].is_stuck = true,
         22 => world.workers[place].saves_slowly = true,
+        24 if !world.workers[place].up => {
+            let name = world.workers[place].name.clone();
+            world.forget(&name);
+        }
         23 => world.workers[place].claim = Some(failure(Some(something_wrong(world, two)))),
         19 if count < 7 => world.join_twin(place),
         _ if count < 7 => world.join(false),
@@ -173,7 +177,9 @@ fn heal(world: &mut World, jobs: u64) {
 
 /// Runs the world of a seed to its end. Returns the number of events.
 fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
-    let mut world = World::new(seed, plan.clone(), solutions.clone(), limits());
+    let solved_lost_after = (seed % 2 == 1).then_some(Duration::from_secs(60));
+    let limits = Limits { solved_lost_after, ..limits() };
+    let mut world = World::new(seed, plan.clone(), solutions.clone(), limits);
     let jobs = 1 + world.chance.below(3);
     let workers = 1 + world.chance.below(5);
     let store = world.chance.below(3);

@@ -570,8 +570,10 @@ impl World {
                 };
                 self.workers[place].part.take_if(mine);
             }
-            Message::Commit { step, epoch } => {
-                self.drop_saved(place, |&(at, saved)| at == step && saved.number < epoch);
+            Message::Commit { step, epoch, kept } => {
+                self.drop_saved(place, |&(at, saved)| {
+                    at == step && saved.number < epoch && Some(saved) != kept
+                });
             }
             Message::Forget(job) => {
                 self.drop_saved(place, |(step, _)| step.job == job);

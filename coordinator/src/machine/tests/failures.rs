@@ -87,12 +87,6 @@ fn what_workers_meet_one_after_the_other_is_one_failure() {
     assert!(message.contains("failed 5 times") && message.contains("is full"), "{message}");
 }
 
-/// A member could not read a checkpoint of the first step.
-fn not_found(epoch: u32, worker: Option<WorkerId>) -> Answer {
-    let kind = Some(FailureKind::Damage { tier: FIRST.tier, epoch, worker });
-    Answer::Failed(Failure { message: "it is not there".to_owned(), kind })
-}
-
 #[test]
 fn what_was_dropped_for_a_later_checkpoint_is_no_failure() {
     let mut world = World::new(1, u64::MAX);
@@ -189,20 +183,4 @@ fn a_disk_that_damages_all_it_is_given_does_not_have_its_steps_solved_for_ever()
     assert_eq!(solved, MOST_FAILURES as usize);
     let message = world.machine.why_waiting(JobId(1));
     assert!(message.contains("failed 5 times in a row without getting further"), "{message}");
-}
-
-/// An answer to the first order of an attempt at the first step, which took no time.
-fn said(answer: Answer) -> Report {
-    Report {
-        step: FIRST,
-        attempt: 1,
-        order: 0,
-        seconds: 0.0,
-        exchanging_seconds: 0.0,
-        waited_seconds: 0.0,
-        positions: 0,
-        sent_bytes: 0,
-        answer,
-        checksums: Vec::new(),
-    }
 }
