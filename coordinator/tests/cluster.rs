@@ -17,7 +17,7 @@ use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_history::{History, Kind};
 use ziggurat_planning::{Growth, Order, Outcome, Precision, Settings, shards};
 use ziggurat_rpc::{
-    ControlClient, JobsClient, PROTOCOL, Security, connect_now, control_client,
+    ControlClient, JobsClient, OLDEST_PROTOCOL, PROTOCOL, Security, connect_now, control_client,
     convert::{Answer, Job, Task, identity_text, owners, required},
     jobs_client,
     proto::{
@@ -560,11 +560,49 @@ async fn a_cluster_is_that_of_a_directory() {
         let mut control = coordinator.control().await;
         let reply = control.greet(GreetRequest { protocol: PROTOCOL }).await.unwrap();
         clusters.push(reply.into_inner().cluster);
-        let refused = control.greet(GreetRequest { protocol: PROTOCOL - 1 }).await.unwrap_err();
-        assert_eq!(refused.code(), Code::FailedPrecondition);
         coordinator.stop().await;
     }
     assert!(clusters[0] != clusters[1] && clusters[0] == clusters[2], "{clusters:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn workers_of_the_version_before_work_beside_those_of_this_one_and_of_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let coordinator = Coordinator::start(dir.path()).await;
+    let mut control = coordinator.control().await;
+    for protocol in [OLDEST_PROTOCOL - 1, PROTOCOL + 1] {
+        let greeted = control.greet(GreetRequest { protocol }).await.unwrap_err();
+        let other = Register { protocol, ..register("other", 9) };
+        let registered = Worker::try_connect(&coordinator, other).await.err().unwrap();
+        for refused in [greeted, registered] {
+            assert_eq!(refused.code(), Code::FailedPrecondition);
+            let said = refused.message();
+            let versions =
+                format!("you have version {protocol} of the protocol, here 21 and 22 are");
+            assert!(said.contains(&versions) && said.contains("the coordinator's first"), "{said}");
+        }
+    }
+    let mut jobs = coordinator.jobs().await;
+    let mut solved = async |key: &str| {
+        let job = jobs.submit(submission(key)).await.unwrap().into_inner().job;
+        assert_eq!(watch(&coordinator, job).await.0, JobState::Solved);
+    };
+    let mut connected = Vec::new();
+    for (identity, protocol) in (1..).zip([OLDEST_PROTOCOL, PROTOCOL, OLDEST_PROTOCOL, PROTOCOL]) {
+        control.greet(GreetRequest { protocol }).await.unwrap();
+        let name = format!("w{identity}");
+        let register = Register { protocol, ..register(&name, identity) };
+        connected.push(Worker::try_connect(&coordinator, register).await.unwrap());
+        if identity == 1 {
+            // Alone, it does all of a job.
+            let before = connected.pop().unwrap().start();
+            solved("alone").await;
+            assert!(!before.is_finished());
+        }
+    }
+    connected.into_iter().for_each(|worker| _ = worker.start());
+    solved("together").await;
+    coordinator.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -159,7 +159,8 @@ mod tests {
         let step = Tier::new(1, 1);
         let mut values = [0.25; 3];
         job.save(step, &Found::Nothing, part(&mut values), &[Column::Values]).unwrap();
-        let other = parts::write(&job.store, JOB, step, Epoch(7), part(&mut values), |_| {}).unwrap();
+        let other =
+            parts::write(&job.store, JOB, step, Epoch(7), part(&mut values), |_| {}).unwrap();
         job.store.checkpoint(other, StateBatch::new()).unwrap();
         drop(job);
 

@@ -226,7 +226,7 @@ impl Machine {
         self.failure_streak.remove(&step);
         self.count(step);
         self.count_time(step.job);
-        self.send_to_all(&Message::Commit { step, epoch, kept });
+        self.drop_before(step, epoch, kept);
         let (kind, what) = match solved {
             true => (Kind::StepSolved, "is solved"),
             false => (Kind::Saved, "is saved"),

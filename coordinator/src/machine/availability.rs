@@ -7,8 +7,7 @@ use ziggurat_history::Kind;
 
 use super::{
     Checkpoint, Machine, Note, line_of,
-    message::Message,
-    names::{JobId, StepId, Time, WorkerId},
+    names::{Epoch, JobId, StepId, Time, WorkerId},
     record::Phase,
 };
 
@@ -60,9 +59,9 @@ impl Machine {
     }
 
     /// A worker is back. What was given up of what it has counts again, unless the step was solved again meanwhile. If it has lost
-    /// it after all, that shows when it is read. Returns what is to be told to all.
-    pub(super) fn take_back(&mut self, worker: WorkerId) -> Vec<Message> {
-        let (name, mut told) = (self.name_of(worker), Vec::new());
+    /// it after all, that shows when it is read. Returns the solutions that count again.
+    pub(super) fn take_back(&mut self, worker: WorkerId) -> Vec<(StepId, Epoch)> {
+        let (name, mut back) = (self.name_of(worker), Vec::new());
         for step in self.records.steps.keys().copied().collect::<Vec<_>>() {
             let record = &self.records.steps[&step];
             if record.checkpoint.as_ref().is_some_and(|it| it.given_up.contains(&worker)) {
@@ -72,25 +71,24 @@ impl Machine {
                 let note = line_of(Kind::Worker, step, text);
                 self.note(Note { worker: Some(worker), ..note });
             }
-            told.extend(self.take_solution_back(step));
+            back.extend(self.take_solution_back(step).map(|epoch| (step, epoch)));
         }
-        told
+        back
     }
 
     /// Goes back to a solution that was put aside, once all of it is there.
-    fn take_solution_back(&mut self, step: StepId) -> Option<Message> {
+    fn take_solution_back(&mut self, step: StepId) -> Option<Epoch> {
         let record = &self.records.steps[&step];
         let is_here = |owner: &WorkerId| self.online.contains_key(owner);
         let aside = record.put_aside.as_ref().filter(|aside| aside.owners.iter().all(is_here))?;
-        let (kept, epoch) = (aside.epoch, record.last_epoch + 1);
+        let epoch = aside.epoch;
         let text = format!("the solution of step {} is back", step.tier);
         self.end_attempt(step, &text);
         let record = self.step_mut(step);
         record.checkpoint = record.put_aside.take();
         record.checkpoint.iter_mut().for_each(|back| back.given_up.clear());
-        self.note(Note { epoch: kept.number, ..line_of(Kind::Worker, step, text) });
-        // What was saved on the way to another is not needed.
-        Some(Message::Commit { step, epoch, kept: Some(kept) })
+        self.note(Note { epoch: epoch.number, ..line_of(Kind::Worker, step, text) });
+        Some(epoch)
     }
 
     /// It is proven that the checkpoint store has lost a step's checkpoint.

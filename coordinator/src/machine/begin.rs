@@ -84,8 +84,23 @@ impl Machine {
                 }
             }
         }
+        self.keep_one_version(&mut able);
         self.keep_larger_set(&mut able);
         if able.is_empty() { Err(blocked) } else { Ok(able) }
+    }
+
+    /// Leaves out workers that do not speak the version of the protocol that most cores do, the newer one among equals: members of an
+    /// attempt do the same to what they exchange.
+    fn keep_one_version(&self, able: &mut Vec<WorkerId>) {
+        let here = |worker: &WorkerId| self.connection(*worker).map(|here| &here.registration);
+        let mut cores: BTreeMap<u32, u64> = BTreeMap::new();
+        for registration in able.iter().filter_map(here) {
+            *cores.entry(registration.protocol).or_default() += u64::from(registration.cores);
+        }
+        let most = cores.into_iter().max_by_key(|&(protocol, cores)| (cores, protocol));
+        if let Some((most, _)) = most {
+            able.retain(|worker| here(worker).is_some_and(|its| its.protocol == most));
+        }
     }
 
     /// Leaves out workers that others cannot reach, those first which most cannot.

@@ -71,7 +71,8 @@ impl Machine {
             expect(job.phase != Phase::Cancelled, || format!("{name} of a cancelled job"))?;
             if let Some(aside) = &record.put_aside {
                 let is_solution = aside.course.order().is_none();
-                let is_last = record.solution().is_none() && aside.epoch.number <= record.last_epoch;
+                let is_last =
+                    record.solution().is_none() && aside.epoch.number <= record.last_epoch;
                 expect(is_solution && is_last && aside.lost.is_empty(), || {
                     format!("{name}: what is put aside is nothing to go back to")
                 })?;

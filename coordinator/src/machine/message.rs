@@ -72,6 +72,8 @@ pub struct Submission {
 /// What a worker says of itself.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Registration {
+    /// The version of the protocol that it speaks: this one or the one before.
+    pub protocol: u32,
     /// Its identity.
     pub worker: WorkerId,
     /// Its name.

@@ -93,6 +93,9 @@ const HANDING_OVER: Duration = Duration::from_secs(570);
 /// failure one after the other.
 const MOST_FAILURES: u32 = 5;
 
+/// From this version of the protocol on, workers can be told to drop what came before a checkpoint but for one.
+const KEEPS_ONE: u32 = 22;
+
 /// What came of an event.
 #[derive(Debug, Default)]
 pub struct Output {
@@ -302,6 +305,16 @@ impl Machine {
 
     fn send(&mut self, session: SessionId, message: Message) {
         self.output.commands.push(Command::Send(session, message));
+    }
+
+    /// Has workers drop the checkpoints of a step before one, but for another. Those that do not know of the latter drop none:
+    /// once the step is solved, they do.
+    fn drop_before(&mut self, step: StepId, epoch: u32, kept: Option<Epoch>) {
+        let knows = |here: &Connected| kept.is_none() || here.registration.protocol >= KEEPS_ONE;
+        let told = self.sessions.iter().filter(|(_, here)| knows(here));
+        for session in told.map(|(&session, _)| session).collect::<Vec<_>>() {
+            self.send(session, Message::Commit { step, epoch, kept });
+        }
     }
 
     /// Sends a message to all workers.

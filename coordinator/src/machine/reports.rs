@@ -8,8 +8,8 @@ use ziggurat_planning::{Order, Outcome};
 
 use super::{
     BACKOFF, Counters, Machine, Note, SHORT_BACKOFF,
-    availability::Loss,
     attempt::{Attempt, Doing, Member},
+    availability::Loss,
     line_of,
     message::{Answer, Failure, FailureKind, Refusal, Report},
     names::{SessionId, StepId, WorkerId},

@@ -50,7 +50,8 @@ impl Machine {
         let Some((worker, tier)) = self.missing(id) else { return String::new() };
         let solution = self.solution(StepId { job: id, tier });
         let returns = solution.is_some_and(|solution| solution.given_up.contains(&worker));
-        let or = if returns { "; if it comes back with its directory, they count again" } else { "" };
+        let or =
+            if returns { "; if it comes back with its directory, they count again" } else { "" };
         format!(
             "values are lost: worker {}, {}, is given up; `ziggurat resume {id}` solves that again{or}",
             self.name_of(worker),

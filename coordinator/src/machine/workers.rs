@@ -5,8 +5,9 @@ use std::{collections::BTreeSet, time::Duration};
 use ziggurat_history::Kind;
 
 use super::{
+    HANDING_OVER, JobRecord, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord,
     availability::Loss,
-    HANDING_OVER, JobRecord, Key, Machine, Note, UNREACHABLE_FOR, WorkerRecord, line,
+    line,
     message::{Changed, Command, Message, Refusal, Registration, Resources},
     names::{JobId, SessionId, StepId, Time, WorkerId},
     record::{self, Phase},
@@ -97,7 +98,10 @@ impl Machine {
         self.backoff.retain(|&(_, other), _| other != worker);
         let restored = self.take_back(worker);
         self.welcome(session);
-        restored.iter().for_each(|message| self.send_to_all(message));
+        for (step, solution) in restored {
+            // What was saved on the way to another is not needed.
+            self.drop_before(step, self.records.steps[&step].last_epoch + 1, Some(solution));
+        }
         self.clear_store(session);
     }
 
@@ -162,9 +166,7 @@ impl Machine {
     fn alone_has_values(&self, worker: WorkerId) -> bool {
         let mut checkpoints =
             self.records.steps.values().filter_map(|step| step.checkpoint.as_ref());
-        checkpoints.any(|checkpoint| {
-            checkpoint.stored.is_none() && checkpoint.is_with(worker)
-        })
+        checkpoints.any(|checkpoint| checkpoint.stored.is_none() && checkpoint.is_with(worker))
     }
 
     /// Gives up all that a worker has, and its name.

@@ -153,6 +153,7 @@ pub fn registration(
     (worker, checkpoint_store): (u64, Option<u64>),
 ) -> Registration {
     Registration {
+        protocol: register.protocol,
         worker: WorkerId(worker),
         name: register.name,
         address: register.address,

@@ -158,9 +158,7 @@ pub fn workers(machine: &Machine, now: Time) -> Vec<WorkerStatus> {
     let away = machine.records().workers.iter().filter(|&(&id, _)| {
         machine.connection(id).is_none()
             && machine.records().steps.values().any(|step| {
-                let has = |checkpoint: &crate::machine::Checkpoint| {
-                    checkpoint.is_with(id)
-                };
+                let has = |checkpoint: &crate::machine::Checkpoint| checkpoint.is_with(id);
                 step.checkpoint.as_ref().is_some_and(has)
             })
     });

@@ -64,7 +64,7 @@ pub use client::{
 pub use error::RpcError;
 pub use identity::new_identity;
 pub use incoming::{Accepted, Bound, bind};
-pub use limits::PROTOCOL;
+pub use limits::{OLDEST_PROTOCOL, PROTOCOL};
 pub use peer::Peer;
 pub use renewal::{LOOK_INTERVAL, Renewal, WARNINGS};
 pub use renewed::Expiry;

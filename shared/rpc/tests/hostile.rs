@@ -17,7 +17,7 @@ use tokio::{
 use tonic::{Code, client::Grpc, codegen::http::uri::PathAndQuery};
 use tonic_prost::ProstCodec;
 use ziggurat_rpc::{
-    Connection, PROTOCOL, Security,
+    Connection, OLDEST_PROTOCOL, PROTOCOL, Security,
     limits::{
         AUTHENTICATION_TIMEOUT, CONNECTIONS_PER_HOST, MESSAGE_BYTES, OFFENCES_FORGIVEN, PENALTY,
     },
@@ -223,10 +223,16 @@ async fn bytes_that_are_no_message_are_refused_and_their_sender_is_disconnected(
 async fn another_version_of_the_protocol_is_refused_but_no_offence() {
     let server = TestServer::start(Security::Open);
     let mut client = server.good_client().await;
-    let refused = client.fetch(FetchRequest { protocol: PROTOCOL + 1, ..FETCH }).await.unwrap_err();
-    assert_eq!(refused.code(), Code::FailedPrecondition);
-    let versions = format!("version {} of the protocol, here it is {PROTOCOL}", PROTOCOL + 1);
-    assert!(refused.message().contains(&versions), "{refused}");
+    for protocol in [OLDEST_PROTOCOL - 1, PROTOCOL + 1] {
+        let refused = client.fetch(FetchRequest { protocol, ..FETCH }).await.unwrap_err();
+        assert_eq!(refused.code(), Code::FailedPrecondition);
+        let versions = format!(
+            "version {protocol} of the protocol, here {OLDEST_PROTOCOL} and {PROTOCOL} are understood"
+        );
+        assert!(refused.message().contains(&versions), "{refused}");
+    }
+    let before = FetchRequest { protocol: OLDEST_PROTOCOL, ..FETCH };
+    assert!(client.fetch(before).await.is_ok());
     let open =
         halo_message::Message::Open(HaloOpen { protocol: PROTOCOL + 1, ..Default::default() });
     let messages = tokio_stream::iter([HaloMessage { message: Some(open) }]);

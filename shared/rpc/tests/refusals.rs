@@ -5,7 +5,7 @@ use ziggurat_encoding::Tier;
 use ziggurat_game::Ruleset;
 use ziggurat_planning::{Column, GalerkinSystem, Growth, Precision, Products, Proof, Settings};
 use ziggurat_rpc::{
-    PROTOCOL,
+    OLDEST_PROTOCOL, PROTOCOL,
     convert::{
         Answer, Job, Member, Submission, Task, WireError, check_addressee, check_registration,
         identity, owners, precision, required, runs,
@@ -211,12 +211,18 @@ fn workers_say_who_they_are_and_where() {
     };
     let code = |register| check_registration(&register).map_err(|status| status.code());
     assert_eq!(code(register.clone()), Ok((255, None)));
+    let before = proto::Register { protocol: OLDEST_PROTOCOL, ..register.clone() };
+    assert_eq!(code(before), Ok((255, None)));
     let with_store =
         |store: &str| proto::Register { checkpoint_store: store.to_owned(), ..register.clone() };
     assert_eq!(code(with_store("0000000000000007")), Ok((255, Some(7))));
     assert_eq!(code(with_store("7")), Err(Code::InvalidArgument));
     for (wrong, expected) in [
         (proto::Register { protocol: PROTOCOL + 1, ..register.clone() }, Code::FailedPrecondition),
+        (
+            proto::Register { protocol: OLDEST_PROTOCOL - 1, ..register.clone() },
+            Code::FailedPrecondition,
+        ),
         (proto::Register { encoder: 0, ..register.clone() }, Code::FailedPrecondition),
         (proto::Register { name: "x".repeat(256), ..register.clone() }, Code::InvalidArgument),
         (proto::Register { replaces: "\n".to_owned(), ..register.clone() }, Code::InvalidArgument),

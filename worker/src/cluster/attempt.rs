@@ -14,8 +14,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Member as Working, MemberIndex, Memory, Order, Outcome, Part, ResumeFrom,
-    Settings, SolveError, SolvedTierCache, Tables, VECTORS, base_memory_bytes,
-    plan, shards, take_part,
+    Settings, SolveError, SolvedTierCache, Tables, VECTORS, base_memory_bytes, plan, shards,
+    take_part,
 };
 use ziggurat_rpc::{
     convert::{

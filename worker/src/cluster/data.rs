@@ -11,7 +11,7 @@ use ziggurat_checkpoints::CheckpointError;
 use ziggurat_kernel::{Column, Data as Numbers, HaloPart};
 use ziggurat_rpc::{
     Peer,
-    convert::{check_addressee, check_protocol, required},
+    convert::{check_addressee, check_member, check_protocol, required},
     limits::CHUNK_BYTES,
     proto::{
         ExchangeReply, FetchReply, FetchRequest, HaloMessage, HaloOpen, HaloPayload,
@@ -105,7 +105,7 @@ impl DataService {
         let Some(HaloMessage { message: Some(Content::Open(open)) }) = first else {
             return Err(wrong("the first message is not `open`"));
         };
-        check_protocol(open.protocol)?;
+        check_member(open.protocol)?;
         check_addressee(&open.worker, self.0.local_checkpoints.identity())?;
         let step = required(open.step, "open.step")?;
         let HaloOpen { incarnation, job, attempt, .. } = open;
@@ -252,7 +252,7 @@ mod tests {
     use ziggurat_encoding::Tier;
     use ziggurat_kernel::{Exchange, MemberIndex, Part};
     use ziggurat_rpc::{
-        DataClient, PROTOCOL, Security, bind, connect,
+        DataClient, OLDEST_PROTOCOL, PROTOCOL, Security, bind, connect,
         convert::{Member, identity_text},
         data, data_client, server,
     };
@@ -318,10 +318,16 @@ mod tests {
         let numbers = unpacked(&reply, 8).unwrap();
         assert_eq!(numbers, values.map(f64::to_le_bytes).concat());
         assert_eq!(reply.checksum, Some(xxh3_64(&numbers)));
+        let before = FetchRequest { protocol: OLDEST_PROTOCOL, ..right.clone() };
+        client().fetch(before).await.unwrap();
         let another = identity_text(worker.local_checkpoints.identity() ^ 1);
         for (wrong, expected) in [
             (FetchRequest { worker: another, ..right.clone() }, Code::FailedPrecondition),
-            (FetchRequest { protocol: 0, ..right.clone() }, Code::FailedPrecondition),
+            (
+                FetchRequest { protocol: OLDEST_PROTOCOL - 1, ..right.clone() },
+                Code::FailedPrecondition,
+            ),
+            (FetchRequest { protocol: PROTOCOL + 1, ..right.clone() }, Code::FailedPrecondition),
             (FetchRequest { incarnation: 4, ..right.clone() }, Code::NotFound),
             (FetchRequest { epoch: 4, ..right.clone() }, Code::NotFound),
             (FetchRequest { shard: 1, ..right.clone() }, Code::NotFound),
@@ -470,5 +476,10 @@ mod tests {
         let _halo = opened(9);
         let (code, message) = exchange(vec![open(9, me ^ 1)]).await.unwrap_err();
         assert_eq!(code, Code::FailedPrecondition, "{message}");
+        let Content::Open(open) = open(9, me) else { unreachable!("it is made so") };
+        let before = Content::Open(HaloOpen { protocol: OLDEST_PROTOCOL, ..open });
+        let (code, message) = exchange(vec![before]).await.unwrap_err();
+        assert_eq!(code, Code::FailedPrecondition, "{message}");
+        assert!(message.contains("version 21 of the protocol, here it is 22"), "{message}");
     }
 }

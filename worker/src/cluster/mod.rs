@@ -308,13 +308,7 @@ impl Worker {
     }
 
     /// A checkpoint is complete: earlier ones are not needed any more, but for one of an incarnation.
-    fn drop_before(
-        self: &Arc<Self>,
-        job: u64,
-        step: Tier,
-        epoch: u32,
-        kept: Option<(u32, u64)>,
-    ) {
+    fn drop_before(self: &Arc<Self>, job: u64, step: Tier, epoch: u32, kept: Option<(u32, u64)>) {
         let of_step = step.into();
         self.dispose(
             format!("the checkpoints of step {step} of job {job} before {epoch}"),

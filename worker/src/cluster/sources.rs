@@ -19,7 +19,7 @@ use ziggurat_checkpoints::CheckpointStore;
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Column, Data, Part, Places, Sources, StepStoreError};
 use ziggurat_rpc::{
-    Connection, PROTOCOL, connect,
+    Connection, OLDEST_PROTOCOL, connect,
     convert::{Failure, FailureKind, Member, identity_text},
     data_client,
     proto::FetchRequest,
@@ -164,7 +164,7 @@ impl Saved {
         let Wanted { save, column, shard, range } = wanted;
         let (width, to) = (data.width(), data.bytes_mut());
         let request = FetchRequest {
-            protocol: PROTOCOL,
+            protocol: OLDEST_PROTOCOL,
             job: save.job,
             step: Some(save.step.into()),
             epoch: save.epoch,

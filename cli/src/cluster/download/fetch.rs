@@ -18,7 +18,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::Column;
 use ziggurat_rpc::{
-    DataClient, JobsClient, PROTOCOL, Security, connect, data_client,
+    DataClient, JobsClient, OLDEST_PROTOCOL, Security, connect, data_client,
     proto::{ChecksumsReply, FetchRequest, JobRequest, LocateReply, Peer, StepRequest},
 };
 use ziggurat_worker::cluster::receive;
@@ -216,7 +216,7 @@ impl<'a> Fetcher<'a> {
         let silence = self.patience.silence;
         let silent = |_| Status::deadline_exceeded(format!("it has been silent for {silence:?}"));
         let request = FetchRequest {
-            protocol: PROTOCOL,
+            protocol: OLDEST_PROTOCOL,
             job: self.job,
             step: Some(range.step.into()),
             epoch,

@@ -2,8 +2,8 @@
 
 use super::{
     super::{
-        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, JobId, Limits, Message, Phase, Scheduling,
-        StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE, begin::reads,
+        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, JobId, Limits, Message, Peer,
+        Phase, Scheduling, StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE, begin::reads,
     },
     values::Value,
     worker::shards_of,
@@ -103,6 +103,12 @@ impl World {
             Message::Assign(assignment, place) => {
                 let Assignment { step, attempt, reads: read, .. } = &**assignment;
                 self.check_order(*step, assignment.members.len());
+                let speaks = |peer: &Peer| {
+                    machine.connection(peer.worker).map(|it| it.registration.protocol)
+                };
+                let first = assignment.members.first().and_then(speaks);
+                let is_one = assignment.members.iter().all(|member| speaks(member) == first);
+                assert!(is_one, "members of {step:?} are of several versions");
                 if *place == 0 {
                     self.check_again(*step);
                 }

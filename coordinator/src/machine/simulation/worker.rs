@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     super::{
-        Answer, Assignment, Checksums, Epoch, Failure, Report, Run, SessionId, StepId, Task, Time,
-        WorkerId,
+        Answer, Assignment, Checksums, Epoch, Failure, KEEPS_ONE, Report, Run, SessionId, StepId,
+        Task, Time, WorkerId,
     },
     values::{Value, ranges_of},
 };
@@ -18,6 +18,8 @@ pub type Disk = BTreeMap<(StepId, Epoch), BTreeMap<u32, Value>>;
 pub struct Worker {
     pub id: WorkerId,
     pub name: String,
+    /// The version of the protocol that it speaks.
+    pub protocol: u32,
     /// Whether its process runs.
     pub up: bool,
     /// When it comes up again.
@@ -84,6 +86,7 @@ impl Worker {
         Self {
             id: WorkerId(id),
             name,
+            protocol: KEEPS_ONE,
             up: true,
             returns: None,
             refused: false,

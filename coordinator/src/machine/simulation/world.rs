@@ -12,7 +12,7 @@ use ziggurat_planning::{Outcome, Precision};
 use super::{
     super::{
         Answer, Assignment, Attempt, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
-        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
+        JobId, JobPlan, KEEPS_ONE, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
         Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission, Task,
         Time, WorkerId,
     },
@@ -142,7 +142,8 @@ impl World {
     pub fn join(&mut self, store: bool) {
         let id = self.new_identity();
         let name = format!("w{}", self.workers.len());
-        self.workers.push(Worker::new(id, name, store, self.now));
+        let protocol = KEEPS_ONE - u32::from(self.chance.once_in(3));
+        self.workers.push(Worker { protocol, ..Worker::new(id, name, store, self.now) });
     }
 
     /// Adds a worker with the name of another.
@@ -449,6 +450,9 @@ impl World {
             let worker = &mut self.workers[place];
             if worker.returns.is_some_and(|returns| returns <= now) {
                 (worker.up, worker.returns, worker.draining) = (true, None, false);
+                // Its program may have been replaced.
+                worker.protocol =
+                    worker.protocol.max(KEEPS_ONE - u32::from(self.chance.once_in(2)));
             }
             if !worker.up {
                 continue;
@@ -478,8 +482,9 @@ impl World {
     }
 
     fn connect(&mut self, place: usize) {
-        let Worker { id, ref name, store, draining, replaces, .. } = self.workers[place];
+        let Worker { id, ref name, protocol, store, draining, replaces, .. } = self.workers[place];
         let registration = Registration {
+            protocol,
             worker: id,
             name: name.clone(),
             address: format!("{name}:1"),
@@ -571,6 +576,7 @@ impl World {
                 self.workers[place].part.take_if(mine);
             }
             Message::Commit { step, epoch, kept } => {
+                let kept = kept.filter(|_| self.workers[place].protocol >= KEEPS_ONE);
                 self.drop_saved(place, |&(at, saved)| {
                     at == step && saved.number < epoch && Some(saved) != kept
                 });
@@ -803,8 +809,7 @@ impl Makings {
     pub fn of(machine: &Machine, step: StepId) -> Self {
         let members = machine.attempts()[&step].members.iter().map(|member| member.worker);
         let reads = machine.needed(step);
-        let reads =
-            reads.map(|(tier, it)| (tier, it.epoch, machine.away(it).collect(), it.stored));
+        let reads = reads.map(|(tier, it)| (tier, it.epoch, machine.away(it).collect(), it.stored));
         Self { members: members.collect(), reads: reads.collect() }
     }
 }

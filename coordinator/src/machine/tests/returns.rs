@@ -15,10 +15,7 @@ fn away() -> World {
 
 fn forget(world: &mut World, worker: u64) {
     let name = format!("w{worker}");
-    assert_eq!(
-        world.ask(Event::ForgetWorker(name)),
-        Ok(Changed::Worker(WorkerId(worker)))
-    );
+    assert_eq!(world.ask(Event::ForgetWorker(name)), Ok(Changed::Worker(WorkerId(worker))));
 }
 
 /// The checkpoints of the first step that a worker is told to keep when it is let in.
@@ -47,7 +44,9 @@ fn a_solution_that_was_given_up_counts_again_when_its_worker_is_back() {
             assert!(world.machine.solution(FIRST).is_none());
             let mut told = world.answers().into_iter().flat_map(|answer| world.tell(answer));
             let commit = told.find_map(|command| match command {
-                Command::Send(_, Message::Commit { step, epoch, kept }) => Some((step, epoch, kept)),
+                Command::Send(_, Message::Commit { step, epoch, kept }) => {
+                    Some((step, epoch, kept))
+                }
                 _ => None,
             });
             if let Some(commit) = commit {

@@ -59,7 +59,9 @@ pub use member::{Member, identity, identity_text};
 pub use runs::{owners, runs};
 pub use step::precision;
 pub use task::Task;
-pub use version::{check_addressee, check_encoder, check_protocol, check_registration};
+pub use version::{
+    check_addressee, check_encoder, check_member, check_protocol, check_registration,
+};
 
 /// A message that says something that cannot be.
 #[derive(Clone, PartialEq, Eq, Debug, Error)]

@@ -4,13 +4,27 @@ use tonic::Status;
 use ziggurat_encoding::Encoding;
 
 use super::{identity, identity_text, member::address_in, name};
-use crate::{PROTOCOL, proto::Register};
+use crate::{OLDEST_PROTOCOL, PROTOCOL, proto::Register};
 
 /// Checks the version of the protocol that a peer speaks.
 ///
 /// # Errors
-/// FAILED_PRECONDITION for another than this program's.
+/// FAILED_PRECONDITION for another than this program's and the one before.
 pub fn check_protocol(version: u32) -> Result<(), Status> {
+    if (OLDEST_PROTOCOL..=PROTOCOL).contains(&version) {
+        return Ok(());
+    }
+    Err(Status::failed_precondition(format!(
+        "you have version {version} of the protocol, here {OLDEST_PROTOCOL} and {PROTOCOL} are understood: use the same \
+         version of ziggurat on all machines, or the one before while you replace it, the coordinator's first"
+    )))
+}
+
+/// Checks the version of the protocol that a member of an attempt speaks: it does the same to its shards as all others.
+///
+/// # Errors
+/// FAILED_PRECONDITION for another than this program's.
+pub fn check_member(version: u32) -> Result<(), Status> {
     same_version("protocol", version, PROTOCOL)
 }
 
