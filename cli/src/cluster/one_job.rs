@@ -1,4 +1,4 @@
-//! What the commands that change one job share: its number, and what they print.
+//! What the commands about one job share: its number, and what those print that change it.
 
 use tonic::{Response, Status};
 use ziggurat_rpc::{JobsClient, proto::JobStatus};
@@ -9,7 +9,7 @@ use crate::{
     output::{one_line, print, print_json},
 };
 
-/// The arguments of a command that changes a job of a cluster.
+/// The arguments of a command about a job of a cluster.
 #[derive(clap::Args, Debug)]
 pub struct JobArgs {
     /// The job's number
@@ -18,10 +18,10 @@ pub struct JobArgs {
 
     /// Print JSON
     #[arg(long)]
-    json: bool,
+    pub json: bool,
 
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    pub coordinator: CoordinatorArgs,
 }
 
 impl JobArgs {

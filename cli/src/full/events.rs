@@ -5,7 +5,7 @@ use ziggurat_history::{Event, History};
 use ziggurat_rpc::proto::JobRequest;
 
 use crate::{
-    cluster::{client::Coordinator, flags::CoordinatorArgs},
+    cluster::{client::Coordinator, one_job::JobArgs},
     failure::{Exit, Failure},
     output::{count, moment, note, one_line, print, print_json},
 };
@@ -13,26 +13,17 @@ use crate::{
 /// Print what happened to a job of a cluster: why attempts ended, what was given up, who asked for what
 #[derive(clap::Args, Debug)]
 pub struct Args {
-    /// The job's number
-    #[arg(value_name = "JOB")]
-    job: u64,
-
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    of: JobArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
-    let job = args.job;
-    let coordinator = Coordinator::new(&args.coordinator)?;
-    let reply =
-        coordinator.ask(|mut jobs| async move { jobs.history(JobRequest { job }).await })?;
+pub fn run(Args { of: JobArgs { job, json, coordinator } }: &Args) -> Result<Exit, Failure> {
+    let job = *job;
+    let reply = Coordinator::new(coordinator)?
+        .ask(|mut jobs| async move { jobs.history(JobRequest { job }).await })?;
     let History { events, .. } = reply.into();
-    if args.json {
+    if *json {
         let all: Vec<&Event> = events.iter().collect();
         print_json(&json!({ "events": all, "left_out": events.left_out() }))?;
         return Ok(Exit::Success);

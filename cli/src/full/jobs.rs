@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ziggurat_rpc::proto::{JobRequest, ListReply, ListRequest};
 
 use crate::{
-    cluster::{client::Coordinator, flags::CoordinatorArgs, words},
+    cluster::{client::Coordinator, flags::CoordinatorArgs, one_job::JobArgs, words},
     failure::{Exit, Failure},
     output::{note, print, print_json},
     program_name,
@@ -29,26 +29,11 @@ pub struct Args {
 #[derive(clap::Subcommand, Debug)]
 enum OfOne {
     /// Remove a job that has ended, with its events and, if it is solved, its values
-    Rm(RmArgs),
-}
-
-/// Which job.
-#[derive(clap::Args, Debug)]
-struct RmArgs {
-    /// The job's number
-    #[arg(value_name = "JOB")]
-    job: u64,
-
-    /// Print JSON
-    #[arg(long)]
-    json: bool,
-
-    #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    Rm(JobArgs),
 }
 
 /// Removes a job.
-fn remove(&RmArgs { job, json, ref coordinator }: &RmArgs) -> Result<Exit, Failure> {
+fn remove(&JobArgs { job, json, ref coordinator }: &JobArgs) -> Result<Exit, Failure> {
     Coordinator::new(coordinator)?
         .ask(|mut jobs| async move { jobs.remove(JobRequest { job }).await })?;
     if json {

@@ -11,9 +11,9 @@ use crate::{
     cluster::{
         client::Coordinator,
         feed,
-        flags::CoordinatorArgs,
         following::Following,
         lines::{self, Told},
+        one_job::JobArgs,
         screen::{self, Left},
         words,
     },
@@ -27,21 +27,14 @@ use crate::{
 ///
 /// The picture has the ziggurat as far as it is solved, the residuals against supersteps, and the workers.
 #[derive(clap::Args, Debug)]
+#[command(mut_arg("json", |json| json.help("Print lines of JSON")))]
 pub struct Args {
-    /// The job's number
-    #[arg(value_name = "JOB")]
-    job: u64,
-
-    /// Print lines of JSON
-    #[arg(long)]
-    json: bool,
-
     #[command(flatten)]
-    coordinator: CoordinatorArgs,
+    of: JobArgs,
 }
 
 /// Runs the command.
-pub fn run(args: &Args) -> Result<Exit, Failure> {
+pub fn run(Args { of: args }: &Args) -> Result<Exit, Failure> {
     interrupt::end_on_interrupt("interrupted; the job goes on")?;
     let coordinator = Coordinator::new(&args.coordinator)?;
     // One that has never answered is not waited for: it may not be the right one.

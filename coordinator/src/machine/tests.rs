@@ -120,19 +120,7 @@ impl World {
     fn report_cost(&mut self, worker: WorkerId, answer: Answer, cost: (f64, u64, u64)) {
         let Attempt { number: attempt, order, .. } = self.machine.attempts[&FIRST];
         let (seconds, positions, sent_bytes) = cost;
-        let (exchanging_seconds, waited_seconds) = (0.0, 0.0);
-        let report = Report {
-            step: FIRST,
-            attempt,
-            order,
-            seconds,
-            exchanging_seconds,
-            waited_seconds,
-            positions,
-            sent_bytes,
-            answer,
-            checksums: Vec::new(),
-        };
+        let report = Report { attempt, order, seconds, positions, sent_bytes, ..said(answer) };
         self.tell(Event::Report(SessionId(worker.0), report));
     }
 
@@ -182,21 +170,9 @@ impl World {
                 _ => Vec::new(),
             };
             let Attempt { number: attempt, order, .. } = attempt;
-            let (seconds, exchanging_seconds, waited_seconds) = (0.0, 0.0, 0.0);
             let is_sweep = matches!(answer, Answer::Outcome(Outcome::Swept(_)));
-            let (positions, sent_bytes) = (if is_sweep { member.positions } else { 0 }, 0);
-            let report = Report {
-                step,
-                attempt,
-                order,
-                seconds,
-                exchanging_seconds,
-                waited_seconds,
-                positions,
-                sent_bytes,
-                answer,
-                checksums,
-            };
+            let positions = if is_sweep { member.positions } else { 0 };
+            let report = Report { step, attempt, order, positions, checksums, ..said(answer) };
             answers.push(Event::Report(member.session, report));
         }
         answers
@@ -603,23 +579,8 @@ fn what_a_checkpoint_store_has_is_given_up_by_proof_only_and_asked_for_in_that_s
     let (&step, attempt) = world.machine.attempts.first_key_value().unwrap();
     assert_ne!(step, FIRST);
     let epoch = world.machine.solution(FIRST).unwrap().epoch.number;
-    let kind = Some(FailureKind::Damage { tier: FIRST.tier, epoch, worker: None });
-    let answer = Answer::Failed(Failure { message: "not found".to_owned(), kind });
     let Attempt { number: attempt, order, .. } = *attempt;
-    let (seconds, exchanging_seconds, waited_seconds) = (0.0, 0.0, 0.0);
-    let (positions, sent_bytes) = (0, 0);
-    let report = Report {
-        step,
-        attempt,
-        order,
-        seconds,
-        exchanging_seconds,
-        waited_seconds,
-        positions,
-        sent_bytes,
-        answer,
-        checksums: Vec::new(),
-    };
+    let report = Report { step, attempt, order, ..said(not_found(epoch, None)) };
     world.tell(Event::Report(SessionId(4), report));
     // The worker that wrote it may still have it.
     let solution = world.machine.solution(FIRST).unwrap();

@@ -225,8 +225,7 @@ impl Historian {
                 history.superstep(&tier, values, statistics.supersteps, statistics.residual);
             }
             Some(Order::Prove(proof)) => {
-                let distance = f64::from(all.largest) * proof.unit();
-                history.interval_sweep(&tier, proof.sweeps() + 1, distance);
+                history.interval_sweep(&tier, proof.sweeps() + 1, proof.distance(all.largest));
             }
             _ => {}
         }

@@ -155,6 +155,11 @@ impl Proof {
         self.unit
     }
 
+    /// The distance of a bound from its value, as a probability, that an offset says.
+    pub fn distance(&self, offset: u16) -> f64 {
+        f64::from(offset) * self.unit
+    }
+
     /// The offsets before the first interval sweep, in units.
     pub fn start(&self) -> u16 {
         self.start

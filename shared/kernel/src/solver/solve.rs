@@ -357,7 +357,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             let outcome = work.carry_out(&order)?;
             let swept = match (&order, &outcome) {
                 (Order::Prove(proof), Outcome::Proved(growth)) => {
-                    Some((proof.sweeps() + 1, f64::from(growth.largest) * proof.unit()))
+                    Some((proof.sweeps() + 1, proof.distance(growth.largest)))
                 }
                 _ => None,
             };
@@ -370,7 +370,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 self.tell(Event::Superstep { step, superstep, residual, swept_positions });
             }
             let begun = controller.proof().filter(|proof| proof.sweeps() == 0);
-            let begins = begun.map(|proof| (0, f64::from(proof.start()) * proof.unit()));
+            let begins = begun.map(|proof| (0, proof.distance(proof.start())));
             if let Some((sweep, distance)) = swept.or(begins) {
                 self.tell(Event::Certifying { step, sweep, distance });
             }
