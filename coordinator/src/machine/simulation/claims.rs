@@ -2,8 +2,9 @@
 
 use super::{
     super::{
-        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, JobId, Limits, Message, Peer,
-        Phase, Scheduling, StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE, begin::reads,
+        Assignment, Attempt, BACKOFF, Checkpoint, Checksums, Epoch, Failure, JobId, Limits,
+        Message, Peer, Phase, Scheduling, StepId, Task, Time, WorkerId, attempt::LEAST_PATIENCE,
+        begin::reads,
     },
     values::Value,
     worker::shards_of,
@@ -77,22 +78,22 @@ impl World {
     }
 
     /// Takes note of an attempt that has failed, if that did not count.
-    pub fn note_failure(&mut self, failing: Option<(StepId, u32, Makings)>) {
+    pub fn note_failure(&mut self, failing: Option<(StepId, u32, Makings, Failure)>) {
         let machine = self.machine.as_ref().expect("it runs");
-        let Some((step, number, makings)) = failing else { return };
+        let Some((step, number, makings, failure)) = failing else { return };
         let now = machine.attempts().get(&step).map(|attempt| attempt.number);
         if now != Some(number) && !machine.has_counted(step) {
-            self.uncounted.insert(step, (self.now, makings));
+            self.uncounted.insert(step, (self.now, makings, failure));
         }
     }
 
     /// Nothing is tried again as it was, unless that counts; after a minute workers that were kept apart are.
     fn check_again(&mut self, step: StepId) {
         let machine = self.machine.as_ref().expect("it runs");
-        if let Some((ended, makings)) = self.uncounted.remove(&step) {
+        if let Some((ended, makings, failure)) = self.uncounted.remove(&step) {
             let is_same = makings == Makings::of(machine, step);
             let waited = self.now - ended;
-            assert!(!is_same || waited >= BACKOFF, "{step:?} is tried again after {waited:?}");
+            assert!(!is_same || waited >= BACKOFF, "{step:?} again, {waited:?} after {failure:?}");
         }
     }
 

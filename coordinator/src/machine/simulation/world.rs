@@ -71,7 +71,7 @@ pub struct World {
     pub faults: bool,
     pub events: u64,
     /// Attempts that ended with a failure that does not count, and when.
-    pub uncounted: BTreeMap<StepId, (Time, Makings)>,
+    pub uncounted: BTreeMap<StepId, (Time, Makings, Failure)>,
     /// When workers last told that they had moved something.
     pub moved_at: BTreeMap<WorkerId, Time>,
     /// Checkpoints of which something was damaged: nobody may have noticed.
@@ -797,31 +797,48 @@ fn timed(machine: &Machine, event: &Event) -> Vec<(StepId, Attempt)> {
     attempts.map(|(&step, attempt)| (step, attempt.clone())).collect()
 }
 
-/// What an attempt is made of: its members, and the checkpoints that they read: who has nothing of them, and the store that has.
+/// What an attempt is made of.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Makings {
     members: Vec<WorkerId>,
-    reads: Vec<(Tier, Epoch, Vec<WorkerId>, Option<u64>)>,
+    /// The numbers of checkpoints that it was told to read.
+    told: BTreeMap<Tier, u32>,
+    reads: Vec<Read>,
+}
+
+/// A checkpoint that it reads: who is away or has lost it, and the store that has it.
+#[derive(Clone, PartialEq, Debug)]
+struct Read {
+    tier: Tier,
+    away: Vec<WorkerId>,
+    lost: BTreeSet<WorkerId>,
+    stored: Option<u64>,
 }
 
 impl Makings {
     /// Those of the attempt at a step.
     pub fn of(machine: &Machine, step: StepId) -> Self {
-        let members = machine.attempts()[&step].members.iter().map(|member| member.worker);
-        let reads = machine.needed(step);
-        let reads = reads.map(|(tier, it)| (tier, it.epoch, machine.away(it).collect(), it.stored));
-        Self { members: members.collect(), reads: reads.collect() }
+        let attempt = &machine.attempts()[&step];
+        let members = attempt.members.iter().map(|member| member.worker);
+        let reads = machine.needed(step).map(|(tier, it)| Read {
+            tier,
+            away: machine.away(it).collect(),
+            lost: it.lost.clone(),
+            stored: it.stored,
+        });
+        let told = attempt.reads.clone();
+        Self { members: members.collect(), told, reads: reads.collect() }
     }
 }
 
 /// The attempt of which a worker says that it has failed, and what it is made of.
-fn failing(machine: &Machine, event: &Event) -> Option<(StepId, u32, Makings)> {
-    let Event::Report(session, Report { step, answer: Answer::Failed(_), .. }) = event else {
+fn failing(machine: &Machine, event: &Event) -> Option<(StepId, u32, Makings, Failure)> {
+    let Event::Report(session, Report { step, answer: Answer::Failed(failure), .. }) = event else {
         return None;
     };
     let attempt = machine.attempts().get(step)?;
     attempt.place_of(machine.worker_of(*session)?)?;
-    Some((*step, attempt.number, Makings::of(machine, *step)))
+    Some((*step, attempt.number, Makings::of(machine, *step), failure.clone()))
 }
 
 /// The attempt to which a worker reports work that it has not done.
