@@ -19,7 +19,8 @@ pub fn key(job: u64, step: Tier, column: Column, shard: u32, range: u8) -> Shard
     ShardKey { job, tier: step.into(), range, shard, column }
 }
 
-/// Writes parts of a step at an epoch, many at a time, and tells of the bytes of each; they count once a checkpoint takes them in.
+/// Writes parts of a step at an epoch, many at a time, and tells of the bytes of each; they count once a checkpoint
+/// takes them in.
 ///
 /// # Errors
 /// If there is no space for them, or the store fails.

@@ -16,7 +16,8 @@ use super::{
     record::{Checksums, Run},
 };
 
-/// A worker that moves no bytes may take so long for an order, and [`PATIENCE`] times as long as a superstep is expected to take.
+/// A worker that moves no bytes may take so long for an order, and [`PATIENCE`] times as long as a superstep is
+/// expected to take.
 pub(super) const LEAST_PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE: f64 = 20.0;
 
@@ -302,8 +303,8 @@ impl Machine {
         }
     }
 
-    /// A member of an attempt is gone. Workers may go at any time; but one that goes again while it is at the same step, which has not
-    /// got further since, may be killed by it: that is a failure.
+    /// A member of an attempt is gone. Workers may go at any time; but one that goes again while it is at the same
+    /// step, which has not got further since, may be killed by it: that is a failure.
     pub(super) fn count_gone(&mut self, step: StepId, worker: WorkerId) {
         let reached = self.attempts.get(&step).map_or(0, |attempt| reach(&attempt.course));
         let streak = self.failure_streak.entry(step).or_default();
@@ -316,8 +317,8 @@ impl Machine {
         }
     }
 
-    /// When a member of an attempt is late with its answer, if it moves nothing until then: what it fetches, exchanges or saves
-    /// may take any time, as long as there is more of it from one heartbeat to the next.
+    /// When a member of an attempt is late with its answer, if it moves nothing until then: what it fetches,
+    /// exchanges or saves may take any time, as long as there is more of it from one heartbeat to the next.
     pub(super) fn late_at(&self, attempt: &Attempt, member: &Member) -> Time {
         let moved = self.sessions.get(&member.session).map_or(attempt.since, |here| here.moved);
         let expected = member.positions as f64 / self.speeds(&[member.worker])[0];

@@ -58,8 +58,8 @@ impl Machine {
         self.give_up_unless_whole(step);
     }
 
-    /// A worker is back. What was given up of what it has counts again, unless the step was solved again meanwhile. If it has lost
-    /// it after all, that shows when it is read. Returns the solutions that count again.
+    /// A worker is back. What was given up of what it has counts again, unless the step was solved again meanwhile.
+    /// If it has lost it after all, that shows when it is read. Returns the solutions that count again.
     pub(super) fn take_back(&mut self, worker: WorkerId) -> Vec<(StepId, Epoch)> {
         let (name, mut back) = (self.name_of(worker), Vec::new());
         for step in self.records.steps.keys().copied().collect::<Vec<_>>() {

@@ -89,8 +89,8 @@ impl Machine {
         if able.is_empty() { Err(blocked) } else { Ok(able) }
     }
 
-    /// Leaves out workers that do not speak the version of the protocol that most cores do, the newer one among equals: members of an
-    /// attempt do the same to what they exchange.
+    /// Leaves out workers that do not speak the version of the protocol that most cores do, the newer one among
+    /// equals: members of an attempt do the same to what they exchange.
     fn keep_one_version(&self, able: &mut Vec<WorkerId>) {
         let here = |worker: &WorkerId| self.connection(*worker).map(|here| &here.registration);
         let mut cores: BTreeMap<u32, u64> = BTreeMap::new();

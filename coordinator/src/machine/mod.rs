@@ -307,8 +307,8 @@ impl Machine {
         self.output.commands.push(Command::Send(session, message));
     }
 
-    /// Has workers drop the checkpoints of a step before one, but for another. Those that do not know of the latter drop none:
-    /// once the step is solved, they do.
+    /// Has workers drop the checkpoints of a step before one, but for another. Those that do not know of the latter
+    /// drop none: once the step is solved, they do.
     fn drop_before(&mut self, step: StepId, epoch: u32, kept: Option<Epoch>) {
         let knows = |here: &Connected| kept.is_none() || here.registration.protocol >= KEEPS_ONE;
         let told = self.sessions.iter().filter(|(_, here)| knows(here));

@@ -180,8 +180,8 @@ pub struct StepRecord {
     pub last_epoch: u32,
     /// The last checkpoint that is complete.
     pub checkpoint: Option<Checkpoint>,
-    /// A solution of which parts were given up while their owners were away. If they come back before the step is solved again, it
-    /// counts again.
+    /// A solution of which parts were given up while their owners were away. If they come back before the step is
+    /// solved again, it counts again.
     #[serde(default)]
     pub put_aside: Option<Checkpoint>,
 }
@@ -221,7 +221,8 @@ pub struct Checkpoint {
     pub stored: Option<u64>,
     /// Owners that have lost it: somebody has not found it there, or an operator knows.
     pub lost: BTreeSet<WorkerId>,
-    /// Owners whose part was given up while they were away, by time or by an operator. If one comes back with it, it counts again.
+    /// Owners whose part was given up while they were away, by time or by an operator. If one comes back with it, it
+    /// counts again.
     #[serde(default)]
     pub given_up: BTreeSet<WorkerId>,
     /// If it is that of the solution, checksums of the values by shard, as its owners reported them; none if one did not, or

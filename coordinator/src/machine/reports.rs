@@ -145,8 +145,8 @@ impl Machine {
         true
     }
 
-    /// A worker could not fetch what another has that takes no part. Whether another attempt will be without it: unless that
-    /// one is the only one to have it, the worker had no reason to ask.
+    /// A worker could not fetch what another has that takes no part. Whether another attempt will be without it:
+    /// unless that one is the only one to have it, the worker had no reason to ask.
     fn has_missed(&mut self, step: StepId, worker: WorkerId, other: WorkerId) -> bool {
         let is_needed = self.needed(step).any(|(_, checkpoint)| {
             checkpoint.owners.contains(&other) && !self.reads_store_of(worker, checkpoint)
@@ -186,8 +186,8 @@ impl Machine {
         }
     }
 
-    /// A member could not do what it was asked to: the attempt is over. Whatever is then tried again counts as a failure,
-    /// unless it is another thing: with other members, or with values from elsewhere.
+    /// A member could not do what it was asked to: the attempt is over. Whatever is then tried again counts as a
+    /// failure, unless it is another thing: with other members, or with values from elsewhere.
     fn failed(&mut self, step: StepId, place: usize, failure: Failure) {
         let attempt = &self.attempts[&step];
         let (number, worker) = (attempt.number, attempt.members[place].worker);

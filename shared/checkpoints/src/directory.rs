@@ -19,7 +19,8 @@ const TRIES: usize = 5;
 /// Bytes that are written before they are counted.
 const COUNTED_BYTES: usize = 1 << 20;
 
-/// Writes a file below `root`, with the directories to it, and counts its bytes on the way. When this returns, it is on disk.
+/// Writes a file below `root`, with the directories to it, and counts its bytes on the way. When this returns, it is
+/// on disk.
 ///
 /// # Errors
 ///

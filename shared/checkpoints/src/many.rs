@@ -23,9 +23,10 @@ pub struct Numbers<'a> {
 }
 
 impl CheckpointStore {
-    /// [Keeps](Self::put) many numbers of an incarnation, up to four objects at the same time. Of the numbers, copies of at most
-    /// `room_bytes` are in memory, or of one object that has more, and as much again for what is written of them. `all` is asked for the
-    /// next ones when there is room for an object. After an error nothing more is begun.
+    /// [Keeps](Self::put) many numbers of an incarnation, up to four objects at the same time. Of the numbers, copies
+    /// of at most `room_bytes` are in memory, or of one object that has more, and as much again for what is written
+    /// of them. `all` is asked for the next ones when there is room for an object. After an error nothing more is
+    /// begun.
     ///
     /// # Errors
     ///

@@ -312,8 +312,8 @@ impl CheckpointStore {
         self.0.written_bytes.load(Relaxed)
     }
 
-    /// Bytes of [numbers](Self::put) that went out since the store was opened, of objects too that are not whole yet: as long
-    /// as this grows, somebody takes them.
+    /// Bytes of [numbers](Self::put) that went out since the store was opened, of objects too that are not whole yet:
+    /// as long as this grows, somebody takes them.
     pub fn sent_bytes(&self) -> u64 {
         self.0.sent_bytes.load(Relaxed)
     }

@@ -371,8 +371,8 @@ impl Worker {
         Ports { security: &options.security, inboxes, metrics, moved }
     }
 
-    /// Bytes that it has moved for attempts: saved values that it read or fetched, halos, and what it saves. As long as this grows, it
-    /// is not stuck.
+    /// Bytes that it has moved for attempts: saved values that it read or fetched, halos, and what it saves. As long
+    /// as this grows, it is not stuck.
     fn moved_bytes(&self) -> u64 {
         self.moved.bytes() + self.checkpoints().map_or(0, |store| store.sent_bytes())
     }

@@ -15,8 +15,8 @@ use super::{
 };
 use crate::parts::key;
 
-/// Numbers that are on their way to the checkpoint store at the same time, in bytes, where memory is limited: as many as one
-/// range of a shard of the default size has, for which there is room beside the arrays.
+/// Numbers that are on their way to the checkpoint store at the same time, in bytes, where memory is limited: as many
+/// as one range of a shard of the default size has, for which there is room beside the arrays.
 const LIMITED_ROOM_BYTES: u32 = 32 << 20;
 
 /// The same where it is not.

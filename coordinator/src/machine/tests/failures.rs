@@ -1,4 +1,5 @@
-//! Attempts that end: because somebody is late, or has failed, or is gone. Whatever is tried again is counted, and ends.
+//! Attempts that end: because somebody is late, or has failed, or is gone. Whatever is tried again is counted, and
+//! ends.
 
 use super::*;
 
