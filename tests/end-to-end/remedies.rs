@@ -2,10 +2,15 @@
 
 use std::{
     fs,
-    io::{BufRead, BufReader},
-    net::TcpStream,
+    io::{self, BufRead, BufReader, Read, Write},
+    net::{Shutdown, SocketAddr, TcpListener, TcpStream},
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
 };
 
 use serde_json::Value;
@@ -225,6 +230,67 @@ fn what_a_copy_of_the_coordinator_does_not_know_leaves_the_store_with_the_job_of
     cluster.wait_for("the store", || saved_below(shared.path()) == 0);
 }
 
+/// Passes connections on to a server, while it is open.
+fn link(to: SocketAddr) -> (SocketAddr, Arc<AtomicBool>) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let (at, is_open) = (listener.local_addr().unwrap(), Arc::new(AtomicBool::new(true)));
+    let open = is_open.clone();
+    thread::spawn(move || {
+        for stream in listener.incoming().map_while(Result::ok) {
+            let Ok(server) = TcpStream::connect(to) else { continue };
+            let both = [(&stream, &server), (&server, &stream)];
+            for (from, into) in both.map(|(a, b)| (a.try_clone().unwrap(), b.try_clone().unwrap()))
+            {
+                let open = open.clone();
+                thread::spawn(move || pass(from, into, &open));
+            }
+        }
+    });
+    (at, is_open)
+}
+
+fn pass(mut from: TcpStream, mut into: TcpStream, is_open: &AtomicBool) -> io::Result<()> {
+    let mut some = [0; 1 << 16];
+    while is_open.load(Ordering::Relaxed) {
+        let length = from.read(&mut some)?;
+        if length == 0 {
+            break;
+        }
+        into.write_all(&some[..length])?;
+    }
+    from.shutdown(Shutdown::Both)?;
+    into.shutdown(Shutdown::Both)
+}
+
+#[test]
+fn workers_that_cannot_reach_each_other_are_named_and_others_go_on() {
+    let expected = expected();
+    let shared = tempfile::tempdir().unwrap();
+    let mut cluster = Cluster::with(2, &["--checkpoints", shared.path().to_str().unwrap()]);
+    let listens = Cluster::free_address();
+    let (at, is_open) = link(listens.parse().unwrap());
+    let (address, at) = (cluster.address(), at.to_string());
+    let own = ["worker", "--coordinator", &address, "--dir", "far", "--name", "far"];
+    let link = ["--listen", &listens, "--advertise", &at];
+    let store = ["--checkpoints", shared.path().to_str().unwrap()];
+    let mut far = cluster.start("far", &[&own[..], &link, &store].concat());
+    cluster.wait_for("the workers", || {
+        (0..2).all(|worker| cluster.log(&format!("worker-{worker}")).contains("registered"))
+            && cluster.log("far").contains("registered")
+    });
+    is_open.store(false, Ordering::Relaxed);
+    let job = cluster.submit();
+    cluster.ends_well(&job, &expected);
+    let status = cluster.status(&job).unwrap();
+    let pairs = status["unreached"].as_array().unwrap();
+    let names_far = |pair: &Value| pair["workers"].as_array().unwrap().contains(&"far".into());
+    assert!(!pairs.is_empty() && pairs.iter().all(names_far), "{status}");
+    assert_eq!(status["job"]["message"], "");
+    far.kill().unwrap();
+    far.wait().unwrap();
+    cluster.kill(Some(0));
+}
+
 #[test]
 fn a_job_without_workers_says_so_to_all_who_ask_and_goes_on_with_the_first() {
     let expected = expected();
@@ -276,7 +342,9 @@ fn damaged_values_of_a_solved_job_are_missed_by_an_export_and_solved_again_on_re
     cluster.wait_for("the worker", || cluster.log("worker-0").matches("registered").count() == 2);
     let export = ["export", &job, "--out", "damaged.zgt", "--coordinator", &cluster.address()];
     let output = run(cluster.path(), &export);
-    assert_eq!(output.status.code(), Some(1), "{}", stderr(&output));
+    let said = stderr(&output);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("--replace") && said.contains("`ziggurat resume`"), "{said}");
     assert!(!cluster.path().join("damaged.zgt").exists());
     lose_disk(&mut cluster);
     cluster.start_again(Some(0));

@@ -342,7 +342,11 @@ impl<'a> World<'a> {
                     ["--lease", "1s", "--lost-after", lost_after, "--split-above", "20000"];
                 self.coordinator = Some(self.spawn("coordinator", &[&own[..], &limits].concat()));
             }
-            Process::Worker(place) if self.nodes[place].process.is_none() => {
+            // One that is about to leave is started again then.
+            Process::Worker(place) if self.nodes[place].process.is_some() => {
+                self.nodes[place].is_wanted = true;
+            }
+            Process::Worker(place) => {
                 if self.root.join(Self::away(place)).exists() {
                     return;
                 }
@@ -358,7 +362,7 @@ impl<'a> World<'a> {
                 (node.process, node.is_wanted, node.is_leaving) = (Some(child), true, false);
                 self.is_given_up |= node.replaces;
             }
-            _ => {}
+            Process::Coordinator => {}
         }
     }
 

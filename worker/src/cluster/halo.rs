@@ -6,6 +6,7 @@
 
 use std::{
     collections::HashMap,
+    pin::pin,
     sync::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering},
@@ -392,8 +393,14 @@ impl Outbox {
             }
             Some(())
         };
-        // The call ends with an error as soon as the other side does not want any more.
-        let (_, answer) = tokio::join!(feed, call);
+        // The call ends with an error as soon as the connection breaks, or the other side does not want any more: then nothing
+        // more is fed, though the next part may be long in coming.
+        let mut call = pin!(call);
+        let answer = tokio::select! {
+            biased;
+            answer = &mut call => answer,
+            _ = feed => call.await,
+        };
         answer.map(drop).map_err(|status| status.message().to_owned())
     }
 

@@ -158,8 +158,8 @@ impl<'a> Fetcher<'a> {
         };
         let failure = format!("shard {shard} of step {step} cannot be had: {troubles}");
         Err(Failure::of(Exit::Failed, failure).help(
-            "start the workers that have it again, and one that has lost it on an empty directory, with the same \
-             --name: what it had is then computed again; the same command goes on where it was",
+            "start the workers that have it again. One that has lost it starts on an empty directory, with --replace \
+             and its name: `ziggurat resume` then solves that again. The same command goes on where it was",
         ))
     }
 
