@@ -74,8 +74,16 @@ pub enum Fault {
     Forget(usize),
     /// Everything is killed.
     KillAll,
-    /// All processes end, and programs of another version start on their directories.
-    Upgrade,
+    /// Programs of another version start on the directories: after all processes have ended, or in the place of one after the
+    /// other, the coordinator first.
+    Upgrade(Way),
+}
+
+/// How a cluster is upgraded.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Way {
+    AtOnce,
+    OneByOne,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -105,6 +113,7 @@ struct Model {
     workers: Vec<Worker>,
     is_paused: bool,
     is_upgraded: bool,
+    way: Way,
 }
 
 impl Model {
@@ -163,7 +172,7 @@ impl Model {
             }
             18 | 19 if answers => Fault::Forget(self.any(random, |worker| !up(worker))?),
             20 if is_coordinator => Fault::KillAll,
-            21 if !self.is_upgraded => Fault::Upgrade,
+            21 if !self.is_upgraded => Fault::Upgrade(self.way),
             22 if has_room => Fault::Join(has_store && random.below(2) == 0),
             23 if has_room && has_store => Fault::Join(false),
             _ => return None,
@@ -210,7 +219,7 @@ impl Model {
                     *self.state(process) = State::Down;
                 }
             }
-            Fault::Upgrade => {
+            Fault::Upgrade(_) => {
                 self.is_upgraded = true;
                 self.coordinator = State::Up;
                 let here = self.workers.iter_mut().filter(|worker| worker.disk == Disk::Here);
@@ -249,6 +258,7 @@ impl Schedule {
             workers: Vec::new(),
             is_paused: false,
             is_upgraded: false,
+            way: if seed % 2 == 0 { Way::AtOnce } else { Way::OneByOne },
         };
         stores.iter().for_each(|&has_store| model.join(has_store));
         let mut happenings = Vec::new();
@@ -263,6 +273,10 @@ impl Schedule {
                 }
             };
             happenings.push((when, fault));
+            if model.is_paused && model.coordinator == State::Up && random.below(2) == 0 {
+                model.apply(Fault::Resume);
+                happenings.push((When::After(random.below(1500)), Fault::Resume));
+            }
             for process in model.processes() {
                 if random.below(2) == 0
                     && let Some(mending) = model.mend(process)
@@ -278,6 +292,6 @@ impl Schedule {
 
     /// Whether programs of another version take over.
     pub fn has_upgrade(&self) -> bool {
-        self.happenings.iter().any(|(_, fault)| *fault == Fault::Upgrade)
+        self.happenings.iter().any(|(_, fault)| matches!(fault, Fault::Upgrade(_)))
     }
 }

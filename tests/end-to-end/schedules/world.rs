@@ -12,7 +12,7 @@ use std::{
 
 use serde_json::Value;
 
-use super::schedule::{Fault, Process, Schedule, When};
+use super::schedule::{Fault, Process, Schedule, Way, When};
 use crate::{
     cluster::{kill, signal},
     support::{files, program, run, stderr},
@@ -33,6 +33,9 @@ const AT_ONCE: Duration = Duration::from_secs(30);
 /// Once nothing is wrong any more, the job has its table so long after at the latest. Workers that could not reach each other
 /// are kept apart for a minute.
 const END: Duration = Duration::from_secs(150);
+
+/// When programs are replaced one after the other, so long after the one before.
+const BETWEEN: Duration = Duration::from_millis(300);
 
 /// How often the job is looked at.
 const LOOK: Duration = Duration::from_millis(200);
@@ -275,12 +278,21 @@ impl<'a> World<'a> {
                 (0..self.nodes.len()).for_each(|place| self.kill(Process::Worker(place)));
                 self.kill(Process::Coordinator);
             }
-            Fault::Upgrade => {
+            Fault::Upgrade(way) => {
                 let workers = (0..self.nodes.len()).map(Process::Worker);
-                let all = || workers.clone().chain([Process::Coordinator]);
-                all().for_each(|process| self.leave(process));
+                let all = || [Process::Coordinator].into_iter().chain(workers.clone());
+                if way == Way::AtOnce {
+                    all().rev().for_each(|process| self.leave(process));
+                }
                 self.program = program().to_owned();
-                all().rev().for_each(|process| self.start(process));
+                for process in all() {
+                    self.leave(process);
+                    self.start(process);
+                    if way == Way::OneByOne {
+                        let moment = Instant::now() + BETWEEN;
+                        self.watch_until(|_| Instant::now() >= moment);
+                    }
+                }
             }
         }
     }
