@@ -6,7 +6,7 @@
 //!
 //! | variable | |
 //! | --- | --- |
-//! | `ZIGGURAT_SCHEDULES` | how many seeds run; six without it |
+//! | `ZIGGURAT_SCHEDULES` | how many seeds run; twelve without it |
 //! | `ZIGGURAT_SEED` | the first seed; alone, it is the only one |
 //! | `ZIGGURAT_SCHEDULES_AT_ONCE` | how many run at a time; four without it |
 //! | `ZIGGURAT_BEFORE` | a program of another version, which all processes begin with where a schedule has an upgrade |
@@ -30,7 +30,7 @@ use self::{
 use crate::support::succeed;
 
 /// Seeds that run unless somebody wants others.
-const SEEDS: u64 = 6;
+const SEEDS: u64 = 12;
 
 fn number(name: &str) -> Option<u64> {
     env::var(name).ok().map(|text| text.parse().unwrap_or_else(|_| panic!("{name} is no number")))
