@@ -26,6 +26,8 @@ const PATIENCE: f64 = 20.0;
 pub struct Attempt {
     /// Its number.
     pub number: u32,
+    /// The version of the protocol that its members speak.
+    pub(super) protocol: u32,
     /// Who takes part.
     pub members: Vec<Member>,
     /// Which shards they have.
@@ -210,6 +212,7 @@ impl Machine {
         let checkpoint = Checkpoint {
             epoch: Epoch { number: epoch, incarnation: self.incarnation },
             course: attempt.course.clone(),
+            protocol: attempt.protocol,
             owners: attempt.members.iter().map(|member| member.worker).collect(),
             runs: attempt.runs.clone(),
             stored,

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use ziggurat_encoding::Tier;
 use ziggurat_history::Kind;
+use ziggurat_planning::placement::positions_of;
 
 use super::{
     Checkpoint, Counters, Machine, Note,
@@ -87,6 +88,22 @@ impl Machine {
         self.keep_one_version(&mut able);
         self.keep_larger_set(&mut able);
         if able.is_empty() { Err(blocked) } else { Ok(able) }
+    }
+
+    /// Drops the checkpoint of a step under way that members of another version wrote: those of this one would go on to
+    /// other bytes.
+    fn drop_of_another_version(&mut self, step: StepId, protocol: u32) {
+        let of_another = |checkpoint: &&Checkpoint| {
+            checkpoint.protocol != protocol && checkpoint.course.order().is_some()
+        };
+        let Some(checkpoint) = self.checkpoint(step).filter(of_another) else { return };
+        let epoch = checkpoint.epoch.number;
+        self.step_mut(step).checkpoint = None;
+        let text = format!(
+            "checkpoint {epoch} of step {} is of workers of another version: it is solved again",
+            step.tier
+        );
+        self.note(Note { epoch, ..line_of(Kind::Lost, step, text) });
     }
 
     /// Leaves out workers that do not speak the version of the protocol that most cores do, the newer one among
@@ -190,9 +207,9 @@ impl Machine {
         let free: Vec<_> = self.online.keys().copied().filter(free).collect();
         let Ok(able) = self.able(step, &free) else { return false };
         let (others, runs) = self.deal(step, plan, &able);
-        let StepPlan { shards, waves, .. } = plan;
-        let now = seconds(shards, waves, &attempt.runs, &self.speeds(&members));
-        let then = seconds(shards, waves, &runs, &self.speeds(&others));
+        let StepPlan { shards, .. } = plan;
+        let now = seconds(shards, &attempt.runs, &self.speeds(&members));
+        let then = seconds(shards, &runs, &self.speeds(&others));
         then < now * WORTH_IT
     }
 
@@ -206,6 +223,9 @@ impl Machine {
         let plan = self.plans[&step.job].clone();
         let (workers, runs) = self.deal(step, &plan.steps[&step.tier], able);
         let members = self.members(&plan.steps[&step.tier], &workers, &runs);
+        let protocol = able.first().and_then(|&worker| self.connection(worker));
+        let protocol = protocol.map_or(0, |here| here.registration.protocol);
+        self.drop_of_another_version(step, protocol);
         let course = self.checkpoint(step).map_or_else(
             || {
                 let bounds = reads(step.tier).filter_map(|tier| {
@@ -240,6 +260,7 @@ impl Machine {
         let count = workers.len();
         let attempt = Attempt {
             number,
+            protocol,
             members,
             runs,
             reads: epochs,
@@ -276,7 +297,8 @@ impl Machine {
         for run in runs {
             let member = &mut members[run.owner as usize];
             member.shards += run.count;
-            member.positions += shards.by_ref().take(run.count as usize).sum::<u64>();
+            member.positions +=
+                shards.by_ref().take(run.count as usize).map(positions_of).sum::<u64>();
         }
         members
     }

@@ -4,7 +4,9 @@ use std::{cmp::Reverse, collections::BTreeMap};
 
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_planning::{
-    Goal, Settings, StepController, Wave, interval_waves, shards, steps, waves,
+    Goal, Settings, StepController,
+    placement::{ShardWaves, positions_of, shards_by_wave},
+    shards, steps, units, waves,
 };
 
 use super::record::StepSize;
@@ -26,18 +28,14 @@ pub struct JobPlan {
 /// A step.
 #[derive(Clone, PartialEq, Debug)]
 pub struct StepPlan {
-    /// The positions of each shard.
-    pub shards: Vec<u64>,
-    /// The shards of each wave of a superstep.
-    pub waves: Vec<Wave>,
-    /// The shards of each wave of an interval sweep.
-    pub interval_waves: Vec<Wave>,
+    /// The positions of each shard, by wave.
+    pub shards: Vec<ShardWaves>,
     /// How many ranges the shards have together.
     pub ranges: u32,
 }
 
 impl JobPlan {
-    /// Cuts a ruleset into steps, shards and waves.
+    /// Cuts a ruleset into steps, shards and their waves.
     #[cfg(test)]
     pub fn new(encoding: Encoding, settings: Settings) -> Self {
         Self::unless(encoding, settings, || false).expect("nobody cancels it")
@@ -55,7 +53,7 @@ impl JobPlan {
             if is_cancelled() {
                 return None;
             }
-            let parts = StepPlan::new(&encoding, &shards(&encoding, &settings, tier));
+            let parts = StepPlan::new(&encoding, tier, &shards(&encoding, &settings, tier));
             let shards = parts.shards.len() as u32;
             order.push(StepSize { tier, positions: parts.positions(), shards });
             cut.insert(tier, parts);
@@ -71,18 +69,17 @@ impl JobPlan {
 }
 
 impl StepPlan {
-    fn new(encoding: &Encoding, shards: &[Shard]) -> Self {
+    fn new(encoding: &Encoding, tier: Tier, shards: &[Shard]) -> Self {
         let ranges = |shard: &Shard| 1 + u32::from(shard.ranges.1.is_some());
+        let units = units(encoding, tier, shards);
         Self {
-            shards: shards.iter().map(Shard::len).collect(),
-            waves: waves(encoding, shards),
-            interval_waves: interval_waves(encoding, shards),
+            shards: shards_by_wave(shards.len(), &units, &waves(encoding, &units)),
             ranges: shards.iter().map(ranges).sum(),
         }
     }
 
     /// Positions of the step.
     pub fn positions(&self) -> u64 {
-        self.shards.iter().sum()
+        self.shards.iter().map(positions_of).sum()
     }
 }

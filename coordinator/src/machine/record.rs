@@ -213,6 +213,9 @@ pub struct Checkpoint {
     pub epoch: Epoch,
     /// How to go on from it.
     pub course: StepController,
+    /// The version of the protocol that its owners spoke, which says what was done to it.
+    #[serde(default)]
+    pub protocol: u32,
     /// The workers that wrote it, each of them some shards.
     pub owners: Vec<WorkerId>,
     /// Which shards they wrote.

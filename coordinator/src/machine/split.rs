@@ -1,6 +1,6 @@
 //! Who sweeps which shards: the [placement](ziggurat_planning::placement) as runs of shards, and how long they take.
 
-use ziggurat_planning::{ShardIndex, Wave, placement::deal};
+use ziggurat_planning::placement::{ShardWaves, deal};
 
 use super::{plan::StepPlan, record::Run};
 
@@ -8,7 +8,7 @@ use super::{plan::StepPlan, record::Run};
 /// a member that would only make others wait gets none.
 pub fn split(plan: &StepPlan, speeds: &[f64]) -> Vec<Run> {
     let mut runs: Vec<Run> = Vec::new();
-    for owner in deal(&plan.shards, [&plan.waves, &plan.interval_waves], speeds) {
+    for owner in deal(&plan.shards, speeds) {
         match runs.last_mut() {
             Some(run) if run.owner == owner as u32 => run.count += 1,
             _ => runs.push(Run { count: 1, owner: owner as u32 }),
@@ -18,19 +18,19 @@ pub fn split(plan: &StepPlan, speeds: &[f64]) -> Vec<Run> {
 }
 
 /// How long it takes to sweep all shards wave by wave, in seconds, without exchange.
-pub fn seconds(shards: &[u64], waves: &[Wave], runs: &[Run], speeds: &[f64]) -> f64 {
-    let mut owners = Vec::with_capacity(shards.len());
-    for run in runs {
-        owners.extend(std::iter::repeat_n(run.owner as usize, run.count as usize));
-    }
-    let wave = |wave: &Wave| {
-        let mut loads = vec![0; speeds.len()];
-        for &ShardIndex(shard) in wave {
-            loads[owners[shard]] += shards[shard];
+pub fn seconds(shards: &[ShardWaves], runs: &[Run], speeds: &[f64]) -> f64 {
+    let owners = runs.iter().flat_map(|run| std::iter::repeat_n(run.owner, run.count as usize));
+    let mut loads: Vec<Vec<u64>> = Vec::new();
+    for (shard, owner) in shards.iter().zip(owners) {
+        for &(wave, positions) in shard {
+            loads.resize_with(loads.len().max(wave as usize + 1), || vec![0; speeds.len()]);
+            loads[wave as usize][owner as usize] += positions;
         }
+    }
+    let wave = |loads: &Vec<u64>| {
         loads.iter().zip(speeds).map(|(&load, speed)| load as f64 / speed).fold(0.0, f64::max)
     };
-    waves.iter().map(wave).sum()
+    loads.iter().map(wave).sum()
 }
 
 #[cfg(test)]
@@ -43,26 +43,18 @@ mod tests {
     use super::*;
     use crate::machine::plan::JobPlan;
 
-    /// A step with waves of successive shards, from the last to the first. Every shard is an interval wave.
+    /// A step with waves of successive shards, from the last to the first.
     fn step(shards: &[u64], waves: usize) -> StepPlan {
-        let ends = (0..=waves).map(|i| shards.len() * i / waves).collect::<Vec<_>>();
-        StepPlan {
-            shards: shards.to_vec(),
-            waves: ends
-                .windows(2)
-                .map(|ends| (ends[0]..ends[1]).map(ShardIndex).collect())
-                .rev()
-                .collect(),
-            interval_waves: (0..shards.len()).map(|shard| vec![ShardIndex(shard)]).collect(),
-            ranges: 0,
-        }
+        let wave_of = |i: usize| (waves - 1 - i * waves / shards.len()) as u32;
+        let shards = shards.iter().enumerate();
+        StepPlan { shards: shards.map(|(i, &len)| vec![(wave_of(i), len)]).collect(), ranges: 0 }
     }
 
     #[test]
     fn every_member_gets_what_it_sweeps_in_the_same_time() {
         let (step, speeds) = (step(&[10; 12], 2), [1.0, 2.0, 3.0]);
         let runs = split(&step, &speeds);
-        assert_eq!(seconds(&step.shards, &step.waves, &runs, &speeds), 20.0);
+        assert_eq!(seconds(&step.shards, &runs, &speeds), 20.0);
         let dealt = |owner| -> u32 {
             runs.iter().filter(|run| run.owner == owner).map(|run| run.count).sum()
         };
@@ -75,9 +67,9 @@ mod tests {
         assert_eq!(runs, [Run { count: 1, owner: 0 }, Run { count: 1, owner: 2 }]);
     }
 
-    /// Members wait for less than a twentieth of a superstep, and less than a quarter of an interval sweep.
+    /// Members wait for less than a tenth of a sweep.
     #[test]
-    fn waves_of_both_kinds_are_even() {
+    fn waves_are_even() {
         let overrides = Overrides { pieces: Some(5), ..Overrides::default() };
         let blitz = Ruleset::builtin("blitz").unwrap().with(&overrides).unwrap();
         let encoding = Encoding::new(&blitz).unwrap();
@@ -87,10 +79,8 @@ mod tests {
             let step = &plan.steps[&tier];
             let runs = split(step, &speeds);
             let even = step.positions() as f64 / 2.0;
-            let wait = |waves| seconds(&step.shards, waves, &runs, &speeds) / even - 1.0;
-            assert!(wait(&step.waves) < 1.0 / 20.0, "{tier}: {}", wait(&step.waves));
-            let interval = wait(&step.interval_waves);
-            assert!(interval < 1.0 / 4.0, "{tier}: {interval}");
+            let wait = seconds(&step.shards, &runs, &speeds) / even - 1.0;
+            assert!(wait < 1.0 / 10.0, "{tier}: {wait}");
         }
     }
 
@@ -104,7 +94,7 @@ mod tests {
             let step = step(&shards, 1);
             let runs = split(&step, &speeds);
             prop_assert_eq!(runs.iter().map(|run| run.count as usize).sum::<usize>(), shards.len());
-            let ours = seconds(&shards, &step.waves, &runs, &speeds);
+            let ours = seconds(&step.shards, &runs, &speeds);
             for way in 0..speeds.len().pow(shards.len() as u32) {
                 let (mut loads, mut rest) = ([0.0; 3], way);
                 for &shard in &shards {

@@ -202,10 +202,11 @@ impl World {
 
     /// The members of the attempt have written a checkpoint as it is at the beginning.
     fn commit(&mut self, number: u32) {
-        let Attempt { course, members, runs, .. } = self.machine.attempts[&FIRST].clone();
+        let Attempt { course, protocol, members, runs, .. } = self.machine.attempts[&FIRST].clone();
         let checkpoint = Checkpoint {
             epoch: Epoch { number, incarnation: 1 },
             course,
+            protocol,
             owners: members.iter().map(|member| member.worker).collect(),
             runs,
             stored: None,

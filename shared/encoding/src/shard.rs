@@ -11,7 +11,7 @@ use std::ops::Range;
 
 use crate::{Encoding, Tier};
 
-/// A part of a step that is swept in place, by one thread at a time.
+/// A part of a step: a node of the prefix tree, with its swap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shard {
     /// The digits of the leading shared squares, seen from the first of the step's tiers.
@@ -41,6 +41,13 @@ impl Encoding {
         (self.step_len(tier) / 64).clamp(64 << 10, 4 << 20)
     }
 
+    /// The most positions a unit of a step holds, unless no outer square is left to split by: 1/1024 of the step, at least
+    /// 1 Ki, at most 16 Ki, or 2^-17 of the step if that is more.
+    pub fn unit_positions(&self, tier: Tier) -> u64 {
+        let positions = self.step_len(tier);
+        (positions / 1024).clamp(1 << 10, 16 << 10).max(positions >> 17)
+    }
+
     /// The number of positions of the step a tier belongs to: both orientations.
     pub fn step_len(&self, tier: Tier) -> u64 {
         let one = self.tier_len(tier);
@@ -53,6 +60,18 @@ impl Encoding {
         let mut shards = Vec::new();
         self.split(tier, limit, &mut Vec::new(), &mut shards);
         shards
+    }
+
+    /// A shard of the step {n, m} cut further, into parts of at most `limit` positions unless no outer square is left to
+    /// split by. Ascending by prefix; the shard itself, if it has no more positions.
+    ///
+    /// # Panics
+    /// If it is a shard of another step.
+    pub fn cut(&self, tier: Tier, shard: &Shard, limit: u64) -> Vec<Shard> {
+        let mut parts = Vec::new();
+        self.split(tier, limit, &mut shard.prefix.clone(), &mut parts);
+        assert_eq!(parts.iter().map(Shard::len).sum::<u64>(), shard.len(), "a shard of the step");
+        parts
     }
 
     fn split(&self, tier: Tier, limit: u64, prefix: &mut Vec<u8>, shards: &mut Vec<Shard>) {

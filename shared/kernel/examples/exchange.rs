@@ -1,5 +1,5 @@
-//! The traffic of a team: `exchange finkel:5:2` solves finkel with 5 pieces with two members, each of which
-//! has half of every wave, and prints how many bytes go over the wire per halo position and superstep.
+//! The traffic of a team: `exchange finkel:5:2` solves finkel with 5 pieces with two members, which are dealt
+//! its shards as workers are, and prints how many bytes go over the wire per halo position and superstep.
 
 #[path = "../tests/common/team.rs"]
 mod team;
@@ -9,7 +9,8 @@ use std::sync::atomic::Ordering;
 use team::{Exchanged, Rules, solve};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{MemberIndex, Precision, Settings, ShardIndex, shards, waves};
+use ziggurat_kernel::{MemberIndex, Precision, Settings, shards, units, waves};
+use ziggurat_planning::placement::{deal, shards_by_wave};
 
 fn main() {
     for game in std::env::args().skip(1) {
@@ -29,16 +30,10 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
     let settings = Settings { threads: 1, ..Settings::new(Precision::F64) };
     let owners = |tier: Tier, _: usize, _: u32| {
         let shards = shards(encoding, &settings, tier);
-        let mut owners = vec![MemberIndex(0); shards.len()];
-        for wave in waves(encoding, &shards) {
-            let total: u64 = wave.iter().map(|shard| shards[shard.0].len()).sum();
-            let mut before = 0;
-            for ShardIndex(i) in wave {
-                let middle = before + shards[i].len() / 2;
-                owners[i] = MemberIndex((middle * members as u64 / total) as usize);
-                before += shards[i].len();
-            }
-        }
+        let units = units(encoding, tier, &shards);
+        let by_wave = shards_by_wave(shards.len(), &units, &waves(encoding, &units));
+        let owners = deal(&by_wave, &vec![1.0; members]);
+        let owners = owners.into_iter().map(MemberIndex).collect();
         (members, owners)
     };
     let rules =

@@ -84,6 +84,6 @@ pub use solver::{
 pub use ziggurat_planning::{
     Certificate, Column, CorrectedFrom, CycleSlot, DIFFERENCES, GalerkinSystem, Goal, Growth,
     Multiples, Order, Outcome, POINTS, Precision, Products, Proof, QUANTUM_EXPONENTS,
-    SAMPLE_QUANTA, Settings, ShardIndex, Step, StepController, TierStatistics, USELESS_BOUND,
-    VECTORS, Wave, interval_waves, shards, slow_rolls, thread_count, waves,
+    SAMPLE_QUANTA, Settings, ShardIndex, Step, StepController, TierStatistics, USELESS_BOUND, Unit,
+    UnitIndex, VECTORS, Wave, shards, slow_rolls, thread_count, units, waves,
 };

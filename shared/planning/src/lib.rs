@@ -96,5 +96,5 @@ pub use quanta::QUANTUM_EXPONENTS;
 pub use settings::{Precision, Settings, thread_count};
 pub use statistics::TierStatistics;
 pub use steps::{Step, shards, steps};
-pub use waves::{ShardIndex, Wave, interval_waves, waves};
+pub use waves::{ShardIndex, Unit, UnitIndex, Wave, units, waves};
 pub use weights::{CycleSlot, DIFFERENCES, Multiples, POINTS, Products, VECTORS};

@@ -258,7 +258,7 @@ impl Schedule {
             workers: Vec::new(),
             is_paused: false,
             is_upgraded: false,
-            way: if seed % 2 == 0 { Way::AtOnce } else { Way::OneByOne },
+            way: if seed.is_multiple_of(2) { Way::AtOnce } else { Way::OneByOne },
         };
         stores.iter().for_each(|&has_store| model.join(has_store));
         let mut happenings = Vec::new();

@@ -7,7 +7,7 @@ use std::{
 };
 
 use ziggurat_encoding::Tier;
-use ziggurat_planning::{Outcome, Precision};
+use ziggurat_planning::{Outcome, Precision, placement::positions_of};
 
 use super::{
     super::{
@@ -645,7 +645,8 @@ impl World {
             Ok((values, finals)) => {
                 let plan = &self.plan.steps[&step.tier];
                 let (ranges, assignment) = (plan.ranges, assignment.clone());
-                let positions = values.keys().map(|&shard| plan.shards[shard as usize]).sum();
+                let positions =
+                    values.keys().map(|&shard| positions_of(&plan.shards[shard as usize])).sum();
                 let part = Part { assignment, values, finals, ranges, positions };
                 self.workers[place].part = Some(part);
                 Answer::Ready { halo_positions: 100 }

@@ -63,3 +63,17 @@ fn what_a_worker_cannot_keep_alone_it_is_not_told_to_drop() {
         assert_eq!(told.collect::<Vec<_>>(), expected);
     }
 }
+
+#[test]
+fn members_of_another_version_begin_a_step_anew_that_is_under_way() {
+    for (new, kept) in [(KEEPS_ONE, true), (KEEPS_ONE + 1, false)] {
+        let mut world = of(&[(KEEPS_ONE, 1)]);
+        world.work_once();
+        world.commit(1);
+        world.tell(Event::Disconnect(SessionId(1)));
+        let registration = Registration { protocol: new, ..registration(1) };
+        world.tell(Event::Register(SessionId(2), registration));
+        let is_kept = world.machine.records.steps[&FIRST].checkpoint.is_some();
+        assert_eq!((world.members(), is_kept), (vec![WorkerId(1)], kept));
+    }
+}

@@ -7,7 +7,7 @@ use ziggurat_encoding::Shard;
 use ziggurat_planning::{
     columns::Column,
     proof::Proof,
-    waves::{ShardIndex, Wave},
+    waves::{UnitIndex, Wave},
 };
 
 use crate::{
@@ -38,8 +38,8 @@ pub struct Offsets {
     pub(super) working: Pool<Scratch<f64>>,
 }
 
-/// The offsets of a shard, by bound and range.
-pub type ShardOffsets<'a> = [[&'a mut [u16]; 2]; 2];
+/// The offsets of a unit, by bound and range.
+pub type UnitOffsets<'a> = [[&'a mut [u16]; 2]; 2];
 
 impl Offsets {
     /// Room for offsets, which are all 0.
@@ -51,7 +51,7 @@ impl Offsets {
         step: &ShardedStep<'_>,
         team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
-        let live = || memory.filled(0, live_len(step, |shard| is_own(team, shard)) as usize);
+        let live = || memory.filled(0, live_len(step, |unit| is_own(team, unit)) as usize);
         let all = [step.filled(memory, 0)?, step.filled(memory, 0)?];
         Ok(Self { all, live: [live()?, live()?], working: Pool::default() })
     }
@@ -85,13 +85,13 @@ impl Offsets {
     }
 }
 
-/// How many positions the largest interval wave has of some shards.
-fn live_len(step: &ShardedStep<'_>, own: impl Fn(ShardIndex) -> bool) -> u64 {
+/// How many positions the largest wave has of some units.
+fn live_len(step: &ShardedStep<'_>, own: impl Fn(UnitIndex) -> bool) -> u64 {
     let of_wave = |wave: &Wave| {
-        let own = wave.iter().filter(|&&shard| own(shard));
-        own.map(|&shard| step.shard(shard).len()).sum()
+        let own = wave.iter().filter(|&&unit| own(unit));
+        own.map(|&unit| step.unit(unit).len()).sum()
     };
-    step.interval_waves.iter().map(of_wave).max().unwrap_or(0)
+    step.waves.iter().map(of_wave).max().unwrap_or(0)
 }
 
 /// The offsets of all positions, by bound and orientation.
@@ -112,13 +112,13 @@ pub fn exchange(
     })
 }
 
-/// The offsets of each shard of a wave.
-pub fn own_offsets<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<ShardOffsets<'a>> {
+/// The offsets of each unit of a wave.
+pub fn own_offsets<'a>(live: &'a mut [Array<u16>; 2], wave: &[&Shard]) -> Vec<UnitOffsets<'a>> {
     let mut rest = live.each_mut().map(|live| &mut **live);
     let range = |range: &Range<u64>| (range.end - range.start) as usize;
     wave.iter()
-        .map(|shard| {
-            let (first, second) = &shard.ranges;
+        .map(|part| {
+            let (first, second) = &part.ranges;
             let lengths = [range(first), second.as_ref().map_or(0, range)];
             rest.each_mut().map(|rest| lengths.map(|length| split_off(rest, length)))
         })

@@ -9,7 +9,7 @@ use ziggurat_planning::proof::{FAR, GROWN, Growth};
 use crate::{
     certificate::{
         bounds::{Bound, BoundOffset, BoundValues},
-        offsets::ShardOffsets,
+        offsets::UnitOffsets,
         problem::Unproven,
     },
     memory::array::Array,
@@ -27,17 +27,17 @@ use crate::{
 /// Added to a small number, this leaves an integer in the lowest bits: 2^52.
 const INTEGERS: f64 = 4_503_599_627_370_496.0;
 
-/// The bounds that a chain of a shard's sweep reads and writes.
-pub struct ShardBounds<'a, T> {
+/// The bounds that a sweep of a unit reads and writes.
+pub struct UnitBounds<'a, T> {
     /// The step.
     pub step: &'a Unproven<'a, T>,
-    /// The shard.
-    pub shard: &'a Shard,
-    /// The offsets of the shard, or those of one of its chains; others are empty.
-    pub live: ShardOffsets<'a>,
+    /// The part of a shard that the unit is.
+    pub part: &'a Shard,
+    /// The offsets of the unit.
+    pub live: UnitOffsets<'a>,
     /// All offsets, as they were before this wave.
     pub others: &'a [Vec<Array<u16>>; 2],
-    /// The bound of the shard's first range that the chain computes; of the second one it computes the other.
+    /// The bound of the first slab of a pair that is computed; of the second one it is the other.
     pub first: Bound,
     /// The instructions to use.
     pub simd: Simd,
@@ -45,12 +45,12 @@ pub struct ShardBounds<'a, T> {
     pub growth: Growth,
 }
 
-impl<T: Value> ShardBounds<'_, T> {
-    /// The orientation of a range of the shard, and the range.
+impl<T: Value> UnitBounds<'_, T> {
+    /// The orientation of a range of the unit, and the range.
     fn own_range(&self, slot: usize) -> (Orientation, Range<usize>) {
-        let [first, second] = ranges(self.shard, self.step.context.last());
+        let [first, second] = ranges(self.part, self.step.context.last());
         let range = if slot == 0 { first } else { second };
-        range.expect("the shard has the range")
+        range.expect("the unit has the range")
     }
 
     /// A bound of all values from a location on.
@@ -67,14 +67,6 @@ impl<T: Value> ShardBounds<'_, T> {
         BoundValues::new(values, BoundOffset::Each(offsets, bound.sign() * step.unit))
     }
 
-    /// Whether the chain computes a bound of a range of the shard. Where it reads the bounds of the other chain, it
-    /// reads them as they were before the wave, as it does with other shards: so nobody can tell whether both are
-    /// computed at the same time. (That is only where both ranges are of one orientation, and the one piece on the
-    /// squares of the prefix is captured.) A shard of one range is its own swap, and computed as a whole.
-    fn is_of_chain(&self, bound: Bound, slot: usize) -> bool {
-        self.shard.ranges.1.is_none() || (bound == self.first) == (slot == 0)
-    }
-
     /// Values of the step from a location on, and the offsets of their bounds.
     #[inline(always)]
     fn offsets(&self, bound: Bound, location: Location, len: usize) -> (&[T], &[u16]) {
@@ -87,10 +79,7 @@ impl<T: Value> ShardBounds<'_, T> {
         };
         let (orientation, range) = self.own_range(slot);
         let in_tier = range.start + start;
-        let offsets = match self.is_of_chain(bound, slot) {
-            true => &self.live[bound.index()][slot][start..][..len],
-            false => &others[orientation.index()][in_tier..][..len],
-        };
+        let offsets = &self.live[bound.index()][slot][start..][..len];
         (&self.step.values[orientation.index()][in_tier..][..len], offsets)
     }
 
@@ -158,7 +147,7 @@ impl<T: Value> ShardBounds<'_, T> {
     }
 }
 
-impl<T: Value> Operand<f64, true> for ShardBounds<'_, T> {
+impl<T: Value> Operand<f64, true> for UnitBounds<'_, T> {
     type Source<'s>
         = BoundSource<'s, T>
     where
@@ -219,7 +208,7 @@ impl<T: Value> Operand<f64, true> for ShardBounds<'_, T> {
 
 /// The successors of a slab, as bounds of intervals.
 pub struct BoundSource<'a, T> {
-    bounds: &'a ShardBounds<'a, T>,
+    bounds: &'a UnitBounds<'a, T>,
     /// The bound that is read where the turn passes; where the mover rolls again it is the other one.
     passing: Bound,
 }

@@ -1,12 +1,12 @@
 //! Quantised deltas: the changes of a sweep, in a byte for each value.
 //!
-//! A shard does not publish the values after a sweep, but the values before, each changed by a number of quanta that
+//! A unit does not publish the values after a sweep, but the values before, each changed by a number of quanta that
 //! is a square (or minus one): that of a byte. So small changes are encoded as well as large ones, to a few parts in a
 //! hundred. The quantum is a power of two, the same for a *piece* of at most [`PIECE`](crate::shards::ranges::PIECE) values, and so large that no
 //! change of the piece is beyond the square of 127; where little changes it is larger, since changes far below the
 //! last residual can wait. The rounding error is not lost: the next sweep finds it again, as part of its change (error
 //! feedback: Seide et al. 2014). So the differences are known exactly, in a byte for each value, to every member that
-//! knows the published values: readers of a shard can extrapolate its values without a message.
+//! knows the published values: readers of a unit can extrapolate its values without a message.
 
 use ziggurat_planning::quanta::{MOST_ROOT, exponent_of, quantum};
 

@@ -19,7 +19,7 @@ use crate::{
     simd::value::Value,
 };
 
-/// Fills arrays, one for each orientation; for a team's member its shards and its halo.
+/// Fills arrays, one for each orientation; for a team's member its units and its halo.
 pub fn fill<V: Pod + PartialEq + Send + Sync>(
     arrays: &mut [Array<V>],
     value: V,
@@ -30,7 +30,7 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
         return arrays.iter_mut().for_each(|array| budget::fill(array, value));
     };
     for (range, values) in step.split(arrays) {
-        if team.owns(range.shard) {
+        if team.owns(range.of) {
             budget::fill(values, value);
         }
     }
@@ -63,7 +63,7 @@ pub fn for_own_parts<V: Pod + Send + Sync>(
     team: Option<&Team<'_>>,
     visit: impl Fn(Orientation, Range<usize>, &mut [V]) + Sync,
 ) {
-    let own: Vec<_> = step.split(arrays).filter(|(range, _)| is_own(team, range.shard)).collect();
+    let own: Vec<_> = step.split(arrays).filter(|(range, _)| is_own(team, range.of)).collect();
     own.into_par_iter().for_each(|(range, values)| {
         enforce_budget();
         visit(range.orientation, range.values.clone(), values);

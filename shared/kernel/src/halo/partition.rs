@@ -1,10 +1,10 @@
-//! Partitions: who sweeps which shards, and the strips of the halo that follow from it.
+//! Partitions: who sweeps the units of which shards, and the strips of the halo that follow from it.
 
 use std::ops::Range;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
-use ziggurat_planning::waves::ShardIndex;
+use ziggurat_planning::waves::{ShardIndex, UnitIndex};
 
 use crate::{
     halo::{
@@ -15,7 +15,7 @@ use crate::{
     memory::array::Array,
     moves::tables::Tables,
     shards::{
-        ranges::{Orientation, ShardRange},
+        ranges::{Orientation, UnitRange},
         step::ShardedStep,
     },
     sweep::context::Context,
@@ -25,11 +25,11 @@ use crate::{
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct MemberIndex(pub usize);
 
-/// A part of a shard that another member reads.
+/// A part of a unit that another member reads.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct HaloStrip {
-    /// The shard.
-    pub shard: ShardIndex,
+    /// The unit.
+    pub unit: UnitIndex,
     /// Which of its ranges.
     pub range: usize,
     /// Where in that.
@@ -50,8 +50,10 @@ impl HaloStrip {
 /// A member's part in a step.
 #[derive(Debug)]
 pub struct Partition {
-    /// Whether a shard is the member's.
+    /// Whether a unit is the member's.
     pub own: Vec<bool>,
+    /// Whether a shard is.
+    own_shards: Vec<bool>,
     /// By member, the strips of this one's shards that it reads, and of its shards that this one reads. In the order
     /// of values.
     pub sends: Vec<Vec<HaloStrip>>,
@@ -71,7 +73,7 @@ impl Partition {
         owners: &[MemberIndex],
         (me, members): (MemberIndex, usize),
     ) -> Self {
-        let ShardedStep { shards, ranges, .. } = step;
+        let ShardedStep { shards, units, .. } = step;
         assert!(owners.len() == shards.len() && owners.iter().all(|owner| owner.0 < members));
         let context = Context::<f64>::new(step.encoding, tables, step.tier, |_| &[]);
         let of_member = |member: MemberIndex| {
@@ -82,10 +84,12 @@ impl Partition {
             })
         };
         let of_owner = |strips: &[HaloStrip], owner: MemberIndex| -> Vec<HaloStrip> {
-            strips.iter().filter(|strip| owners[strip.shard.0] == owner).cloned().collect()
+            let of_unit = |unit: UnitIndex| owners[units[unit.0].shard.0];
+            strips.iter().filter(|strip| of_unit(strip.unit) == owner).cloned().collect()
         };
         let mine = of_member(me);
-        let halo = cut(ranges, &mine.step);
+        let ranges = || step.ranges.iter().map(|(range, _)| range);
+        let halo = cut(ranges(), &mine.step);
         let others = || (0..members).map(MemberIndex);
         let receives = others().map(|other| match other == me {
             true => Vec::new(),
@@ -93,16 +97,24 @@ impl Partition {
         });
         let sends = others().map(|other| match other == me {
             true => Vec::new(),
-            false => of_owner(&cut(ranges, &of_member(other).step), me),
+            false => of_owner(&cut(ranges(), &of_member(other).step), me),
         });
-        let own = owners.iter().map(|&owner| owner == me).collect();
-        Self { own, sends: sends.collect(), receives: receives.collect(), finals: mine.finals }
+        let own_shards: Vec<bool> = owners.iter().map(|&owner| owner == me).collect();
+        let own = units.iter().map(|unit| own_shards[unit.shard.0]).collect();
+        let (sends, receives) = (sends.collect(), receives.collect());
+        Self { own, own_shards, sends, receives, finals: mine.finals }
     }
 
     /// A part of which nothing but the halo is known.
     #[cfg(test)]
     pub(crate) fn of_strips(sends: Vec<Vec<HaloStrip>>, receives: Vec<Vec<HaloStrip>>) -> Self {
-        Self { own: Vec::new(), sends, receives, finals: Default::default() }
+        let (own, own_shards) = Default::default();
+        Self { own, own_shards, sends, receives, finals: Default::default() }
+    }
+
+    /// Whether a shard is the member's.
+    pub fn owns(&self, shard: ShardIndex) -> bool {
+        self.own_shards[shard.0]
     }
 
     /// The positions of other members' shards that this member reads.
@@ -114,7 +126,7 @@ impl Partition {
     /// its own shards, and the halo.
     pub(crate) fn known(&self, step: &ShardedStep<'_>) -> Vec<Places> {
         let mut known = vec![Places::new(); step.tier.both().count()];
-        for range in step.ranges.iter().filter(|range| self.own[range.shard.0]) {
+        for (range, _) in step.ranges.iter().filter(|(range, _)| self.own[range.of.0]) {
             known[range.orientation.index()].push(range.values.clone());
         }
         for strip in self.receives.iter().flatten() {
@@ -131,9 +143,9 @@ impl Partition {
 }
 
 /// The parts of ranges that are read.
-pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<HaloStrip> {
+pub fn cut<'a>(ranges: impl Iterator<Item = &'a UnitRange>, read: &[Places; 2]) -> Vec<HaloStrip> {
     let mut strips = Vec::new();
-    for ShardRange { shard, range, orientation, values } in ranges {
+    for UnitRange { of, range, orientation, values } in ranges {
         let places = &read[orientation.index()];
         let first = places.partition_point(|place| place.end <= values.start);
         for place in places[first..].iter().take_while(|place| place.start < values.end) {
@@ -143,8 +155,8 @@ pub fn cut(ranges: &[ShardRange], read: &[Places; 2]) -> Vec<HaloStrip> {
                 let start = at - values.start;
                 // No strip has parts of two pieces.
                 let end = to.min(values.start + (start / STRIP + 1) * STRIP);
-                let (shard, range, orientation) = (*shard, *range, *orientation);
-                strips.push(HaloStrip { shard, range, start, orientation, values: at..end });
+                let (unit, range, orientation) = (*of, *range, *orientation);
+                strips.push(HaloStrip { unit, range, start, orientation, values: at..end });
                 at = end;
             }
         }

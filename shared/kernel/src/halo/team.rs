@@ -13,7 +13,7 @@ use std::{
 };
 
 use rayon::prelude::*;
-use ziggurat_planning::waves::{ShardIndex, Wave};
+use ziggurat_planning::waves::{UnitIndex, Wave};
 
 use crate::halo::{
     codec::{Content, Packed, PackedStrip, STRIP, WrongPart, compressed, decompressed, strips},
@@ -89,13 +89,13 @@ pub struct Team<'a> {
 pub struct Barrier<'t> {
     team: &'t Team<'t>,
     number: u32,
-    /// The shards, or all for `None`.
-    publishing: Option<&'t Wave>,
+    /// Whether a unit does; all do for `None`.
+    publishing: Option<Vec<bool>>,
 }
 
-/// Whether a shard is to be swept here: by the member of a team, or without a team.
-pub fn is_own(team: Option<&Team<'_>>, shard: ShardIndex) -> bool {
-    team.is_none_or(|team| team.owns(shard))
+/// Whether a unit is to be swept here: by the member of a team, or without a team.
+pub fn is_own(team: Option<&Team<'_>>, unit: UnitIndex) -> bool {
+    team.is_none_or(|team| team.owns(unit))
 }
 
 impl<'a> Team<'a> {
@@ -109,9 +109,9 @@ impl<'a> Team<'a> {
         self.partition
     }
 
-    /// Whether a shard is the member's.
-    pub(crate) fn owns(&self, shard: ShardIndex) -> bool {
-        self.partition.own[shard.0]
+    /// Whether a unit is the member's.
+    pub(crate) fn owns(&self, unit: UnitIndex) -> bool {
+        self.partition.own[unit.0]
     }
 
     /// How many positions were sent to the others so far, barrier for barrier.
@@ -119,9 +119,14 @@ impl<'a> Team<'a> {
         self.sent.load(Ordering::Relaxed)
     }
 
-    /// The next barrier, at which the shards of a wave publish, or all.
-    pub(crate) fn barrier<'t>(&'t self, publishing: Option<&'t Wave>) -> Barrier<'t> {
+    /// The next barrier, at which the units of a wave publish, or all.
+    pub(crate) fn barrier<'t>(&'t self, wave: Option<&Wave>) -> Barrier<'t> {
         let number = self.barriers.fetch_add(1, Ordering::Relaxed);
+        let publishing = wave.map(|wave| {
+            let mut publishing = vec![false; self.partition.own.len()];
+            wave.iter().for_each(|unit| publishing[unit.0] = true);
+            publishing
+        });
         Barrier { team: self, number, publishing }
     }
 
@@ -133,10 +138,8 @@ impl<'a> Team<'a> {
 
 impl Barrier<'_> {
     fn strips<'s>(&self, strips: &'s [HaloStrip]) -> Vec<&'s HaloStrip> {
-        let publishes = |shard: ShardIndex| {
-            self.publishing.is_none_or(|wave| wave.binary_search(&shard).is_ok())
-        };
-        strips.iter().filter(|strip| publishes(strip.shard)).collect()
+        let publishes = |unit: UnitIndex| self.publishing.as_ref().is_none_or(|all| all[unit.0]);
+        strips.iter().filter(|strip| publishes(strip.unit)).collect()
     }
 
     /// Exchanges strips with the others: `pack` packs one of the own shards, and `unpack` takes over some of theirs, for
@@ -319,7 +322,7 @@ mod tests {
     /// So many parts of strips that begin at a place.
     fn strips(parts: usize, from: usize) -> Vec<HaloStrip> {
         let strip = |i: usize| HaloStrip {
-            shard: ShardIndex(0),
+            unit: UnitIndex(0),
             range: 0,
             start: 0,
             orientation: Orientation::FIRST,

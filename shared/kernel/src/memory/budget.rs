@@ -231,15 +231,6 @@ pub fn copy<T: Copy>(to: &mut [T], from: &[T]) {
     }
 }
 
-/// Does the same on all threads.
-pub fn copy_together<T: Copy + Send + Sync>(to: &mut [T], from: &[T]) {
-    let from = from.par_chunks(VALUES_BETWEEN_CHECKS);
-    to.par_chunks_mut(VALUES_BETWEEN_CHECKS).zip(from).for_each(|(to, from)| {
-        to.copy_from_slice(from);
-        enforce_budget();
-    });
-}
-
 /// Sets values on all threads, and [enforces the budget](enforce_budget) meanwhile.
 pub fn fill<T: Copy + Send + Sync>(values: &mut [T], value: T) {
     values.par_chunks_mut(VALUES_BETWEEN_CHECKS).for_each(|values| {

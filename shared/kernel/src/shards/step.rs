@@ -4,7 +4,7 @@ use bytemuck::Pod;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_planning::{
     columns::Column,
-    waves::{ShardIndex, Wave, interval_waves, tail, waves},
+    waves::{ShardIndex, Unit, UnitIndex, Wave, tail, units, waves},
 };
 
 use crate::{
@@ -14,29 +14,33 @@ use crate::{
     },
     shards::{
         columns::{Number, Part},
-        ranges::{Orientation, PIECE, ShardRange, in_order, split_off},
+        ranges::{Orientation, PIECE, RangeOf, ShardRange, UnitRange, in_order, split_off},
     },
 };
 
-/// A step cut into shards.
+/// A step cut into shards, and these into units.
 #[derive(Debug)]
 pub struct ShardedStep<'e> {
     /// The ranking.
     pub encoding: &'e Encoding,
     /// The step's first tier.
     pub tier: Tier,
-    /// The shards.
+    /// The shards, which are placed and stored.
     pub shards: Vec<Shard>,
-    /// Their ranges in the order of their values.
-    pub ranges: Vec<ShardRange>,
-    /// The order of supersteps.
+    /// The units, which are swept and published.
+    pub units: Vec<Unit>,
+    /// Their ranges in the order of their values, each with the place of the range of the shard that it is in.
+    pub ranges: Vec<(UnitRange, u32)>,
+    /// The order of sweeps.
     pub waves: Vec<Wave>,
-    /// The order of interval sweeps. A move forward that leaves a shard leads to an earlier wave.
-    pub interval_waves: Vec<Wave>,
-    /// How many shards, the first ones, are the tail.
+    /// How many units, the first ones, are the tail.
     pub tail: usize,
-    /// For each range of each shard, its first piece.
+    /// The ranges of shards in the order of their values, with the number of their pieces.
+    shard_ranges: Vec<(ShardRange, usize)>,
+    /// For each range of each unit, its first piece.
     first_pieces: Vec<[usize; 2]>,
+    /// For each unit, the places of its ranges in their order.
+    places: Vec<[Option<usize>; 2]>,
     /// How many pieces all ranges have.
     pub pieces: usize,
 }
@@ -44,28 +48,48 @@ pub struct ShardedStep<'e> {
 impl<'e> ShardedStep<'e> {
     /// The step of a first tier in these shards.
     pub fn new(encoding: &'e Encoding, tier: Tier, shards: Vec<Shard>) -> Self {
-        let ranges = in_order(&shards, Orientation::last(tier.both().count()));
-        let (mut first_pieces, mut pieces) = (vec![[0; 2]; shards.len()], 0);
-        for range in &ranges {
-            first_pieces[range.shard.0][range.range] = pieces;
+        let last = Orientation::last(tier.both().count());
+        let units = units(encoding, tier, &shards);
+        let of_shards = in_order((0..).map(ShardIndex).zip(&shards), last).into_iter();
+        let mut shard_ranges: Vec<_> = of_shards.map(|range| (range, 0)).collect();
+        let parts = (0..).map(UnitIndex).zip(units.iter().map(|unit| &unit.part));
+        let (mut first_pieces, mut pieces) = (vec![[0; 2]; units.len()], 0);
+        let (mut of_shard, mut places) = (0, vec![[None; 2]; units.len()]);
+        let ranges = in_order(parts, last).into_iter().enumerate().map(|(place, range)| {
+            places[range.of.0][range.range] = Some(place);
+            while !holds(&shard_ranges[of_shard].0, &range) {
+                of_shard += 1;
+            }
+            shard_ranges[of_shard].1 += range.pieces();
+            first_pieces[range.of.0][range.range] = pieces;
             pieces += range.pieces();
-        }
+            (range, of_shard as u32)
+        });
+        let ranges = ranges.collect();
+        let (waves, tail) = (waves(encoding, &units), tail(&units));
         Self {
             encoding,
             tier,
-            ranges,
-            waves: waves(encoding, &shards),
-            interval_waves: interval_waves(encoding, &shards),
-            tail: tail(&shards),
-            first_pieces,
-            pieces,
             shards,
+            units,
+            ranges,
+            waves,
+            tail,
+            shard_ranges,
+            first_pieces,
+            places,
+            pieces,
         }
     }
 
-    /// A shard.
-    pub fn shard(&self, shard: ShardIndex) -> &Shard {
-        &self.shards[shard.0]
+    /// The part of a shard that is a unit.
+    pub fn unit(&self, unit: UnitIndex) -> &Shard {
+        &self.units[unit.0].part
+    }
+
+    /// The parts of shards that are units.
+    pub fn parts_of_units(&self) -> impl Iterator<Item = &Shard> {
+        self.units.iter().map(|unit| &unit.part)
     }
 
     /// Positions of both tiers.
@@ -73,9 +97,14 @@ impl<'e> ShardedStep<'e> {
         self.shards.iter().map(Shard::len).sum()
     }
 
-    /// The piece that a place of a range of a shard is in.
-    pub fn piece(&self, shard: ShardIndex, range: usize, place: usize) -> usize {
-        self.first_pieces[shard.0][range] + place / PIECE
+    /// The piece that a place of a range of a unit is in.
+    pub fn piece(&self, unit: UnitIndex, range: usize, place: usize) -> usize {
+        self.first_pieces[unit.0][range] + place / PIECE
+    }
+
+    /// The ranges of shards in the order of their values, with the number of their pieces.
+    pub fn shard_ranges(&self) -> &[(ShardRange, usize)] {
+        &self.shard_ranges
     }
 
     /// Arrays, one for each orientation, with the same value everywhere.
@@ -91,15 +120,33 @@ impl<'e> ShardedStep<'e> {
         self.tier.both().map(filled).collect()
     }
 
-    /// The ranges with their values in arrays, one for each orientation.
+    /// The ranges of units with their values in arrays, one for each orientation.
     pub fn split<'a, V: Pod>(
         &self,
         arrays: &'a mut [Array<V>],
-    ) -> impl Iterator<Item = (&ShardRange, &'a mut [V])> {
-        let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
-        self.ranges.iter().map(move |range| {
-            (range, split_off(&mut rest[range.orientation.index()], range.values.len()))
-        })
+    ) -> impl Iterator<Item = (&UnitRange, &'a mut [V])> {
+        split(self.ranges.iter().map(|(range, _)| range), arrays)
+    }
+
+    /// The ranges of some units, in the order of their values, with these in arrays, one for each orientation.
+    pub fn split_some<'a, V: Pod>(
+        &self,
+        units: &[UnitIndex],
+        arrays: &'a mut [Array<V>],
+    ) -> Vec<(&UnitRange, &'a mut [V])> {
+        let places = units.iter().flat_map(|unit| self.places[unit.0]).flatten();
+        let mut places: Vec<usize> = places.collect();
+        places.sort_unstable();
+        let mut rest: Vec<(usize, &mut [V])> =
+            arrays.iter_mut().map(|all| (0, &mut **all)).collect();
+        let take = |place: usize| {
+            let (range, _) = &self.ranges[place];
+            let (at, values) = &mut rest[range.orientation.index()];
+            split_off(values, range.values.start - *at);
+            *at = range.values.end;
+            (range, split_off(values, range.values.len()))
+        };
+        places.into_iter().map(take).collect()
     }
 
     /// The parts of a column, which has an array for each orientation.
@@ -108,6 +155,23 @@ impl<'e> ShardedStep<'e> {
         column: Column,
         arrays: &'a mut [Array<V>],
     ) -> Vec<Part<'a>> {
-        self.split(arrays).map(|(range, values)| range.part(column, V::data(values))).collect()
+        let ranges = self.shard_ranges.iter().map(|(range, _)| range);
+        split(ranges, arrays).map(|(range, values)| range.part(column, V::data(values))).collect()
     }
+}
+
+/// Whether a range of a shard has one of a unit.
+fn holds(shard: &ShardRange, unit: &UnitRange) -> bool {
+    shard.orientation == unit.orientation && shard.values.end >= unit.values.end
+}
+
+/// Ranges in the order of their values, with these in arrays, one for each orientation.
+fn split<'s, 'a, P: 's, V: Pod>(
+    ranges: impl Iterator<Item = &'s RangeOf<P>>,
+    arrays: &'a mut [Array<V>],
+) -> impl Iterator<Item = (&'s RangeOf<P>, &'a mut [V])> {
+    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
+    ranges.map(move |range| {
+        (range, split_off(&mut rest[range.orientation.index()], range.values.len()))
+    })
 }

@@ -282,7 +282,8 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
             Stage::Moving => unreachable!("stages are changed within an order"),
         };
         if let Some(team) = inputs.team {
-            parts.retain(|part| team.owns(ShardIndex(part.shard as usize)));
+            let partition = team.partition();
+            parts.retain(|part| partition.owns(ShardIndex(part.shard as usize)));
         }
         parts
     }

@@ -145,7 +145,7 @@ fn take_part_in<T: AsTierValues>(
     let (simd, finals) = (Simd::best(), &read.finals);
     let inputs = StepInputs { step: &step, memory, tables, finals, simd, team: Some(&team) };
     let shards = (0..).map(ShardIndex).zip(&step.shards);
-    let own = shards.filter(|&(shard, _)| team.owns(shard));
+    let own = shards.filter(|&(shard, _)| partition.owns(shard));
     let own_positions = own.map(|(_, shard)| shard.len()).sum();
     let begun = match place {
         None => Executor::start(inputs, StepController::FIRST)?,
@@ -213,7 +213,8 @@ fn read_finals<T: AsTierValues>(
         let last = Orientation::last(step.both().count());
         let mut rest: &mut [T] = &mut values;
         let mut parts = Vec::new();
-        let of_tier = in_order(&shards(encoding, settings, step), last).into_iter();
+        let shards = shards(encoding, settings, step);
+        let of_tier = in_order((0..).map(ShardIndex).zip(&shards), last).into_iter();
         for part in
             of_tier.filter(|part| (part.orientation == Orientation::FIRST) == (tier == step))
         {

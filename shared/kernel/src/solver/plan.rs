@@ -49,13 +49,13 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
                 Precision::F64 => StepState::<f64>::bytes(&step, threads),
             };
             let proving =
-                positions * size + Offsets::bytes(&step) + CandidateLists::bytes(&step.shards);
+                positions * size + Offsets::bytes(&step) + CandidateLists::bytes(positions);
             working += sweeping.max(if settings.certified { proving } else { 0 });
             samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
                 Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
             };
-            ordering = order_bytes(encoding, tier, &step.shards).max(ordering);
+            ordering = order_bytes(encoding, tier, step.parts_of_units()).max(ordering);
             steps.push(Step { tier, positions, shards: step.shards.len() });
             finals.push((this, positions * size));
         }
@@ -95,7 +95,7 @@ mod tests {
                     let step = ShardedStep::new(&encoding, tier, shards);
                     let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
                     let sweeping = StepState::<f64>::bytes(&step, 2);
-                    let proof = Offsets::bytes(&step) + CandidateLists::bytes(&step.shards);
+                    let proof = Offsets::bytes(&step) + CandidateLists::bytes(positions);
                     let proving = if settings.certified { 8 * positions + proof } else { 0 };
                     let needed = read + sweeping.max(proving) + plan.scratch_bytes;
                     assert!(plan.peak_memory_bytes >= needed, "{game} {tier}: {needed}");

@@ -22,7 +22,7 @@ impl<T: Value> StepState<'_, T> {
     /// of a shard.
     pub fn measure(&mut self, team: Option<&Team<'_>>) -> Vec<(u32, Products)> {
         let simd = self.simd;
-        let pieces = self.pieces(|shard| is_own(team, shard));
+        let pieces = self.pieces(|unit| is_own(team, unit));
         let of_piece = |(order, piece): &(u32, Piece<'_, T>)| (*order, piece.products(simd));
         let mut ranges: Vec<(u32, Products)> = Vec::new();
         for (order, products) in pieces.par_iter().map(of_piece).collect::<Vec<_>>() {
@@ -41,7 +41,7 @@ impl<T: Value> StepState<'_, T> {
         };
         self.candidate_lists.extrapolated(self.quanta.iter().map(changed).fold(0.0, f64::max));
         let simd = self.simd;
-        let pieces = self.pieces(|shard| is_own(team, shard));
+        let pieces = self.pieces(|unit| is_own(team, unit));
         pieces.into_par_iter().for_each(|(_, Piece { published, vectors, quanta })| {
             enforce_budget();
             let after = quanta_after(quanta, multiples);
@@ -56,7 +56,7 @@ impl<T: Value> StepState<'_, T> {
                 .collect();
             let places = slices(published, &strips).into_par_iter().zip(vectors);
             strips.into_par_iter().zip(places).for_each(|(strip, (values, vectors))| {
-                let quanta = &quanta[step.piece(strip.shard, strip.range, strip.start)];
+                let quanta = &quanta[step.piece(strip.unit, strip.range, strip.start)];
                 let after = quanta_after(quanta, multiples);
                 extrapolate(values, vectors, [quanta, &after], multiples, simd);
             });

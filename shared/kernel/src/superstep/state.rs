@@ -1,7 +1,7 @@
 //! The state of a step between two supersteps.
 
 use ziggurat_planning::{
-    columns::Column, galerkin::GalerkinSystem, waves::ShardIndex, weights::VECTORS,
+    columns::Column, galerkin::GalerkinSystem, waves::UnitIndex, weights::VECTORS,
 };
 
 use crate::{
@@ -25,7 +25,7 @@ use crate::{
         dispatch::Simd,
         value::{PADDING, Value},
     },
-    superstep::shard::padded_lengths,
+    superstep::unit::padded_lengths,
     sweep::{context::Context, elimination::validity::CandidateLists, scratch::Scratch},
 };
 
@@ -34,7 +34,7 @@ pub struct StepState<'s, T: Value> {
     pub(super) step: &'s ShardedStep<'s>,
     /// The values of each orientation as of the last barrier.
     pub(super) published: Vec<Array<T>>,
-    /// Room for the values of the shards that are being swept: range after range, each padded.
+    /// Room for the values of the units that are being swept: range after range, each padded.
     pub(super) live: Pool<Array<T>>,
     /// The changes of the last supersteps, and the displacement from the restart point, as bytes, by orientation.
     pub(super) vectors: [Vec<Array<i8>>; VECTORS],
@@ -42,7 +42,7 @@ pub struct StepState<'s, T: Value> {
     pub(super) quanta: Vec<Quanta>,
     pub(super) scratch: Pool<Scratch<T>>,
     pub(super) simd: Simd,
-    /// The moves that the sweeps of the shards need to look at.
+    /// The moves that the sweeps of the units need to look at.
     pub candidate_lists: CandidateLists,
 }
 
@@ -63,7 +63,7 @@ impl<'s, T: Value> StepState<'s, T> {
         let vectors = (0..VECTORS).map(|_| step.filled(memory, 0));
         let vectors = vectors.collect::<Result<Vec<_>, _>>()?.try_into();
         // Where memory is scarce there is none for candidates.
-        let listed = if memory.is_limited() { 0 } else { step.shards.len() };
+        let listed = if memory.is_limited() { 0 } else { step.units.len() };
         Ok(Self {
             step,
             published: values,
@@ -90,29 +90,30 @@ impl<'s, T: Value> StepState<'s, T> {
         let live = (live_len(step) + PADDING) * live_at_once(step, threads);
         let values = (positions + live as u64 + padding) * size_of::<T>() as u64;
         let piece = size_of::<Quanta>() + size_of::<Piece<'_, T>>();
-        let pieces = positions / PIECE as u64 + 2 * step.shards.len() as u64;
-        let candidate_lists = CandidateLists::bytes(&step.shards);
+        let pieces = step.pieces as u64;
+        let candidate_lists = CandidateLists::bytes(positions);
         values + VECTORS as u64 * (positions + padding) + pieces * piece as u64 + candidate_lists
     }
 
-    /// The values of some shards, piece by piece, in the order of the published values, each with the place of its range
-    /// among those of all shards.
+    /// The values of some units, piece by piece, in the order of the published values, each with the place of the range
+    /// of the shard that it is in.
     pub(super) fn pieces(
         &mut self,
-        wanted: impl Fn(ShardIndex) -> bool,
+        wanted: impl Fn(UnitIndex) -> bool,
     ) -> Vec<(u32, Piece<'_, T>)> {
         let Self { step, published, vectors, quanta, .. } = self;
         let mut vectors = vectors.each_mut().map(|arrays| step.split(arrays));
         let mut quanta = quanta.iter_mut();
         let mut pieces = Vec::with_capacity(step.pieces);
-        for (order, (range, published)) in (0..).zip(step.split(published)) {
+        let orders = step.ranges.iter().map(|&(_, order)| order);
+        for (order, (range, published)) in orders.zip(step.split(published)) {
             let mut vectors = vectors.each_mut().map(|ranges| {
                 let (_, changes) = ranges.next().expect("they have the ranges of the values");
                 changes.chunks_mut(PIECE)
             });
             for (published, quanta) in published.chunks_mut(PIECE).zip(&mut quanta) {
                 let vectors = vectors.each_mut().map(|all| all.next().expect("as many pieces"));
-                if wanted(range.shard) {
+                if wanted(range.of) {
                     pieces.push((order, Piece { published, vectors, quanta }));
                 }
             }
@@ -131,7 +132,8 @@ impl<'s, T: Value> StepState<'s, T> {
     ) -> GalerkinSystem {
         let values: Vec<&[T]> = self.published.iter().map(Array::values).collect();
         let write_down = || {
-            let own = self.step.ranges.iter().filter(|range| is_own(team, range.shard));
+            let ranges = self.step.ranges.iter().map(|(range, _)| range);
+            let own = ranges.filter(|range| is_own(team, range.of));
             let ranges: Vec<_> = own.map(|own| (own.orientation, own.values.clone())).collect();
             Sample::new(self.step.encoding, context, &ranges)
         };
@@ -175,8 +177,8 @@ impl<T: Value + Number> StepState<'_, T> {
         }
         if vectors > 0 {
             let mut quanta: &mut [Quanta] = quanta;
-            parts.extend(step.ranges.iter().map(|range| {
-                let own = split_off(&mut quanta, range.pieces());
+            parts.extend(step.shard_ranges().iter().map(|(range, pieces)| {
+                let own = split_off(&mut quanta, *pieces);
                 range.part(Column::Units, Data::F32(own.as_flattened_mut()))
             }));
         }
@@ -184,12 +186,12 @@ impl<T: Value + Number> StepState<'_, T> {
     }
 }
 
-/// Room for the values of the largest shard, padded.
+/// Room for the values of the largest unit, padded.
 pub(super) fn live_len(step: &ShardedStep<'_>) -> usize {
-    step.shards.iter().map(|shard| padded_lengths(shard).iter().sum()).max().unwrap_or(0)
+    step.parts_of_units().map(|part| padded_lengths(part).iter().sum()).max().unwrap_or(0)
 }
 
-/// How many shards so many threads sweep at once, at the most.
+/// How many units so many threads sweep at once, at the most.
 fn live_at_once(step: &ShardedStep<'_>, threads: usize) -> usize {
     step.waves.iter().map(Vec::len).max().unwrap_or(0).min(threads)
 }

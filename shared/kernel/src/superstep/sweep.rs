@@ -1,21 +1,21 @@
-//! A superstep: all shards of a step swept once, wave by wave.
+//! A superstep: all units of a step swept once, wave by wave.
 //!
 //! A superstep (in the sense of Valiant's bulk-synchronous parallel model, 1990) is a block Gauss-Seidel step of value
-//! iteration (Bertsekas and Tsitsiklis 1989). It sweeps every shard in place, pieces furthest along first. The shards
-//! are swept in *waves*, those furthest along the path first, and each wave ends with a barrier at which its shards
-//! publish their changes: most moves lead forward, to a shard of an earlier wave, and so read values of this
-//! superstep. A shard reads its own values as they are now and those of the other shards as they were published at the
+//! iteration (Bertsekas and Tsitsiklis 1989). It sweeps every unit in place, pieces furthest along first. The units
+//! are swept in *waves*, those furthest along the path first, and each wave ends with a barrier at which its units
+//! publish their changes: most moves lead forward, to a unit of an earlier wave, and so read values of this
+//! superstep. A unit reads its own values as they are now and those of the other units as they were published at the
 //! last barrier, so the result does not depend on threads or timing. Its own values are in room of a thread's own;
 //! once it is swept, nothing is left of them but their encoded changes.
 //!
-//! The first shards, whose pieces are nearly all next to the start or in hand, change by far more than others
+//! The first units, whose pieces are nearly all next to the start or in hand, change by far more than others
 //! from superstep to superstep. Of these the slabs that come last are swept twice.
 
 use rayon::prelude::*;
-use ziggurat_planning::{quanta::most, waves::ShardIndex, weights::CycleSlot};
+use ziggurat_planning::{quanta::most, waves::UnitIndex, weights::CycleSlot};
 
 use crate::{
-    delta::{encoding::change, extrapolation::Piece},
+    delta::encoding::change,
     halo::{
         arrays::fill_halo,
         codec::{Content, PackedStrip},
@@ -24,17 +24,17 @@ use crate::{
         waves::{SweepByWaves, sweep_by_waves},
     },
     memory::{array::Array, budget::enforce_budget},
-    shards::waves::largest_first,
+    shards::{ranges::PIECE, waves::largest_first},
     simd::value::Value,
     superstep::{
-        shard::{Swept, Unswept},
         state::{StepState, live_len},
+        unit::{Swept, Unswept},
     },
     sweep::{context::Context, elimination::validity::SweepMode, scratch::Scratch},
 };
 
 impl<T: Value> StepState<'_, T> {
-    /// Sweeps every shard once, or those of a team's member, wave by wave, publishes the changes in quanta no finer
+    /// Sweeps every unit once, or those of a team's member, wave by wave, publishes the changes in quanta no finer
     /// than 2 to the power of `finest`, and keeps them in a slot of the cycle. Returns the residual: the largest
     /// difference between an old and a new value.
     ///
@@ -57,7 +57,7 @@ impl<T: Value> StepState<'_, T> {
         Ok(residual)
     }
 
-    /// Sends others a vector of the own shards, and applies theirs to the halo with
+    /// Sends others a vector of the own units, and applies theirs to the halo with
     /// `apply`.
     fn exchange(
         &mut self,
@@ -66,7 +66,7 @@ impl<T: Value> StepState<'_, T> {
         apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
     ) -> Result<(), ExchangeError> {
         let Self { step, published, vectors, quanta, .. } = self;
-        let piece = |strip: &HaloStrip| step.piece(strip.shard, strip.range, strip.start);
+        let piece = |strip: &HaloStrip| step.piece(strip.unit, strip.range, strip.start);
         barrier.exchange(
             (Content::Changes, 1),
             &mut (published, &mut vectors[vector], quanta),
@@ -116,61 +116,66 @@ struct Superstep<'a, 's, 'c, T: Value> {
 }
 
 impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
-    /// The changes of each shard.
-    type Swept = Vec<(ShardIndex, Swept)>;
+    /// The changes of each unit.
+    type Swept = Vec<(UnitIndex, Swept)>;
 
-    fn sweep(&mut self, own: &[ShardIndex]) -> Self::Swept {
+    fn sweep(&mut self, own: &[UnitIndex]) -> Self::Swept {
         let Self { context, vector, finest, lists, .. } = *self;
         let StepState { step, published, live, vectors, scratch, simd, candidate_lists, .. } =
             &mut *self.state;
         let (published, simd) = (&*published, *simd);
-        let unswept = |&place: &ShardIndex| Unswept {
+        let unswept = |&place: &UnitIndex| Unswept {
             place,
-            shard: step.shard(place),
+            part: step.unit(place),
             is_tail: place.0 < step.tail,
             candidate_list: candidate_lists.of(place),
             changes: Default::default(),
         };
         let mut parts: Vec<Unswept<'_>> = own.iter().map(unswept).collect();
-        for (range, changes) in step.split(&mut vectors[vector]) {
-            if let Ok(i) = own.binary_search(&range.shard) {
-                parts[i].changes[range.range] = changes;
-            }
+        for (range, changes) in step.split_some(own, &mut vectors[vector]) {
+            let unit = own.binary_search(&range.of).expect("a range of one of the units");
+            parts[unit].changes[range.range] = changes;
         }
         let room = || Array::filled(T::default(), live_len(step));
-        let sweep = |shard: Unswept<'_>| {
+        let sweep = |unit: Unswept<'_>| {
             let sweep = |scratch: &mut _, live: &mut Array<T>| {
-                shard.sweep(context, published, (scratch, live), (lists, finest), simd)
+                unit.sweep(context, published, (scratch, live), (lists, finest), simd)
             };
             scratch.with(
                 || Scratch::new(context.encoding),
                 |scratch| live.with(room, |live| sweep(scratch, live)),
             )
         };
-        largest_first(parts, |part| part.shard.len()).map(sweep).collect()
+        largest_first(parts, |unit| unit.part.len()).map(sweep).collect()
     }
 
     fn publish(
         &mut self,
-        own: &[ShardIndex],
+        own: &[UnitIndex],
         swept: Self::Swept,
         barrier: Option<&Barrier<'_>>,
     ) -> Result<(), ExchangeError> {
         let Self { ref mut state, ref mut residual, vector, .. } = *self;
-        for (shard, swept) in swept {
+        for (unit, swept) in swept {
             for (range, pieces) in swept.into_iter().enumerate() {
-                let first = state.step.piece(shard, range, 0);
+                let first = state.step.piece(unit, range, 0);
                 for (quanta, encoded) in state.quanta[first..].iter_mut().zip(pieces) {
                     quanta[vector] = encoded.quantum;
                     *residual = residual.max(encoded.residual);
                 }
             }
         }
-        let simd = state.simd;
-        let pieces = state.pieces(|shard| own.binary_search(&shard).is_ok());
-        pieces.into_par_iter().for_each(|(_, Piece { published, vectors, quanta })| {
+        let StepState { step, published, vectors, quanta, simd, .. } = &mut **state;
+        let (step, quanta, simd) = (*step, &*quanta, *simd);
+        let published = step.split_some(own, published).into_par_iter();
+        let changes = step.split_some(own, &mut vectors[vector]);
+        published.zip(changes).for_each(|((range, published), (_, changes))| {
             enforce_budget();
-            change(published, vectors[vector], quanta[vector], simd);
+            let quanta = &quanta[step.piece(range.of, range.range, 0)..];
+            let pieces = published.chunks_mut(PIECE).zip(changes.chunks(PIECE)).zip(quanta);
+            pieces.for_each(|((published, changes), quanta)| {
+                change(published, changes, quanta[vector], simd);
+            });
         });
         let Some(barrier) = barrier else { return Ok(()) };
         state.exchange(barrier, vector, |packed, values, changes| {

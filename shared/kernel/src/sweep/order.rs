@@ -1,4 +1,4 @@
-//! The order in which the slabs of a shard are swept: those with the pieces furthest along first.
+//! The order in which the slabs of a unit are swept: those with the pieces furthest along first.
 
 use std::cmp::Reverse;
 
@@ -14,17 +14,17 @@ use crate::{
     sweep::{context::Context, slab::Slab, sources::Locator},
 };
 
-/// Visits the slabs of a shard with their swaps, those with the pieces furthest along first, and whether the two are
+/// Visits the slabs of a unit with their swaps, those with the pieces furthest along first, and whether the two are
 /// one.
 pub fn for_each_pair_of_slabs<'t, T: Value>(
     context: &Context<'t, T>,
-    shard: &Shard,
+    part: &Shard,
     locator: &impl Locator,
     mut visit: impl FnMut(&[Slab<'t>; 2], bool),
 ) {
     let shared = context.encoding.shared();
     let last = context.last();
-    let one_range = last == Orientation::FIRST && shard.ranges.1.is_none();
+    let one_range = last == Orientation::FIRST && part.ranges.1.is_none();
     let mut slabs = [Slab::default(), Slab::default()];
     let mut visit = |w: &SharedConfiguration, budgets: Budgets| {
         let (own, opponent) = budgets;
@@ -38,11 +38,11 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
         visit(&slabs, one_range && *w == swapped);
     };
     if !context.encoding.geometry().visits_squares_again() {
-        return shared.for_each_slab_descending(context.tiers[0], &shard.prefix, &mut visit);
+        return shared.for_each_slab_descending(context.tiers[0], &part.prefix, &mut visit);
     }
-    let count = shared.slabs(context.tiers[0], &shard.prefix);
+    let count = shared.slabs(context.tiers[0], &part.prefix);
     let mut advanced: Vec<Advanced> = Vec::with_capacity(count as usize);
-    shared.for_each_slab_descending(context.tiers[0], &shard.prefix, &mut |w, budgets| {
+    shared.for_each_slab_descending(context.tiers[0], &part.prefix, &mut |w, budgets| {
         advanced.push((shared.advance(w), *w, budgets));
     });
     advanced.sort_unstable_by_key(|&(advance, ..)| Reverse(advance));
@@ -52,13 +52,17 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
 /// A slab, with empty inner squares, and how far its pieces are.
 pub type Advanced = (Advance, SharedConfiguration, Budgets);
 
-/// The most bytes it takes to visit the slabs of a shard in order, for any of these shards of the step of a tier.
-pub fn order_bytes(encoding: &Encoding, tier: Tier, shards: &[Shard]) -> u64 {
+/// The most bytes it takes to visit the slabs of a unit in order, for any of these of the step of a tier.
+pub fn order_bytes<'a>(
+    encoding: &Encoding,
+    tier: Tier,
+    units: impl Iterator<Item = &'a Shard>,
+) -> u64 {
     if !encoding.geometry().visits_squares_again() {
         return 0;
     }
-    let count = |shard: &Shard| encoding.shared().slabs(tier, &shard.prefix);
-    shards.iter().map(count).max().unwrap_or(0) * size_of::<Advanced>() as u64
+    let count = |part: &Shard| encoding.shared().slabs(tier, &part.prefix);
+    units.map(count).max().unwrap_or(0) * size_of::<Advanced>() as u64
 }
 
 #[cfg(test)]
@@ -98,7 +102,7 @@ mod tests {
             }
             let slabs: u64 = context.tiers.iter().map(|&tier| shared.slabs(tier, &[])).sum();
             assert_eq!(visited.len() as u64, slabs);
-            let bytes = order_bytes(&encoding, tier, &shards);
+            let bytes = order_bytes(&encoding, tier, shards.iter());
             assert_eq!(bytes, most * size_of::<Advanced>() as u64);
         }
     }

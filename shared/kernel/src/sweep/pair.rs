@@ -26,7 +26,7 @@ use crate::{
     },
 };
 
-/// The numbers that a sweep of a shard reads and writes; every result may be `SHIFTED`.
+/// The numbers that a sweep of a unit reads and writes; every result may be `SHIFTED`.
 pub trait Operand<T: Value, const SHIFTED: bool> {
     /// The numbers that a slab reads.
     type Source<'s>: ValueSource<T>
@@ -49,17 +49,17 @@ pub trait Operand<T: Value, const SHIFTED: bool> {
     );
 }
 
-/// The values of a shard.
-pub struct ShardValues<'a, 'l, 'c, T> {
+/// The values of a unit.
+pub struct UnitValues<'a, 'l, 'c, T> {
     /// The inputs besides the step's own values.
     pub context: &'a Context<'c, T>,
     /// The values of each orientation as of the last barrier.
     pub published: &'a [Array<T>],
-    /// The values of the shard, range by range.
+    /// The values of the unit, range by range.
     pub live: [&'l mut [T]; 2],
 }
 
-impl<T: Value> ShardValues<'_, '_, '_, T> {
+impl<T: Value> UnitValues<'_, '_, '_, T> {
     /// The arrays that are read.
     #[inline(always)]
     pub fn arrays(&self) -> ValueArrays<'_, T> {
@@ -67,7 +67,7 @@ impl<T: Value> ShardValues<'_, '_, '_, T> {
     }
 }
 
-impl<T: Value> Operand<T, false> for ShardValues<'_, '_, '_, T> {
+impl<T: Value> Operand<T, false> for UnitValues<'_, '_, '_, T> {
     type Source<'s>
         = ValueArrays<'s, T>
     where

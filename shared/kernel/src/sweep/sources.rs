@@ -1,4 +1,4 @@
-//! Sources: the arrays that a sweep of one shard reads, locations in them, and the values there.
+//! Sources: the arrays that a sweep of one unit reads, locations in them, and the values there.
 #![expect(unsafe_code)]
 
 use ziggurat_encoding::Shard;
@@ -13,9 +13,9 @@ use crate::{
     sweep::context::Context,
 };
 
-/// The arrays of values that a sweep of one shard reads, padded.
+/// The arrays of values that a sweep of one unit reads, padded.
 pub struct ValueArrays<'a, T> {
-    /// Each orientation as it was published at the last barrier, the shard's own ranges as they
+    /// Each orientation as it was published at the last barrier, the unit's own ranges as they
     /// are now, and for each orientation the tier that scoring a piece leads to.
     pub arrays: [&'a [T]; 6],
 }
@@ -24,7 +24,7 @@ pub struct ValueArrays<'a, T> {
 pub mod arrays {
     /// Published values, by orientation.
     pub const PUBLISHED: usize = 0;
-    /// The shard's own values, by range.
+    /// The unit's own values, by range.
     pub const LIVE: usize = 2;
     /// Values after scoring, by orientation.
     pub const FINAL: usize = 4;
@@ -70,17 +70,17 @@ impl<T: Value> ValueSource<T> for ValueArrays<'_, T> {
     }
 }
 
-/// Where values of the step are found: a shard's own values as they are now, those of others as
+/// Where values of the step are found: a unit's own values as they are now, those of others as
 /// they were published.
 pub trait Locator {
     /// The place of an index of an orientation.
     fn locate(&self, orientation: Orientation, offset: u64) -> Location;
 }
 
-/// A shard's own ranges, whose values are as they are now; those of others are as they were published.
+/// A unit's own ranges, whose values are as they are now; those of others are as they were published.
 pub struct OwnRanges<'a> {
-    /// The shard.
-    pub shard: &'a Shard,
+    /// The part of a shard that the unit is.
+    pub part: &'a Shard,
     /// The last orientation of the step: 1, or 0 if both are the same.
     pub last: Orientation,
 }
@@ -88,7 +88,7 @@ pub struct OwnRanges<'a> {
 impl Locator for OwnRanges<'_> {
     #[inline(always)]
     fn locate(&self, orientation: Orientation, offset: u64) -> Location {
-        let (first, second) = &self.shard.ranges;
+        let (first, second) = &self.part.ranges;
         let own = |range: usize, start: u64| Location {
             array: arrays::LIVE + range,
             start: (offset - start) as usize,
@@ -161,7 +161,7 @@ impl<T: Value> ValueReader<T> for &[T] {
     }
 }
 
-/// The arrays that a sweep of a shard reads.
+/// The arrays that a sweep of a unit reads.
 #[inline(always)]
 pub fn value_arrays<'a, T: Value>(
     context: &Context<'a, T>,

@@ -11,12 +11,10 @@ use crate::settings::Precision;
 pub enum Kind {
     /// A superstep of `f64`, its changes published and kept.
     Superstep,
-    /// The same in a shard of the tail, whose last quarter is swept twice.
+    /// The same in a unit of the tail, whose last quarter is swept twice.
     Tail,
     /// Both bounds of an interval.
     IntervalSweep,
-    /// One of the two chains of bounds of a shard, each of which is swept by itself.
-    Chain,
 }
 
 /// The costs of a position.
@@ -87,7 +85,6 @@ impl Costs {
             Kind::Superstep => self.superstep_nanoseconds,
             Kind::Tail => self.superstep_nanoseconds * 1.25,
             Kind::IntervalSweep => self.interval_sweep_nanoseconds,
-            Kind::Chain => self.interval_sweep_nanoseconds / 2.0,
         };
         positions as f64 * nanoseconds * 1e-9
     }

@@ -5,7 +5,7 @@
 //! machines with an exchange. So the time of a sweep has a lower bound that no number of cores changes, the sum of the
 //! largest units of its waves (the span, after Brent 1974), and what is left to gain is in the units and the waves.
 //!
-//! Where units come from is of no interest to the time: units that nobody has built can be tried. With four equal shards
+//! Where units come from is of no interest to the time: units that nobody has built can be tried. With four equal units
 //! in a wave four cores are four times as fast as one, and sixteen are no faster. Cut each in four:
 //!
 //! ```
@@ -33,12 +33,12 @@
 //! | --- | --- |
 //! | [`solve`] | a whole solve: its time, its exchange, the memory and disk of a member |
 //! | [`units`] | the units there are today, on a team |
-//! | [`readers`] | which shards read a position, for a sample |
+//! | [`readers`] | which units read a position, for a sample |
 //! | [`time`] | the seconds of a sweep and of a checkpoint |
 //! | [`costs`] | nanoseconds and bytes of a position, and how often it is swept |
 //! | [`mod@makespan`] | largest first on equal cores |
 //!
-//! Cores are equal, and share no memory bandwidth; shards cost what their positions cost.
+//! Cores are equal, and share no memory bandwidth; units cost what their positions cost.
 
 pub mod costs;
 pub mod makespan;

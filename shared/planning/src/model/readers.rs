@@ -1,17 +1,17 @@
-//! Readers: which shards read a position in their sweeps, for a sample of the positions of a step.
+//! Readers: which units read a position in their sweeps, for a sample of the positions of a step.
 //!
-//! A shard reads a position if a move leads from one of its own there. So a position's readers follow from the rules
-//! played backwards, and a sample of positions says how many a team exchanges, whoever owns which shards, without a look
+//! A unit reads a position if a move leads from one of its own there. So a position's readers follow from the rules
+//! played backwards, and a sample of positions says how many a team exchanges, whoever owns which units, without a look
 //! at every slab. Positions of a sample are a Kronecker sequence: multiples of the golden ratio, modulo 1, are spread
 //! evenly, and have no period that blocks could share (Kuipers and Niederreiter 1974). Members of a team read whole rows
 //! of slabs around these positions, so they exchange more (`docs/experiments/scale.md` says by how much).
 
 use std::ops::Range;
 
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Position, Ruleset, Side};
 
-use crate::waves::ShardIndex;
+use crate::waves::{Unit, UnitIndex};
 
 /// The golden ratio less one, as a fraction of 2^64.
 const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
@@ -19,17 +19,17 @@ const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
 /// A position of a sample.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Sampled {
-    /// The shard it is in.
-    pub shard: ShardIndex,
+    /// The unit it is in.
+    pub unit: UnitIndex,
     /// How many positions it stands for.
     pub positions: f64,
-    /// The other shards that read it, ascending.
-    pub readers: Vec<ShardIndex>,
+    /// The other units that read it, ascending.
+    pub readers: Vec<UnitIndex>,
 }
 
 /// A sample of so many positions of a step, with their readers.
-pub fn sample(encoding: &Encoding, tier: Tier, shards: &[Shard], count: u64) -> Vec<Sampled> {
-    let places = Places::new(tier, shards);
+pub fn sample(encoding: &Encoding, tier: Tier, units: &[Unit], count: u64) -> Vec<Sampled> {
+    let places = Places::new(tier, units);
     let of_tier = |tier: Tier| {
         let len = encoding.tier_len(tier);
         let count = (u128::from(count) * u128::from(len) / u128::from(encoding.step_len(tier)))
@@ -40,7 +40,7 @@ pub fn sample(encoding: &Encoding, tier: Tier, shards: &[Shard], count: u64) -> 
         })
     };
     let sampled = |(tier, offset, positions)| {
-        let shard = places.find(tier, offset);
+        let unit = places.find(tier, offset);
         // The stored position is seen by the player to move.
         let position = encoding.unrank(ziggurat_encoding::Index { tier, offset });
         let mut readers = Vec::new();
@@ -50,35 +50,36 @@ pub fn sample(encoding: &Encoding, tier: Tier, shards: &[Shard], count: u64) -> 
         });
         readers.sort_unstable();
         readers.dedup();
-        readers.retain(|&reader| reader != shard);
-        Sampled { shard, positions, readers }
+        readers.retain(|&reader| reader != unit);
+        Sampled { unit, positions, readers }
     };
     tier.both().flat_map(of_tier).map(sampled).collect()
 }
 
-/// The ranges of the shards of a step, in order.
+/// The ranges of the units of a step, in order.
 struct Places {
     tier: Tier,
-    /// For each orientation, ranges of indices with their shards.
-    ranges: [Vec<(Range<u64>, ShardIndex)>; 2],
+    /// For each orientation, ranges of indices with their units.
+    ranges: [Vec<(Range<u64>, UnitIndex)>; 2],
 }
 
 impl Places {
-    fn new(tier: Tier, shards: &[Shard]) -> Self {
+    fn new(tier: Tier, units: &[Unit]) -> Self {
         let last = tier.both().count() - 1;
         let mut ranges = [Vec::new(), Vec::new()];
-        for (i, Shard { ranges: (first, second), .. }) in shards.iter().enumerate() {
-            ranges[0].push((first.clone(), ShardIndex(i)));
+        for (i, unit) in units.iter().enumerate() {
+            let (first, second) = &unit.part.ranges;
+            ranges[0].push((first.clone(), UnitIndex(i)));
             if let Some(second) = second {
-                ranges[last].push((second.clone(), ShardIndex(i)));
+                ranges[last].push((second.clone(), UnitIndex(i)));
             }
         }
         ranges.iter_mut().for_each(|ranges| ranges.sort_unstable_by_key(|(range, _)| range.start));
         Self { tier, ranges }
     }
 
-    /// The shard of a position.
-    fn find(&self, tier: Tier, offset: u64) -> ShardIndex {
+    /// The unit of a position.
+    fn find(&self, tier: Tier, offset: u64) -> UnitIndex {
         let ranges = &self.ranges[usize::from(tier != self.tier)];
         let after = ranges.partition_point(|(range, _)| range.start <= offset);
         ranges[after - 1].1
@@ -134,6 +135,7 @@ mod tests {
     use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
+    use crate::waves::units;
 
     /// The predecessors of all positions of a step are all moves within it, backwards.
     #[test]
@@ -171,20 +173,20 @@ mod tests {
     }
 
     #[test]
-    fn a_sample_stands_for_all_positions_of_each_shard() {
+    fn a_sample_stands_for_all_positions_of_each_unit() {
         let encoding = Encoding::new(&Ruleset::builtin("blitz").unwrap()).unwrap();
         let tier = Tier::new(3, 2);
-        let shards = encoding.shards(tier, 10_000);
-        let sample = sample(&encoding, tier, &shards, 20_000);
-        let sum = |shard: usize| -> f64 {
-            let of_shard = sample.iter().filter(|one| one.shard.0 == shard);
-            of_shard.map(|one| one.positions).sum()
+        let units = units(&encoding, tier, &encoding.shards(tier, 10_000));
+        let sample = sample(&encoding, tier, &units, 100_000);
+        let sum = |unit: usize| -> f64 {
+            let of_unit = sample.iter().filter(|one| one.unit.0 == unit);
+            of_unit.map(|one| one.positions).sum()
         };
-        for (i, shard) in shards.iter().enumerate().filter(|(_, shard)| shard.len() > 5_000) {
-            let (is, stood_for) = (shard.len() as f64, sum(i));
-            assert!((stood_for / is - 1.0).abs() < 0.05, "shard {i} has {is}, not {stood_for}");
+        for (i, unit) in units.iter().enumerate().filter(|(_, unit)| unit.positions() > 500) {
+            let (is, stood_for) = (unit.positions() as f64, sum(i));
+            assert!((stood_for / is - 1.0).abs() < 0.05, "unit {i} has {is}, not {stood_for}");
         }
-        let all: f64 = (0..shards.len()).map(sum).sum();
+        let all: f64 = (0..units.len()).map(sum).sum();
         assert!((all - encoding.step_len(tier) as f64).abs() < 1.0);
     }
 }

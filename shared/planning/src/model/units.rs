@@ -1,7 +1,6 @@
-//! The units of work there are today: the shards of a step, in the waves of its sweeps, and what members read of each
-//! other's.
+//! The units of a step, in the waves of its sweeps, and what members read of each other's.
 
-use ziggurat_encoding::{Encoding, Shard, Tier};
+use ziggurat_encoding::{Encoding, Tier};
 
 use crate::model::{
     costs::Kind,
@@ -9,10 +8,10 @@ use crate::model::{
     time::{Exchanged, Team, Unit, WaveOfUnits},
 };
 use crate::{
-    placement::{deal, wave_of_shards},
+    placement::{ShardWaves, deal, positions_of, shards_by_wave},
     settings::Settings,
     steps::shards,
-    waves::{ShardIndex, Wave, interval_waves, tail, waves},
+    waves::{self, ShardIndex, UnitIndex, Wave, tail, units, waves},
 };
 
 /// A step as it is swept.
@@ -20,16 +19,16 @@ use crate::{
 pub struct StepUnits {
     /// The step's first tier.
     pub tier: Tier,
-    /// The positions of each shard.
-    pub shards: Vec<u64>,
-    /// Whether a shard has two ranges.
-    has_two_ranges: Vec<bool>,
-    /// How many shards, the first ones, are the tail.
+    /// The positions of each unit.
+    pub units: Vec<u64>,
+    /// The shard of each.
+    shard_of: Vec<ShardIndex>,
+    /// The positions of each shard by wave.
+    shards: Vec<ShardWaves>,
+    /// How many units, the first ones, are the tail.
     tail: usize,
-    /// The waves of a superstep.
+    /// The waves of a sweep.
     pub waves: Vec<Wave>,
-    /// The waves of an interval sweep.
-    pub interval_waves: Vec<Wave>,
     /// Positions with their readers.
     sample: Vec<Sampled>,
 }
@@ -37,84 +36,82 @@ pub struct StepUnits {
 impl StepUnits {
     /// The step of a first tier, with a sample of so many positions for its exchange.
     pub fn new(encoding: &Encoding, settings: &Settings, tier: Tier, samples: u64) -> Self {
-        Self::of_shards(encoding, tier, &shards(encoding, settings, tier), samples)
-    }
-
-    /// The same in these shards.
-    pub fn of_shards(encoding: &Encoding, tier: Tier, shards: &[Shard], samples: u64) -> Self {
+        let shards = shards(encoding, settings, tier);
+        let units = units(encoding, tier, &shards);
         let sample = match samples {
             0 => Vec::new(),
-            count => sample(encoding, tier, shards, count),
+            count => sample(encoding, tier, &units, count),
         };
+        let waves = waves(encoding, &units);
         Self {
             tier,
-            has_two_ranges: shards.iter().map(|shard| shard.ranges.1.is_some()).collect(),
-            tail: tail(shards),
-            waves: waves(encoding, shards),
-            interval_waves: interval_waves(encoding, shards),
+            shards: shards_by_wave(shards.len(), &units, &waves),
+            tail: tail(&units),
+            waves,
             sample,
-            shards: shards.iter().map(Shard::len).collect(),
+            shard_of: units.iter().map(|unit| unit.shard).collect(),
+            units: units.iter().map(waves::Unit::positions).collect(),
         }
     }
 
     /// Positions of both tiers.
     pub fn positions(&self) -> u64 {
-        self.shards.iter().sum()
+        self.units.iter().sum()
+    }
+
+    /// The positions of each shard.
+    pub fn shards(&self) -> impl Iterator<Item = u64> {
+        self.shards.iter().map(positions_of)
     }
 
     /// The owner of each shard in a team of equals.
     pub fn owners(&self, members: usize) -> Vec<usize> {
-        deal(&self.shards, [&self.waves, &self.interval_waves], &vec![1.0; members])
+        deal(&self.shards, &vec![1.0; members])
     }
 
-    /// The units of a superstep: shards.
+    /// The owner of a unit, from the owners of shards.
+    fn owner(&self, owners: &[usize], unit: UnitIndex) -> usize {
+        owners[self.shard_of[unit.0].0]
+    }
+
+    /// The units of a superstep.
     pub fn superstep(&self, owners: &[usize], team: &Team) -> Vec<WaveOfUnits> {
-        let unit = |&ShardIndex(shard): &ShardIndex| {
-            let kind = if shard < self.tail { Kind::Tail } else { Kind::Superstep };
-            Unit { positions: self.shards[shard], kind, owner: owners[shard] }
+        let kind = |unit: UnitIndex| match unit.0 < self.tail {
+            true => Kind::Tail,
+            false => Kind::Superstep,
         };
-        let units = |wave: &Wave| wave.iter().map(unit).collect();
-        self.with_exchange(&self.waves, owners, team, units)
+        self.sweep(owners, team, kind)
     }
 
-    /// The units of an interval sweep: shards, or their two chains where others would have to wait for a shard.
+    /// The units of an interval sweep.
     pub fn interval_sweep(&self, owners: &[usize], team: &Team) -> Vec<WaveOfUnits> {
-        let units = |wave: &Wave| {
-            let mut positions = vec![0; team.members];
-            wave.iter().for_each(|shard| positions[owners[shard.0]] += self.shards[shard.0]);
-            let mut units = Vec::with_capacity(2 * wave.len());
-            for &ShardIndex(shard) in wave {
-                let (len, owner) = (self.shards[shard], owners[shard]);
-                let is_long = team.cores > 1 && 2 * team.cores as u64 * len > positions[owner];
-                match is_long && self.has_two_ranges[shard] {
-                    true => units.extend([Unit { positions: len, kind: Kind::Chain, owner }; 2]),
-                    false => units.push(Unit { positions: len, kind: Kind::IntervalSweep, owner }),
-                }
-            }
-            units
-        };
-        self.with_exchange(&self.interval_waves, owners, team, units)
+        self.sweep(owners, team, |_| Kind::IntervalSweep)
     }
 
-    fn with_exchange(
+    fn sweep(
         &self,
-        waves: &[Wave],
         owners: &[usize],
         team: &Team,
-        units: impl Fn(&Wave) -> Vec<Unit>,
+        kind: impl Fn(UnitIndex) -> Kind,
     ) -> Vec<WaveOfUnits> {
         let members = if team.members > 1 { team.members } else { 0 };
-        let mut all: Vec<WaveOfUnits> = waves
-            .iter()
-            .map(|wave| WaveOfUnits {
-                units: units(wave),
-                exchanged: vec![Exchanged::default(); members],
-            })
-            .collect();
+        let unit = |&unit: &UnitIndex| Unit {
+            positions: self.units[unit.0],
+            kind: kind(unit),
+            owner: self.owner(owners, unit),
+        };
+        let wave = |wave: &Wave| WaveOfUnits {
+            units: wave.iter().map(unit).collect(),
+            exchanged: vec![Exchanged::default(); members],
+        };
+        let mut all: Vec<WaveOfUnits> = self.waves.iter().map(wave).collect();
         if members > 0 {
-            let wave_of = wave_of_shards(waves, self.shards.len());
-            self.for_each_reader(owners, |shard, owner, reader, positions| {
-                let exchanged = &mut all[wave_of[shard.0]].exchanged;
+            let mut wave_of = vec![0; self.units.len()];
+            for (i, wave) in self.waves.iter().enumerate() {
+                wave.iter().for_each(|unit| wave_of[unit.0] = i);
+            }
+            self.for_each_reader(owners, |unit, owner, reader, positions| {
+                let exchanged = &mut all[wave_of[unit.0]].exchanged;
                 exchanged[owner].sent += positions;
                 exchanged[reader].received += positions;
             });
@@ -129,22 +126,22 @@ impl StepUnits {
         halos
     }
 
-    /// Visits the shard of each sampled position with its owner, once for each other member that reads it, and how many
+    /// Visits the unit of each sampled position with its owner, once for each other member that reads it, and how many
     /// positions it stands for.
     fn for_each_reader(
         &self,
         owners: &[usize],
-        mut visit: impl FnMut(ShardIndex, usize, usize, f64),
+        mut visit: impl FnMut(UnitIndex, usize, usize, f64),
     ) {
         let mut readers = Vec::new();
         for sampled in &self.sample {
-            let owner = owners[sampled.shard.0];
+            let owner = self.owner(owners, sampled.unit);
             readers.clear();
-            readers.extend(sampled.readers.iter().map(|reader| owners[reader.0]));
+            readers.extend(sampled.readers.iter().map(|&reader| self.owner(owners, reader)));
             readers.sort_unstable();
             readers.dedup();
             for &reader in readers.iter().filter(|&&reader| reader != owner) {
-                visit(sampled.shard, owner, reader, sampled.positions);
+                visit(sampled.unit, owner, reader, sampled.positions);
             }
         }
     }
@@ -166,18 +163,15 @@ mod tests {
     #[test]
     fn both_kinds_of_sweeps_have_all_positions_on_any_team() {
         let step = finkel();
-        let of_kind = |waves: &[WaveOfUnits], half| -> u64 {
-            let units = waves.iter().flat_map(|wave| &wave.units);
-            units.filter(|unit| (unit.kind == Kind::Chain) == half).map(|unit| unit.positions).sum()
+        let of = |waves: Vec<WaveOfUnits>| -> u64 {
+            waves.iter().flat_map(|wave| &wave.units).map(|unit| unit.positions).sum()
         };
         for (members, cores) in [(1, 1), (1, 16), (3, 2)] {
             let team = Team { members, ..Team::alone(cores) };
             let owners = step.owners(members);
-            assert_eq!(of_kind(&step.superstep(&owners, &team), false), step.positions());
-            let intervals = step.interval_sweep(&owners, &team);
-            let (chains, whole) = (of_kind(&intervals, true), of_kind(&intervals, false));
-            assert_eq!(whole + chains / 2, step.positions());
-            assert_eq!(chains > 0, cores > 1, "no core waits for itself");
+            assert_eq!(of(step.superstep(&owners, &team)), step.positions());
+            assert_eq!(of(step.interval_sweep(&owners, &team)), step.positions());
+            assert_eq!(step.shards().sum::<u64>(), step.positions());
         }
     }
 

@@ -13,7 +13,7 @@ use crate::{
     sweep::{
         context::Context,
         elimination::format::{Head, Kind},
-        pair::ShardValues,
+        pair::UnitValues,
         rows::{self, read, read_group, write_group},
         scratch::Scratch,
         slab::Slab,
@@ -31,8 +31,8 @@ const OUT_OF_REACH: f64 = 2.0;
 pub struct RecordCandidates<'a, 'l, 'c, T: Value> {
     /// The working memory.
     pub scratch: &'a mut Scratch<T>,
-    /// The values of the shard, and those that it reads.
-    pub values: &'a ShardValues<'a, 'l, 'c, T>,
+    /// The values of the unit, and those that it reads.
+    pub values: &'a UnitValues<'a, 'l, 'c, T>,
     /// The slab and its swap.
     pub slabs: &'a [Slab<'c>; 2],
     /// How much worse than the best a candidate may be.

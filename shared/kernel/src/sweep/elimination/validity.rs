@@ -3,7 +3,7 @@
 use std::sync::RwLock;
 
 use ziggurat_encoding::Shard;
-use ziggurat_planning::waves::ShardIndex;
+use ziggurat_planning::waves::UnitIndex;
 
 /// Candidates are written down once a superstep has changed nothing by more than this.
 const RECORDED_BELOW: f64 = 1.0 / 8192.0;
@@ -18,16 +18,16 @@ const MARGIN: f64 = 32.0;
 /// How much more than the superstep before the next one may change a value meanwhile.
 const RESERVE: f64 = 4.0;
 
-/// The most bytes a list of candidates has for each value of its shard.
+/// The most bytes a list of candidates has for each value of its unit.
 const MOST_BYTES: u64 = 4;
 
 /// The rounding error of `f32`.
 const ROUNDING: f64 = f32::EPSILON as f64;
 
-/// The candidates of a step's shards.
+/// The candidates of a step's units.
 #[derive(Debug, Default)]
 pub struct CandidateLists {
-    of_shards: Vec<RwLock<CandidateList>>,
+    of_units: Vec<RwLock<CandidateList>>,
     /// They are written down once a superstep has changed nothing by more than this.
     recorded_below: f64,
     /// Candidates may be worse than the best by so much.
@@ -38,7 +38,7 @@ pub struct CandidateLists {
     expected: Option<f64>,
 }
 
-/// The candidates of a shard.
+/// The candidates of a unit.
 #[derive(Debug, Default)]
 pub struct CandidateList {
     /// For each pair of slabs two words that say how many follow for it, then those; none if it has no candidates.
@@ -59,10 +59,10 @@ pub enum SweepMode {
 }
 
 impl CandidateLists {
-    /// Room for those of so many shards.
-    pub fn new(shards: usize) -> Self {
-        let of_shards = (0..shards).map(|_| RwLock::default()).collect();
-        Self { of_shards, recorded_below: RECORDED_BELOW, ..Self::default() }
+    /// Room for those of so many units.
+    pub fn new(units: usize) -> Self {
+        let of_units = (0..units).map(|_| RwLock::default()).collect();
+        Self { of_units, recorded_below: RECORDED_BELOW, ..Self::default() }
     }
 
     /// The same for supersteps in `f32` whose result is to go on from in `f64`.
@@ -73,12 +73,12 @@ impl CandidateLists {
 
     /// Whether there is room for none.
     pub fn is_empty(&self) -> bool {
-        self.of_shards.is_empty()
+        self.of_units.is_empty()
     }
 
-    /// The most bytes that they take.
-    pub fn bytes(shards: &[Shard]) -> u64 {
-        shards.iter().map(|shard| MOST_BYTES * shard.len()).sum()
+    /// The most bytes that those of a step of so many positions take.
+    pub fn bytes(positions: u64) -> u64 {
+        MOST_BYTES * positions
     }
 
     /// Whether the candidates are valid for the next superstep.
@@ -110,16 +110,16 @@ impl CandidateLists {
         SweepMode::Record(self.margin)
     }
 
-    /// That of a shard, if there are any.
-    pub fn of(&self, shard: ShardIndex) -> Option<&RwLock<CandidateList>> {
-        self.of_shards.get(shard.0)
+    /// That of a unit, if there are any.
+    pub fn of(&self, unit: UnitIndex) -> Option<&RwLock<CandidateList>> {
+        self.of_units.get(unit.0)
     }
 
     /// How many words there are that are not 0, as those are of pairs of slabs without a list of candidates.
     #[cfg(test)]
     pub fn words(&self) -> usize {
         let count = |words: &[u16]| words.iter().filter(|&&word| word != 0).count();
-        self.of_shards.iter().map(|list| count(&list.read().unwrap().words)).sum()
+        self.of_units.iter().map(|list| count(&list.read().unwrap().words)).sum()
     }
 
     /// A superstep has changed values by at most so much.
@@ -142,7 +142,7 @@ impl CandidateLists {
     }
 }
 
-/// The place of a shard's sweep in its list of candidates, from one pair of slabs to the next.
+/// The place of a unit's sweep in its list of candidates, from one pair of slabs to the next.
 pub enum Cursor<'a> {
     /// Nothing.
     None,
@@ -153,11 +153,11 @@ pub enum Cursor<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// The start of the list of a shard, if it has one.
-    pub fn begin(list: Option<&'a CandidateList>, lists: SweepMode, shard: &Shard) -> Self {
+    /// The start of the list of a unit, if it has one.
+    pub fn begin(list: Option<&'a CandidateList>, lists: SweepMode, part: &Shard) -> Self {
         match (list, lists) {
             (Some(CandidateList { is_too_long: false, .. }), SweepMode::Record(margin)) => {
-                let most = (MOST_BYTES * shard.len()) as usize / size_of::<u16>();
+                let most = (MOST_BYTES * part.len()) as usize / size_of::<u16>();
                 Self::Record(margin, Vec::with_capacity(most), most)
             }
             (Some(list), SweepMode::Candidates) => Self::Take(&list.words),

@@ -1,4 +1,4 @@
-//! The sweep of one shard in a superstep.
+//! The sweep of one unit in a superstep.
 
 use std::{
     ops::Range,
@@ -6,7 +6,7 @@ use std::{
 };
 
 use ziggurat_encoding::Shard;
-use ziggurat_planning::waves::ShardIndex;
+use ziggurat_planning::waves::UnitIndex;
 
 use crate::{
     delta::encoding::{EncodedDelta, encode},
@@ -26,40 +26,41 @@ use crate::{
             validity::{CandidateList, Cursor, SweepMode},
         },
         order::for_each_pair_of_slabs,
-        pair::{ShardValues, SweepPair},
+        pair::{SweepPair, UnitValues},
         scratch::Scratch,
         slab::Slab,
         sources::OwnRanges,
     },
 };
 
-/// A shard to be swept.
+/// A unit to be swept.
 pub struct Unswept<'a> {
     /// Its place.
-    pub place: ShardIndex,
-    pub shard: &'a Shard,
+    pub place: UnitIndex,
+    /// The part of a shard that it is.
+    pub part: &'a Shard,
     pub is_tail: bool,
     pub candidate_list: Option<&'a RwLock<CandidateList>>,
     /// Where its changes are to be encoded, range by range.
     pub changes: [&'a mut [i8]; 2],
 }
 
-/// The encoded changes of a shard, piece by piece of its ranges.
+/// The encoded changes of a unit, piece by piece of its ranges.
 pub type Swept = Vec<Vec<EncodedDelta>>;
 
-/// Of the shards of the tail slabs are swept twice if fewer positions than one part in so many are
+/// Of the units of the tail slabs are swept twice if fewer positions than one part in so many are
 /// swept after them.
 pub const TAIL_SLABS: u64 = 4;
 
-/// The padded lengths of a shard's ranges.
-pub fn padded_lengths(shard: &Shard) -> [usize; 2] {
+/// The padded lengths of a unit's ranges.
+pub fn padded_lengths(part: &Shard) -> [usize; 2] {
     let padded = |range: &Range<u64>| (range.end - range.start) as usize + PADDING;
-    [padded(&shard.ranges.0), shard.ranges.1.as_ref().map_or(0, padded)]
+    [padded(&part.ranges.0), part.ranges.1.as_ref().map_or(0, padded)]
 }
 
 impl Unswept<'_> {
-    /// Updates every position of the shard, and encodes its changes while they are still in the caches. Returns the
-    /// shard's place, too.
+    /// Updates every position of the unit, and encodes its changes while they are still in the caches. Returns the
+    /// unit's place, too.
     pub fn sweep<T: Value>(
         self,
         context: &Context<'_, T>,
@@ -67,28 +68,28 @@ impl Unswept<'_> {
         (scratch, live): (&mut Scratch<T>, &mut [T]),
         (lists, finest): (SweepMode, i32),
         simd: Simd,
-    ) -> (ShardIndex, Swept) {
-        let Self { place, shard, is_tail, candidate_list, changes } = self;
-        let [first, second] = padded_lengths(shard);
+    ) -> (UnitIndex, Swept) {
+        let Self { place, part, is_tail, candidate_list, changes } = self;
+        let [first, second] = padded_lengths(part);
         let (first, rest) = live.split_at_mut(first);
         let mut live = [first, &mut rest[..second]];
         let guard = candidate_list.map(|list| list.write().unwrap_or_else(PoisonError::into_inner));
-        let mut lists = Cursor::begin(guard.as_deref(), lists, shard);
+        let mut lists = Cursor::begin(guard.as_deref(), lists, part);
         let of_range = |(orientation, range): (Orientation, Range<usize>)| {
             &published[orientation.index()][range]
         };
         let published_of =
-            ranges(shard, context.last()).map(|range| range.map_or(&[][..], of_range));
+            ranges(part, context.last()).map(|range| range.map_or(&[][..], of_range));
         for (live, old) in live.iter_mut().zip(published_of) {
             budget::copy(&mut live[..old.len()], old);
         }
-        let locator = OwnRanges { shard, last: context.last() };
-        let mut values = ShardValues { context, published, live };
-        let mut after = shard.len();
-        for_each_pair_of_slabs(context, shard, &locator, |slabs, is_own_swap| {
+        let locator = OwnRanges { part, last: context.last() };
+        let mut values = UnitValues { context, published, live };
+        let mut after = part.len();
+        for_each_pair_of_slabs(context, part, &locator, |slabs, is_own_swap| {
             let slab_len = |slab: &Slab<'_>| context.encoding.shared().slab_len(slab.budgets);
             after -= slabs.iter().take(if is_own_swap { 1 } else { 2 }).map(slab_len).sum::<u64>();
-            let again = is_tail && after * TAIL_SLABS < shard.len();
+            let again = is_tail && after * TAIL_SLABS < part.len();
             let (candidates, is_one) = (lists.take(), is_own_swap);
             for _ in 0..if again { 2 } else { 1 } {
                 let operand = &mut values;
