@@ -154,7 +154,9 @@ fn a_game_that_is_interrupted_is_kept() {
     let mut playing = ziggurat(path, &play);
     playing.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut playing = playing.spawn().unwrap();
-    playing.stdin.as_mut().unwrap().write_all(b"1\nA@A4\n").unwrap();
+    // Kept open: whoever waits for a process closes what it reads, and an end of that is another end of a game.
+    let mut typed = playing.stdin.take().unwrap();
+    typed.write_all(b"1\nA@A4\n").unwrap();
     let mut shown = BufReader::new(playing.stdout.take().unwrap());
     let mut text = Vec::new();
     while !text.ends_with(b"dark rolls:") {
