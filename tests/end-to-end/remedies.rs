@@ -290,12 +290,18 @@ fn workers_that_cannot_reach_each_other_are_named_and_others_go_on() {
             && cluster.log("far").contains("registered")
     });
     is_open.store(false, Ordering::Relaxed);
-    let job = cluster.submit();
-    cluster.ends_well(&job, &expected);
-    let status = cluster.status(&job).unwrap();
+    // A worker that is far faster than the others may do all of a job alone.
+    let statuses = std::iter::repeat_with(|| {
+        let job = cluster.submit();
+        cluster.ends_well(&job, &expected);
+        cluster.status(&job).unwrap()
+    });
+    let tells = |status: &Value| !status["unreached"].as_array().unwrap().is_empty();
+    let status = statuses.take(10).find(tells).expect("a job that they share");
     let pairs = status["unreached"].as_array().unwrap();
     let names_far = |pair: &Value| pair["workers"].as_array().unwrap().contains(&"far".into());
-    assert!(!pairs.is_empty() && pairs.iter().all(names_far), "{status}");
+    // A member may also take another for unreachable that has ended the attempt because of the far one.
+    assert!(pairs.iter().any(names_far), "{status}");
     assert_eq!(status["job"]["message"], "");
     far.kill().unwrap();
     far.wait().unwrap();
