@@ -43,10 +43,11 @@ export AWS_ACCESS_KEY_ID AWS_SECRET_ACCESS_KEY
 AWS_ACCESS_KEY_ID=GK$(random_hex 12)
 AWS_SECRET_ACCESS_KEY=$(random_hex 32)
 export AWS_REGION=garage AWS_ENDPOINT="http://127.0.0.1:$api" AWS_ALLOW_HTTP=true
-export ZIGGURAT_TEST_S3_BUCKET=checkpoints
+bucket=checkpoints
+export ZIGGURAT_TEST_STORE=s3://$bucket
 
 GARAGE_DEFAULT_ACCESS_KEY=$AWS_ACCESS_KEY_ID GARAGE_DEFAULT_SECRET_KEY=$AWS_SECRET_ACCESS_KEY \
-    GARAGE_DEFAULT_BUCKET=$ZIGGURAT_TEST_S3_BUCKET \
+    GARAGE_DEFAULT_BUCKET=$bucket \
     "$garage" -c "$dir/garage.toml" server --single-node --default-bucket >"$dir/log" 2>&1 &
 server=$!
 
@@ -63,5 +64,5 @@ for ((tenths = 0; ; tenths++)); do
 done
 
 cd "$(dirname "$0")/.."
-cargo test --workspace --test s3 -- --include-ignored
+cargo test --workspace --test clouds -- --include-ignored
 cargo test --workspace --test end-to-end -- --include-ignored with_a_bucket

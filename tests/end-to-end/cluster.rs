@@ -406,10 +406,10 @@ fn with_a_checkpoint_store_workers_can_be_lost_for_good() {
 }
 
 #[test]
-#[ignore = "needs an S3 server: run tests/s3.sh"]
+#[ignore = "needs a server: run tests/s3.sh or tests/clouds.sh"]
 fn with_a_bucket_workers_can_be_lost_for_good() {
-    let bucket = env::var("ZIGGURAT_TEST_S3_BUCKET").expect("ZIGGURAT_TEST_S3_BUCKET is set");
-    lose_a_worker_for_good(&format!("s3://{bucket}/lost-for-good/{}", std::process::id()));
+    let bucket = env::var("ZIGGURAT_TEST_STORE").expect("ZIGGURAT_TEST_STORE is set");
+    lose_a_worker_for_good(&format!("{bucket}/lost-for-good/{}", std::process::id()));
 }
 
 /// A worker and its disk vanish; others go on with what the checkpoint store has.
@@ -661,7 +661,7 @@ fn what_does_not_become_right_by_starting_again_ends_with_exit_code_2() {
         (&coordinator, &[all, "--insecure-metrics"], "--token-file"),
         (&worker, &["--listen", all, "--advertise", "here:1"], "--token-file"),
         (&worker, &["--metrics", all], "--insecure-metrics"),
-        (&worker, &["--checkpoints", "ftp://x"], "s3://BUCKET"),
+        (&worker, &["--checkpoints", "ftp://x"], "az://CONTAINER"),
     ] {
         let arguments = [command, arguments].concat();
         let output = run(cluster.path(), &arguments);

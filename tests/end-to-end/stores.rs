@@ -35,17 +35,25 @@ fn refusal(status: &str, body: &str) -> &'static str {
     text.leak()
 }
 
-/// Starts a worker with a bucket, and these variables alone to reach it.
+/// Starts a worker with a bucket of Amazon's, its keys, and these variables alone to reach it.
 fn worker(directory: &Path, variables: &[(&str, &str)]) -> Child {
-    let arguments = ["worker", "--coordinator", "127.0.0.1:1", "--dir", "w", "--checkpoints"];
-    let mut command = ziggurat(directory, &[&arguments[..], &["s3://bucket/some"]].concat());
-    for (variable, _) in
-        env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("AWS_"))
-    {
-        command.env_remove(variable);
-    }
     let keys = [("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")];
-    command.envs(keys).envs(variables.iter().copied());
+    worker_of("s3://bucket/some", directory, &[&keys, variables].concat())
+}
+
+/// Starts a worker with a bucket, and these variables alone to reach it.
+fn worker_of(store: &str, directory: &Path, variables: &[(&str, &str)]) -> Child {
+    let arguments = ["worker", "--coordinator", "127.0.0.1:1", "--dir", "w", "--checkpoints"];
+    let mut command = ziggurat(directory, &[&arguments[..], &[store]].concat());
+    for (variable, _) in env::vars_os() {
+        let name = variable.to_string_lossy();
+        if ["AWS_", "GOOGLE_", "GCE_", "AZURE_", "IDENTITY_"].iter().any(|it| name.starts_with(it))
+        {
+            command.env_remove(variable);
+        }
+    }
+    // Google's credentials are looked for there.
+    command.env("HOME", directory).envs(variables.iter().copied());
     command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap()
 }
 
@@ -95,6 +103,50 @@ fn what_cannot_be_right_about_a_bucket_ends_a_worker_with_the_variable() {
         assert_eq!(output.status.code(), Some(2), "{variables:?}: {}", stderr(&output));
         assert!(stderr(&output).contains(says), "{variables:?}: {}", stderr(&output));
         assert_eq!(files(directory.path()), Vec::<String>::new(), "{variables:?}");
+    }
+}
+
+#[test]
+fn what_cannot_be_right_about_other_clouds_ends_a_worker_with_the_variable() {
+    let directory = tempfile::tempdir().unwrap();
+    let denied = server(refusal("403 Forbidden", "<Error><Code>AccessDenied</Code></Error>"));
+    let absent = server(refusal("404 Not Found", "<Error><Code>ContainerNotFound</Code></Error>"));
+    let (denied, absent) = (format!("http://{denied}"), format!("http://{absent}"));
+    let key = format!(
+        "{{\"gcs_base_url\": \"{denied}\", \"disable_oauth\": true, \"client_email\": \"\", \"private_key\": \"\", \
+         \"private_key_id\": \"\"}}"
+    );
+    let (google, azure) = ("gs://bucket/some", "az://container/some");
+    let key = ("GOOGLE_SERVICE_ACCOUNT_KEY", key.as_str());
+    let machine = [("GCE_METADATA_HOST", "127.0.0.1:1"), ("GCE_METADATA_IP", "127.0.0.1:1")];
+    let account = ("AZURE_STORAGE_ACCOUNT_NAME", "royal");
+    let (secret, plain) = (("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0"), ("AZURE_ALLOW_HTTP", "true"));
+    for (store, variables, says) in [
+        (google, &machine[..], "GOOGLE_SERVICE_ACCOUNT"),
+        (google, &[("GCE_METADATA_HOST", "a b")], "GCE_METADATA_HOST"),
+        (google, &[("GCE_METADATA_HOST", "")], "GCE_METADATA_HOST"),
+        (google, &[("GOOGLE_SERVICE_ACCOUNT", "/none")], "GOOGLE_SERVICE_ACCOUNT"),
+        (google, &[("GOOGLE_APPLICATION_CREDENTIALS", "/none")], "GOOGLE_APPLICATION_CREDENTIALS"),
+        (google, &[key], "GOOGLE_ALLOW_HTTP"),
+        (google, &[key, ("GOOGLE_ALLOW_HTTP", "true")], "may list, read, write and delete"),
+        (azure, &[], "AZURE_STORAGE_ACCOUNT_NAME"),
+        (
+            azure,
+            &[account, ("AZURE_MSI_ENDPOINT", "http://127.0.0.1:1")],
+            "AZURE_STORAGE_ACCOUNT_KEY",
+        ),
+        (azure, &[account, secret, ("IDENTITY_HEADER", "a\nb")], "IDENTITY_HEADER"),
+        (azure, &[account, secret, ("AZURE_STORAGE_ENDPOINT", &absent)], "AZURE_ALLOW_HTTP"),
+        (
+            azure,
+            &[account, secret, ("AZURE_STORAGE_ENDPOINT", &absent), plain],
+            "no such container",
+        ),
+    ] {
+        let output = end(worker_of(store, directory.path(), variables));
+        let text = stderr(&output);
+        assert_eq!(output.status.code(), Some(2), "{says}: {text}");
+        assert!(text.contains(says) && !text.contains("panicked"), "{says}: {text}");
     }
 }
 

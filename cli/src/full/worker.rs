@@ -78,7 +78,7 @@ pub struct Args {
     memory: Option<u64>,
 
     /// Write what is saved to a store that all workers share, too, so that any of them can take over: a
-    /// directory, or s3://BUCKET/PREFIX
+    /// directory, s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX
     #[arg(long, value_name = "URL", env = "ZIGGURAT_CHECKPOINTS")]
     checkpoints: Option<String>,
 

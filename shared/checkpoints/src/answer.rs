@@ -1,12 +1,12 @@
-//! What the answers of a bucket mean. The protocol has a status and, in the body, a code of its own (Amazon S3, API
-//! reference, "Error responses"); the library passes both on as text alone, and what went wrong before there was one as
-//! an "HTTP error".
-
-use std::error::Error as _;
+//! What the answers of a bucket mean for those who run a cluster.
 
 use object_store::Error;
 
-use crate::settings::Settings;
+use crate::{
+    cloud::Cloud,
+    said::{Refused, Said, one_line},
+    settings::Settings,
+};
 
 /// Why a bucket did not do something.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -17,31 +17,18 @@ pub(crate) struct Answer {
     pub(crate) lasts: bool,
 }
 
-/// What a store does not do, rather than not now.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Refused {
-    /// It does not know the request.
-    Unknown,
-    /// There is something already.
-    Exists,
-    /// Others are at the same: it is to be asked again.
-    Conflict,
-    /// No answer came in time, so it may have been done.
-    Late,
-    /// Anything else.
-    Other,
-}
-
-/// What kind of refusal an error is of.
-pub(crate) fn kind(error: &Error) -> Refused {
+/// What kind of refusal of a cloud an error is of.
+pub(crate) fn kind(error: &Error, cloud: &Cloud) -> Refused {
     let said = Said::by(error);
     match (error, said.status) {
         (Error::NotImplemented | Error::NotSupported { .. }, _) | (_, Some(501)) => {
             Refused::Unknown
         }
         (_, Some(400)) if said.code == "NotImplemented" => Refused::Unknown,
-        (_, Some(409)) => Refused::Conflict,
+        (_, Some(409)) => (cloud.conflict)(&said.code),
         (Error::AlreadyExists { .. }, _) => Refused::Exists,
+        // Of a blob.
+        (Error::Precondition { .. }, _) if said.code == "ConditionNotMet" => Refused::Exists,
         _ if said.is_late() => Refused::Late,
         _ => Refused::Other,
     }
@@ -51,20 +38,15 @@ pub(crate) fn kind(error: &Error) -> Refused {
 /// another thing: checkpoints are not lost by that.
 pub(crate) fn is_missing(error: &Error) -> bool {
     let said = Said::by(error);
-    let is_from_s3 = said.status.is_some();
-    matches!(error, Error::NotFound { .. })
-        && (!is_from_s3 || ["NoSuchKey", "NoSuchVersion"].contains(&said.code.as_str()))
+    let is_answer = said.status.is_some();
+    let is_of_object = ["NoSuchKey", "NoSuchVersion", "BlobNotFound"].contains(&said.code.as_str());
+    matches!(error, Error::NotFound { .. }) && (!is_answer || is_of_object)
 }
 
 /// Whether what answers, or does not, may do so later.
 pub(crate) fn may_pass(error: &Error) -> bool {
     let said = Said::by(error);
     said.is_silence() || said.status.is_some_and(|status| status >= 500)
-}
-
-/// What an error says, with what caused it.
-pub(crate) fn words(error: &Error) -> String {
-    one_line(&Said::by(error).text)
 }
 
 /// What an error means for those who run a bucket that is reached like this.
@@ -77,50 +59,39 @@ pub(crate) fn meaning(error: &Error, settings: &Settings) -> Answer {
     let own = said.own_words();
     let lasts = |text: String| Answer { text: text + &own, lasts: true };
     let passes = || Answer { text: format!("{server} cannot do it now{own}"), lasts: false };
-    let no_s3 = |why: &str| Answer {
+    let Cloud { protocol, bucket, keys, .. } = settings.cloud;
+    let no_such = |why: &str| Answer {
         text: format!(
-            "{server} does not answer as S3 does; see that it is the URL of the API, not of a page ({why})"
+            "{server} does not answer as {protocol} does; see that it is the URL of the API, not of a page ({why})"
         ),
         lasts: true,
     };
+    if let Some(text) = (settings.cloud.meaning)(&said, &server) {
+        return lasts(text);
+    }
     match (said.code.as_str(), said.status) {
-        ("InvalidAccessKeyId", _) => lasts(format!("{server} does not know the key in AWS_ACCESS_KEY_ID")),
-        ("SignatureDoesNotMatch", _) => {
-            lasts("AWS_SECRET_ACCESS_KEY does not belong to AWS_ACCESS_KEY_ID".to_owned())
-        }
-        ("ExpiredToken" | "ExpiredTokenException" | "TokenRefreshRequired", _) => lasts(
-            "the credentials have expired: get new ones, and set AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY and \
-             AWS_SESSION_TOKEN"
-                .to_owned(),
-        ),
-        ("InvalidToken" | "InvalidClientTokenId", _) => {
-            lasts("AWS_SESSION_TOKEN is not that of the key in AWS_ACCESS_KEY_ID".to_owned())
-        }
         ("RequestTimeTooSkewed" | "RequestExpired", _) => {
             lasts("the clock of this machine is wrong: set it, and keep it right (NTP)".to_owned())
         }
-        ("NoSuchBucket", _) => lasts(format!("there is no such bucket at {server}")),
-        ("InvalidBucketName", _) => lasts("that is no name of a bucket".to_owned()),
+        ("NoSuchBucket" | "ContainerNotFound", _) => {
+            lasts(format!("there is no such {bucket} at {server}"))
+        }
+        ("InvalidBucketName" | "InvalidResourceName", _) => {
+            lasts(format!("that is no name of a {bucket}"))
+        }
         (
-            "AuthorizationHeaderMalformed"
-            | "IllegalLocationConstraintException"
-            | "PermanentRedirect"
-            | "TemporaryRedirect"
-            | "InvalidRegion",
+            "SlowDown" | "ServiceUnavailable" | "InternalError" | "RequestTimeout"
+            | "OperationAborted" | "ServerBusy" | "OperationTimedOut",
             _,
         )
-        | (_, Some(300..=399)) => lasts(region(&said.region)),
-        _ if said.text.contains("redirect without LOCATION") => lasts(region(&said.region)),
-        ("SlowDown" | "ServiceUnavailable" | "InternalError" | "RequestTimeout" | "OperationAborted", _)
         | (_, Some(408 | 409 | 425 | 429)) => passes(),
         (_, Some(401 | 403)) => lasts(format!(
-            "{server} says no: see that the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY may list, read, \
-             write and delete in this bucket"
+            "{server} says no: see that {keys} may list, read, write and delete in this {bucket}"
         )),
         (_, Some(501)) => lasts(format!("{server} does not know such a request")),
         (_, Some(500..)) => passes(),
-        ("", Some(status)) => no_s3(&format!("status {status}, and no code of S3")),
-        ("", None) => no_s3(&one_line(&said.text)),
+        ("", Some(status)) => no_such(&format!("status {status}, and no code of {protocol}")),
+        ("", None) => no_such(&one_line(&said.text)),
         (_, _) => lasts(format!("{server} refuses")),
     }
 }
@@ -145,128 +116,35 @@ fn silence(said: &Said, server: &str) -> Answer {
     Answer { text, lasts: is_plain || is_stranger }
 }
 
-fn region(region: &str) -> String {
-    let other =
-        "the bucket is in another region than AWS_REGION says (us-east-1 if it says nothing)";
-    match region {
-        "" => other.to_owned(),
-        region => format!("{other}: it is in {region}"),
-    }
-}
-
-/// What an error says of an answer, or of there being none.
-struct Said {
-    status: Option<u16>,
-    /// The code and the words of the protocol.
-    code: String,
-    message: String,
-    /// The region that the bucket is in.
-    region: String,
-    /// The first of the causes.
-    last: String,
-    text: String,
-}
-
-impl Said {
-    fn by(error: &Error) -> Self {
-        let (mut text, mut last) = (error.to_string(), error.to_string());
-        let mut cause = error.source();
-        while let Some(error) = cause {
-            last = error.to_string();
-            if !text.contains(&last) {
-                text = format!("{text}: {last}");
-            }
-            cause = error.source();
-        }
-        let status =
-            text.split_once("status code: ").and_then(|(_, rest)| rest.get(..3)?.parse().ok());
-        let element = |name: &str| {
-            let (_, rest) = text.split_once(&format!("<{name}>"))?;
-            rest.split_once('<').map(|(value, _)| one_line(value))
-        };
-        let [code, message, region] =
-            ["Code", "Message", "Region"].map(|name| element(name).unwrap_or_default());
-        Self { status, code, message, region, last: one_line(&last), text }
-    }
-
-    /// Whether there was no answer.
-    fn is_silence(&self) -> bool {
-        self.text.contains("HTTP error: ")
-    }
-
-    fn is_late(&self) -> bool {
-        self.is_silence() && self.text.contains("timed out")
-    }
-
-    /// What the store itself says.
-    fn own_words(&self) -> String {
-        match (self.code.as_str(), self.message.as_str(), self.status) {
-            ("", _, None) => String::new(),
-            ("", _, Some(status)) => format!(" (status {status})"),
-            (code, "", _) => format!(" ({code})"),
-            (code, message, _) => format!(" ({code}: {message})"),
-        }
-    }
-}
-
-/// Foreign words, as they may be shown.
-fn one_line(text: &str) -> String {
-    let visible = text.chars().map(|c| if c.is_control() { ' ' } else { c });
-    let cut: String = visible.take(SHOWN).collect();
-    cut.trim().to_owned()
-}
-
-/// Characters that are shown of what others say.
-const SHOWN: usize = 300;
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cloud::{AMAZON, AZURE, CLOUDS, GOOGLE};
 
     fn refusal(text: &str) -> Error {
         Error::Generic { store: "S3", source: text.to_owned().into() }
     }
 
-    #[test]
-    fn an_answer_means_what_somebody_can_do() {
-        let status = |status: &str, code: &str| {
-            let body =
-                format!("<?xml?><Error><Code>{code}</Code><Message>so\nit is</Message></Error>");
-            format!(
-                "Error performing GET http://a in 1ms - Server returned non-2xx status code: {status}: {body}"
-            )
-        };
-        for (text, says, lasts) in [
-            (status("403 Forbidden", "InvalidAccessKeyId"), "AWS_ACCESS_KEY_ID", true),
-            (status("403 Forbidden", "SignatureDoesNotMatch"), "AWS_SECRET_ACCESS_KEY", true),
-            (status("400 Bad Request", "ExpiredToken"), "AWS_SESSION_TOKEN", true),
-            (status("403 Forbidden", "RequestTimeTooSkewed"), "clock", true),
-            (status("403 Forbidden", "AccessDenied"), "may list, read, write and delete", true),
-            (status("404 Not Found", "NoSuchBucket"), "no such bucket", true),
-            (status("400 Bad Request", "AuthorizationHeaderMalformed"), "AWS_REGION", true),
-            (status("301 Moved Permanently", "PermanentRedirect"), "AWS_REGION", true),
-            (status("503 Service Unavailable", "SlowDown"), "now", false),
-            (status("409 Conflict", "ConditionalRequestConflict"), "now", false),
-            (
-                "status code: 404 Not Found: <html>nothing here</html>".to_owned(),
-                "as S3 does",
-                true,
-            ),
-            ("status code: 502 Bad Gateway: ".to_owned(), "now", false),
-            (
-                "HTTP error: error sending request: tcp connect error: refused".to_owned(),
-                "reached",
-                false,
-            ),
-            ("HTTP error: error sending request: operation timed out".to_owned(), "in time", false),
-            (
-                "HTTP error: received corrupt message of type InvalidContentType".to_owned(),
-                "TLS",
-                true,
-            ),
-            ("Got invalid list response: expected <html>".to_owned(), "as S3 does", true),
-        ] {
-            let answer = meaning(&refusal(&text), &Settings::default());
+    fn status(status: &str, body: &str) -> String {
+        format!(
+            "Error performing GET http://a in 1ms - Server returned non-2xx status code: {status}: {body}"
+        )
+    }
+
+    /// What a cloud's server writes.
+    fn answered(line: &str, code: &str) -> String {
+        let body = "<Message>so\nit is</Message></Error>";
+        status(line, &format!("<?xml?><Error><Code>{code}</Code>{body}"))
+    }
+
+    fn means(
+        cloud: &'static Cloud,
+        answers: impl IntoIterator<Item = (String, &'static str, bool)>,
+    ) {
+        let account = ("AZURE_STORAGE_ACCOUNT_NAME".to_owned(), "royal".to_owned());
+        let settings = Settings::of(cloud, [account]).unwrap();
+        for (text, says, lasts) in answers {
+            let answer = meaning(&refusal(&text), &settings);
             assert!(answer.text.contains(says), "{text}: {}", answer.text);
             assert_eq!(answer.lasts, lasts, "{text}: {}", answer.text);
             assert!(!answer.text.contains('\n'), "{}", answer.text);
@@ -274,16 +152,219 @@ mod tests {
     }
 
     #[test]
-    fn a_conflict_is_not_that_something_is_there() {
-        let already = |text: &str| Error::AlreadyExists {
-            path: "a".to_owned(),
-            source: text.to_owned().into(),
+    fn an_answer_means_what_somebody_can_do() {
+        for cloud in CLOUDS {
+            means(
+                cloud,
+                [
+                    (
+                        "Bulk delete request failed for key a: Busy (code: 503)".to_owned(),
+                        "now",
+                        false,
+                    ),
+                    (
+                        "Bulk delete request failed for key a: No (code: 403)".to_owned(),
+                        "may list, read, write and delete",
+                        true,
+                    ),
+                    (
+                        "DeleteObjects request failed for key a: so it is (code: SlowDown)"
+                            .to_owned(),
+                        "now",
+                        false,
+                    ),
+                    (answered("503 Service Unavailable", "SlowDown"), "now", false),
+                    (status("429 Too Many Requests", ""), "now", false),
+                    (status("502 Bad Gateway", ""), "now", false),
+                    (
+                        answered("403 Forbidden", "AccessDenied"),
+                        "may list, read, write and delete",
+                        true,
+                    ),
+                    (
+                        status("404 Not Found", "<html>nothing here</html>"),
+                        "does not answer as",
+                        true,
+                    ),
+                    (
+                        "Got invalid list response: expected <html>".to_owned(),
+                        "does not answer as",
+                        true,
+                    ),
+                    (
+                        "HTTP error: error sending request: tcp connect error: refused".to_owned(),
+                        "reached",
+                        false,
+                    ),
+                    (
+                        "HTTP error: error sending request: operation timed out".to_owned(),
+                        "in time",
+                        false,
+                    ),
+                    (
+                        "HTTP error: received corrupt message of type InvalidContentType"
+                            .to_owned(),
+                        "TLS",
+                        true,
+                    ),
+                ],
+            );
+        }
+    }
+
+    #[test]
+    fn an_answer_of_amazon_names_the_variable() {
+        means(
+            &AMAZON,
+            [
+                (answered("403 Forbidden", "InvalidAccessKeyId"), "AWS_ACCESS_KEY_ID", true),
+                (answered("403 Forbidden", "SignatureDoesNotMatch"), "AWS_SECRET_ACCESS_KEY", true),
+                (answered("403 Forbidden", "AccessDenied"), "AWS_ACCESS_KEY_ID", true),
+                (answered("400 Bad Request", "ExpiredToken"), "AWS_SESSION_TOKEN", true),
+                (answered("403 Forbidden", "RequestTimeTooSkewed"), "clock", true),
+                (answered("404 Not Found", "NoSuchBucket"), "no such bucket", true),
+                (answered("400 Bad Request", "AuthorizationHeaderMalformed"), "AWS_REGION", true),
+                (answered("301 Moved Permanently", "PermanentRedirect"), "AWS_REGION", true),
+                (answered("409 Conflict", "ConditionalRequestConflict"), "now", false),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_answer_of_google_names_the_variable() {
+        let denied = "<Error><Code>AccessDenied</Code><Message>Access denied.</Message><Details>ur@a does not have \
+                      storage.objects.list access</Details></Error>";
+        means(
+            &GOOGLE,
+            [
+                (status("403 Forbidden", denied), "storage.objects.list", true),
+                (status("403 Forbidden", denied), "GOOGLE_SERVICE_ACCOUNT", true),
+                (
+                    answered("401 Unauthorized", "AuthenticationRequired"),
+                    "GOOGLE_SERVICE_ACCOUNT_KEY",
+                    true,
+                ),
+                (status("401 Unauthorized", ""), "clock", true),
+                (answered("400 Bad Request", "ExpiredToken"), "expired", true),
+                (answered("403 Forbidden", "RequestTimeTooSkewed"), "clock", true),
+                (answered("404 Not Found", "NoSuchBucket"), "no such bucket", true),
+                (answered("400 Bad Request", "InvalidBucketName"), "no name of a bucket", true),
+                (answered("403 Forbidden", "UserProjectAccountProblem"), "billing", true),
+                (answered("403 Forbidden", "RetentionPolicyNotMet"), "retention policy", true),
+                (answered("409 Conflict", "OperationAborted"), "now", false),
+            ],
+        );
+    }
+
+    #[test]
+    fn an_answer_of_azure_names_the_variable() {
+        let failed = |detail: &str| {
+            let body = format!(
+                "<Error><Code>AuthenticationFailed</Code><Message>Server failed to authenticate the request.\n\
+                 RequestId:1</Message><AuthenticationErrorDetail>{detail}</AuthenticationErrorDetail></Error>"
+            );
+            status("403 Forbidden", &body)
         };
-        assert_eq!(kind(&already("status code: 409 Conflict: ")), Refused::Conflict);
-        assert_eq!(kind(&already("status code: 412 Precondition Failed: ")), Refused::Exists);
-        assert_eq!(kind(&Error::NotImplemented), Refused::Unknown);
-        assert_eq!(kind(&refusal("status code: 501 Not Implemented: ")), Refused::Unknown);
-        assert_eq!(kind(&refusal("HTTP error: operation timed out")), Refused::Late);
-        assert_eq!(kind(&refusal("status code: 403 Forbidden: ")), Refused::Other);
+        let emulator = "<Error><Code>AuthorizationFailure</Code><Message>Server failed to authenticate the \
+                        request.</Message></Error>";
+        let network = "<Error><Code>AuthorizationFailure</Code><Message>This request is not authorized to perform \
+                       this operation.</Message></Error>";
+        means(
+            &AZURE,
+            [
+                (
+                    failed("The MAC signature found is not the same as any"),
+                    "AZURE_STORAGE_ACCOUNT_KEY",
+                    true,
+                ),
+                (status("403 Forbidden", emulator), "AZURE_STORAGE_ACCOUNT_KEY", true),
+                (status("403 Forbidden", network), "network rules", true),
+                (failed("Request date header too old: 'Sun, 29 Nov'"), "clock", true),
+                (
+                    failed("Signature not valid in the specified time frame: Start - Expiry"),
+                    "AZURE_STORAGE_SAS_TOKEN, or the token in AZURE_STORAGE_TOKEN, has expired",
+                    true,
+                ),
+                (
+                    answered("403 Forbidden", "AuthorizationPermissionMismatch"),
+                    "Storage Blob Data Contributor",
+                    true,
+                ),
+                (
+                    answered("403 Forbidden", "KeyBasedAuthenticationNotPermitted"),
+                    "unset AZURE_STORAGE_ACCOUNT_KEY",
+                    true,
+                ),
+                (answered("404 Not Found", "ContainerNotFound"), "no such container", true),
+                (answered("404 Not Found", "ContainerNotFound"), "account royal", true),
+                (
+                    answered("400 Bad Request", "InvalidResourceName"),
+                    "no name of a container",
+                    true,
+                ),
+                (answered("409 Conflict", "ContainerBeingDeleted"), "being deleted", true),
+                (answered("409 Conflict", "BlobImmutableDueToPolicy"), "policy", true),
+                (
+                    answered("400 Bad Request", "AccountRequiresHttps"),
+                    "AZURE_STORAGE_ENDPOINT",
+                    true,
+                ),
+                (answered("503 Service Unavailable", "ServerBusy"), "now", false),
+                (
+                    "HTTP error: error sending request: dns error: no such host".to_owned(),
+                    "AZURE_STORAGE_ACCOUNT_NAME",
+                    false,
+                ),
+            ],
+        );
+    }
+
+    fn already(text: &str) -> Error {
+        Error::AlreadyExists { path: "a".to_owned(), source: text.to_owned().into() }
+    }
+
+    #[test]
+    fn a_conflict_is_not_that_something_is_there() {
+        for cloud in [&AMAZON, &GOOGLE] {
+            assert_eq!(kind(&already("status code: 409 Conflict: "), cloud), Refused::Conflict);
+        }
+        for cloud in CLOUDS {
+            let there = already("status code: 412 Precondition Failed: ");
+            assert_eq!(kind(&there, cloud), Refused::Exists);
+            assert_eq!(kind(&Error::NotImplemented, cloud), Refused::Unknown);
+            let kind = |text| kind(&refusal(text), cloud);
+            assert_eq!(kind("status code: 501 Not Implemented: "), Refused::Unknown);
+            assert_eq!(kind("HTTP error: operation timed out"), Refused::Late);
+            assert_eq!(kind("status code: 403 Forbidden: "), Refused::Other);
+        }
+    }
+
+    #[test]
+    fn a_blob_that_is_there_is_told_from_one_that_may_not_be_written() {
+        let conflict = |code| kind(&already(&answered("409 Conflict", code)), &AZURE);
+        assert_eq!(conflict("BlobAlreadyExists"), Refused::Exists);
+        assert_eq!(conflict("BlobImmutableDueToPolicy"), Refused::Other);
+        assert_eq!(conflict("ContainerBeingDeleted"), Refused::Other);
+        let unmet = |code| {
+            let source = answered("412 Precondition Failed", code).into();
+            kind(&Error::Precondition { path: "a".to_owned(), source }, &AZURE)
+        };
+        assert_eq!(unmet("ConditionNotMet"), Refused::Exists);
+        assert_eq!(unmet("LeaseIdMissing"), Refused::Other);
+    }
+
+    #[test]
+    fn a_missing_object_is_told_from_a_missing_bucket() {
+        let missing = |text: &str| {
+            is_missing(&Error::NotFound { path: "a".to_owned(), source: text.to_owned().into() })
+        };
+        for code in ["NoSuchKey", "NoSuchVersion", "BlobNotFound"] {
+            assert!(missing(&answered("404 Not Found", code)), "{code}");
+        }
+        for code in ["NoSuchBucket", "ContainerNotFound", "ResourceNotFound", ""] {
+            assert!(!missing(&answered("404 Not Found", code)), "{code}");
+        }
+        assert!(!missing(&status("404 Not Found", "<html>nothing here</html>")));
+        assert!(missing("no such file"));
     }
 }

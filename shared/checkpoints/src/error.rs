@@ -11,8 +11,8 @@ use crate::EpochKey;
 pub enum CheckpointError {
     /// The URL is none of a checkpoint store.
     #[error(
-        "`{url}` is no place for checkpoints: {why}; give a directory, file:///DIRECTORY or \
-         s3://BUCKET/PREFIX"
+        "`{url}` is no place for checkpoints: {why}; give a directory, file:///DIRECTORY, \
+         s3://BUCKET/PREFIX, gs://BUCKET/PREFIX or az://CONTAINER/PREFIX"
     )]
     Url {
         /// The URL.
@@ -29,14 +29,12 @@ pub enum CheckpointError {
         problem: String,
     },
     /// There are no keys for a bucket.
-    #[error(
-        "no credentials for {url}: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or say where to get them: \
-         AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN, or AWS_CONTAINER_CREDENTIALS_FULL_URI (files such as \
-         ~/.aws/credentials are not read): {why}"
-    )]
+    #[error("no credentials for {url}: {how}: {why}")]
     Credentials {
         /// The URL.
         url: String,
+        /// What is to be set.
+        how: &'static str,
         /// What there was where they should be.
         why: String,
         /// Whether that stays so until somebody changes something.

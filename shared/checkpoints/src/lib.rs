@@ -1,4 +1,5 @@
-//! The checkpoint store: a shared directory or an S3 bucket that keeps what workers saved.
+//! The checkpoint store: a shared directory, or a bucket of S3, Google Cloud Storage or Azure Blob Storage, that keeps
+//! what workers saved.
 //!
 //! A worker saves on its own disk; what it saves here too outlives that disk, and any other worker can go on
 //! from it. An object has the numbers of one range of a shard at an epoch, is written once, and is read as a
@@ -56,7 +57,9 @@
 //! | module | knows |
 //! | --- | --- |
 //! | `place` | which place a URL means |
+//! | `cloud` | what differs between the clouds that have buckets |
 //! | `settings` | how to reach a bucket |
+//! | `given`, `said` | what variables say, and what answers do |
 //! | `answer` | what the answers of a bucket mean |
 //! | `probe` | finding out what a place can do |
 //! | `name` | names of objects |
@@ -67,13 +70,16 @@
 //! | `tenure` | which coordinator's workers do so |
 
 mod answer;
+mod cloud;
 mod directory;
 mod error;
+mod given;
 mod many;
 mod name;
 mod object;
 mod place;
 mod probe;
+mod said;
 mod settings;
 mod store;
 mod tenure;

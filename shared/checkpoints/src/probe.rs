@@ -1,7 +1,7 @@
 //! Opening a place, and finding out what it can do before anybody relies on it.
 //!
-//! A bucket is tried with an object of its own: written twice on the condition that there is none (`If-None-Match: *`),
-//! read back, and deleted. Of stores that talk like S3, some refuse the condition and some ignore it.
+//! A bucket is tried with an object of its own: written twice on the condition that there is none, read back, and
+//! deleted. Of stores that talk like those of a cloud, some refuse the condition and some ignore it.
 
 use std::{
     hash::{BuildHasher, RandomState},
@@ -11,16 +11,16 @@ use std::{
 };
 
 use bytes::Bytes;
-use object_store::{
-    Error, ObjectStore, PutMode, PutPayload, aws::AmazonS3, local::LocalFileSystem, path::Path,
-};
+use futures::future::BoxFuture;
+use object_store::{Error, ObjectStore, PutMode, PutPayload, local::LocalFileSystem, path::Path};
 use tokio::time::{sleep, timeout};
 
 use crate::{
-    CheckpointError,
-    answer::{self, Refused},
+    CheckpointError, answer,
+    cloud::{Client, Cloud},
     directory::made,
     place::Place,
+    said::{self, Refused},
     settings::{Patience, Settings},
 };
 
@@ -43,15 +43,17 @@ pub struct CheckpointPlace {
     pub(crate) prefix: Path,
     /// The URL, for messages.
     pub(crate) url: String,
-    settings: Settings,
+    /// How a bucket is reached.
+    settings: Option<Settings>,
     /// Whether it can write an object on the condition that there is none.
     pub(crate) knows_conditions: bool,
 }
 
 impl CheckpointPlace {
-    /// Opens a place: `file:///DIRECTORY`, which is made if there is none, the plain path of a directory, or
-    /// `s3://BUCKET/PREFIX`. How to reach a bucket is in the environment: `AWS_ACCESS_KEY_ID`, `AWS_SECRET_ACCESS_KEY`,
-    /// `AWS_REGION`, `AWS_ENDPOINT`, `AWS_ALLOW_HTTP` and so on. It takes ten seconds at most.
+    /// Opens a place: `file:///DIRECTORY`, which is made if there is none, the plain path of a directory,
+    /// `s3://BUCKET/PREFIX`, `gs://BUCKET/PREFIX` or `az://CONTAINER/PREFIX`. How to reach a bucket is in the
+    /// environment: `AWS_ACCESS_KEY_ID`, `GOOGLE_SERVICE_ACCOUNT`, `AZURE_STORAGE_ACCOUNT_NAME` and so on
+    /// (`docs/CLUSTER.md`). It takes ten seconds at most.
     ///
     /// # Errors
     ///
@@ -69,12 +71,12 @@ impl CheckpointPlace {
         url: &str,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, CheckpointError> {
-        Self::open_as(url, || Settings::of(variables)).await
+        Self::open_as(url, |cloud| Settings::of(cloud, variables)).await
     }
 
     async fn open_as(
         url: &str,
-        settings: impl FnOnce() -> Result<Settings, CheckpointError>,
+        settings: impl FnOnce(&'static Cloud) -> Result<Settings, CheckpointError>,
     ) -> Result<Self, CheckpointError> {
         let place = Place::parse(url)?;
         let url = url.trim_end_matches('/').to_owned();
@@ -92,16 +94,15 @@ impl CheckpointPlace {
                     directory: Some(dir),
                     prefix: Path::default(),
                     url,
-                    settings: Settings::default(),
+                    settings: None,
                     knows_conditions: true,
                 })
             }
-            Place::Bucket { bucket, prefix } => {
-                let settings = settings()?;
-                let first = settings.client(&bucket, Patience::Start)?;
-                let tried =
-                    Trial { objects: &first, prefix: &prefix, url: &url, settings: &settings };
-                let Ok(knows_conditions) = timeout(OPENING, tried.run()).await else {
+            Place::Bucket { cloud, bucket, prefix } => {
+                let settings = settings(cloud)?;
+                let Client { objects, credentials } = settings.client(&bucket, Patience::Start)?;
+                let tried = Trial { objects, prefix: &prefix, url: &url, settings: &settings };
+                let Ok(knows_conditions) = timeout(OPENING, tried.run(credentials)).await else {
                     let why = format!("{} does not answer within {OPENING:?}", settings.server());
                     return Err(CheckpointError::Objects {
                         object: url,
@@ -111,21 +112,21 @@ impl CheckpointPlace {
                     });
                 };
                 let knows_conditions = knows_conditions?;
-                let objects = Arc::new(settings.client(&bucket, Patience::Work)?);
-                Ok(Self { objects, directory: None, prefix, url, settings, knows_conditions })
+                let objects = settings.client(&bucket, Patience::Work)?.objects;
+                let (directory, settings) = (None, Some(settings));
+                Ok(Self { objects, directory, prefix, url, settings, knows_conditions })
             }
         }
     }
 
     /// What it cannot do, for people, if there is something.
     pub fn shortcoming(&self) -> Option<String> {
-        (!self.knows_conditions).then(|| {
-            format!(
-                "{} does not write objects on the condition that there are none (If-None-Match): of two workers \
-                 that write the same one at the same instant, the later wins",
-                self.url
-            )
-        })
+        let settings = self.settings.as_ref().filter(|_| !self.knows_conditions)?;
+        Some(format!(
+            "{} does not write objects on the condition that there are none ({}): of two workers that write the same \
+             one at the same instant, the later wins",
+            self.url, settings.cloud.condition
+        ))
     }
 
     /// What the place said, as an error about an object.
@@ -135,10 +136,15 @@ impl CheckpointPlace {
         action: &'static str,
         error: &Error,
     ) -> CheckpointError {
-        match self.directory {
-            Some(_) => of_directory(object, action, error),
-            None => of_bucket(object, action, error, &self.settings),
+        match &self.settings {
+            None => of_directory(object, action, error),
+            Some(settings) => of_bucket(object, action, error, settings),
         }
+    }
+
+    /// What kind of refusal an error is of.
+    pub(crate) fn kind(&self, error: &Error) -> Refused {
+        self.settings.as_ref().map_or(Refused::Other, |it| answer::kind(error, it.cloud))
     }
 }
 
@@ -157,9 +163,12 @@ fn of_bucket(
     CheckpointError::Objects { object, action, why, lasts }
 }
 
+/// Keys that are being got.
+type Credentials = BoxFuture<'static, Result<(), Error>>;
+
 /// Trying a bucket out.
 struct Trial<'a> {
-    objects: &'a AmazonS3,
+    objects: Arc<dyn ObjectStore>,
     prefix: &'a Path,
     url: &'a str,
     settings: &'a Settings,
@@ -167,8 +176,8 @@ struct Trial<'a> {
 
 impl Trial<'_> {
     /// Whether it knows conditions, if it can be used.
-    async fn run(&self) -> Result<bool, CheckpointError> {
-        self.credentials().await?;
+    async fn run(&self, credentials: Credentials) -> Result<bool, CheckpointError> {
+        self.get(credentials).await?;
         let listed = self.objects.list_with_delimiter(Some(self.prefix)).await;
         listed.map_err(|error| self.refusal("list", &error))?;
         let number = RandomState::new().hash_one((SystemTime::now(), std::process::id()));
@@ -186,19 +195,19 @@ impl Trial<'_> {
         Ok(knows_conditions)
     }
 
-    async fn credentials(&self) -> Result<(), CheckpointError> {
+    async fn get(&self, credentials: Credentials) -> Result<(), CheckpointError> {
         if self.settings.is_unsigned() {
             return Ok(());
         }
-        let (why, lasts) =
-            match timeout(CREDENTIALS, self.objects.credentials().get_credential()).await {
-                Ok(Ok(_)) => return Ok(()),
-                Ok(Err(error)) => (answer::words(&error), !answer::may_pass(&error)),
-                Err(_) => (format!("no answer within {CREDENTIALS:?}"), false),
-            };
-        // Where nobody said where they are, a machine of Amazon's was looked for, and this is none.
+        let (why, lasts) = match timeout(CREDENTIALS, credentials).await {
+            Ok(Ok(())) => return Ok(()),
+            Ok(Err(error)) => (said::words(&error), !answer::may_pass(&error)),
+            Err(_) => (format!("no answer within {CREDENTIALS:?}"), false),
+        };
+        // Where nobody said where they are, a machine of the cloud's was looked for, and this is none.
         let lasts = lasts || !self.settings.have_credentials();
-        Err(CheckpointError::Credentials { url: self.url.to_owned(), why, lasts })
+        let how = self.settings.cloud.how;
+        Err(CheckpointError::Credentials { url: self.url.to_owned(), how, why, lasts })
     }
 
     /// Writes and reads an object. Whether the condition that there is none was kept.
@@ -231,7 +240,7 @@ impl Trial<'_> {
             else {
                 return Ok(true);
             };
-            match answer::kind(&error) {
+            match answer::kind(&error, self.settings.cloud) {
                 Refused::Exists | Refused::Unknown => return Ok(false),
                 Refused::Conflict => sleep(PAUSE).await,
                 Refused::Late | Refused::Other => return Err(self.refusal("write to", &error)),

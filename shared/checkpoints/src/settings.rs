@@ -1,17 +1,20 @@
-//! How to reach a bucket: the variables `AWS_*` that everybody uses, looked through before anything is sent. The library
-//! panics on some values, passes others on to where nobody understands them, and drops those that are no text.
+//! How to reach a bucket: the variables that everybody uses for a cloud, looked through before anything is sent. The
+//! library panics on some values, passes others on to where nobody understands them, and drops those that are no text.
 
 use std::{env, time::Duration};
 
-use object_store::{
-    ClientConfigKey, RetryConfig,
-    aws::{AmazonS3, AmazonS3Builder, AmazonS3ConfigKey as Key},
-};
+use object_store::RetryConfig;
 use url::Url;
 
-use crate::CheckpointError;
+use crate::{
+    CheckpointError,
+    cloud::{Client, Cloud, is_of},
+    given::{Endpoint, Given, Setting, check_url, wrong},
+    said,
+};
 
-/// A request is given up after so long, with all it sends or gets, unless `AWS_TIMEOUT` says otherwise.
+/// A request is given up after so long, with all it sends or gets, unless a variable such as `AWS_TIMEOUT` says
+/// otherwise.
 const REQUEST: &str = "2 minutes";
 
 /// A request that failed is tried again for so long.
@@ -22,49 +25,12 @@ const FIRST_REQUEST: &str = "4 seconds";
 const FIRST_CONNECTION: &str = "3 seconds";
 const FIRST_TRIES: Duration = Duration::from_secs(2);
 
-/// Variables that hold a word each: no space, nothing but ASCII.
-const WORDS: [Key; 12] = [
-    Key::AccessKeyId,
-    Key::SecretAccessKey,
-    Key::Token,
-    Key::Region,
-    Key::DefaultRegion,
-    Key::Endpoint,
-    Key::MetadataEndpoint,
-    Key::StsEndpoint,
-    Key::ContainerCredentialsRelativeUri,
-    Key::ContainerCredentialsFullUri,
-    Key::RoleArn,
-    Key::RoleSessionName,
-];
-
-/// Those of them that hold URLs.
-const URLS: [Key; 4] =
-    [Key::Endpoint, Key::MetadataEndpoint, Key::StsEndpoint, Key::ContainerCredentialsFullUri];
-
-/// Variables that hold names of files, or a certificate.
-const FILES: [Key; 3] = [
-    Key::WebIdentityTokenFile,
-    Key::ContainerAuthorizationTokenFile,
-    Key::Client(ClientConfigKey::ProxyCaCertificate),
-];
-
-/// How to reach a bucket.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Settings(Vec<Setting>);
-
-#[derive(Clone)]
-struct Setting {
-    variable: String,
-    key: Key,
-    value: String,
-}
-
-impl std::fmt::Debug for Setting {
-    /// Without the value, which may be a secret.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(&self.variable)
-    }
+/// How to reach a bucket of a cloud.
+#[derive(Clone, Debug)]
+pub(crate) struct Settings {
+    pub(crate) cloud: &'static Cloud,
+    given: Given,
+    endpoint: Option<Endpoint>,
 }
 
 /// How long requests may take.
@@ -81,46 +47,48 @@ impl Settings {
     ///
     /// # Errors
     /// [`CheckpointError::Setting`], if one cannot be right.
-    pub(crate) fn of_environment() -> Result<Self, CheckpointError> {
+    pub(crate) fn of_environment(cloud: &'static Cloud) -> Result<Self, CheckpointError> {
         let mut variables = Vec::new();
         for (variable, value) in env::vars_os() {
             let Ok(variable) = variable.into_string() else { continue };
-            if key_of(&variable).is_none() {
+            if (cloud.option_of)(&variable).is_none() {
                 continue;
             }
             let value =
                 value.into_string().map_err(|_| wrong(&variable, "it is no text (UTF-8)"))?;
             variables.push((variable, value));
         }
-        Self::of(variables)
+        Self::of(cloud, variables)
     }
 
-    /// Those among some variables and their values. A variable without a value is none.
+    /// Those among some variables and their values. A variable without a value is none, but for hosts: the library
+    /// takes these from the environment as they are.
     ///
     /// # Errors
     /// [`CheckpointError::Setting`], if one cannot be right.
     pub(crate) fn of(
+        cloud: &'static Cloud,
         variables: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, CheckpointError> {
-        let mut all = Self::default();
+        let mut settings = Self { cloud, given: Given::default(), endpoint: None };
         for (variable, value) in variables {
-            if let Some(key) = key_of(&variable).filter(|key| *key != Key::Bucket)
-                && !value.is_empty()
+            if let Some(option) = (cloud.option_of)(&variable)
+                && option != cloud.named_in_url
+                && (!value.is_empty() || cloud.hosts.contains(&option.as_str()))
             {
-                check(&variable, key, &value)?;
-                let same = all.0.iter().find(|other| other.key == key && other.value != value);
-                if let Some(other) = same {
-                    return Err(wrong(
-                        &variable,
-                        &format!("{} says something else", other.variable),
-                    ));
+                check(cloud, &variable, &option, &value)?;
+                let mut given = settings.given.0.iter();
+                if let Some(other) = given.find(|it| it.option == option && it.value != value) {
+                    let what = format!("{} says something else", other.variable);
+                    return Err(wrong(&variable, &what));
                 }
-                all.0.push(Setting { variable, key, value });
+                settings.given.0.push(Setting { variable, option, value });
             }
         }
-        all.check_endpoint()?;
-        all.check_keys()?;
-        Ok(all)
+        (cloud.check)(&settings.given)?;
+        settings.endpoint = (cloud.endpoint)(&settings.given)?;
+        settings.check_endpoint()?;
+        Ok(settings)
     }
 
     /// A client of a bucket.
@@ -131,92 +99,65 @@ impl Settings {
         &self,
         bucket: &str,
         patience: Patience,
-    ) -> Result<AmazonS3, CheckpointError> {
-        self.builder(bucket, patience).build().map_err(|error| {
+    ) -> Result<Client, CheckpointError> {
+        let (request, connection, retry_timeout) = match patience {
+            Patience::Start => (FIRST_REQUEST, FIRST_CONNECTION, FIRST_TRIES),
+            Patience::Work => (REQUEST, "5 seconds", TRIES),
+        };
+        let mut options = vec![("timeout", request), ("connect_timeout", connection)];
+        options.extend(self.for_library().map(Setting::pair));
+        let retry = RetryConfig { retry_timeout, ..RetryConfig::default() };
+        (self.cloud.client)(bucket, &options, retry).map_err(|error| {
             // Which one it was, the library does not say.
-            let alone = |setting: &&Setting| {
-                let alone = AmazonS3Builder::new().with_bucket_name(bucket);
-                let alone = alone.with_access_key_id("id").with_secret_access_key("key");
-                alone.with_config(setting.key, &setting.value).build().is_err()
+            let is_wrong_alone = |setting: &&Setting| {
+                let alone = [self.cloud.stand_ins, &[setting.pair()]].concat();
+                (self.cloud.client)(bucket, &alone, RetryConfig::default()).is_err()
             };
-            let variable = self.0.iter().find(alone).map_or("AWS_*", |setting| &setting.variable);
-            wrong(variable, &error.to_string())
+            let culprit = self.for_library().find(is_wrong_alone);
+            let variable = culprit.map_or(self.cloud.otherwise, |setting| &setting.variable);
+            wrong(variable, &said::words(&error))
         })
     }
 
     /// Whether there are keys, or something is told where to get them from; if not, the last resort is a machine of
-    /// Amazon's that knows its own.
+    /// the cloud's that knows its own.
     pub(crate) fn have_credentials(&self) -> bool {
-        let sources = [
-            Key::AccessKeyId,
-            Key::WebIdentityTokenFile,
-            Key::ContainerCredentialsRelativeUri,
-            Key::ContainerCredentialsFullUri,
-        ];
-        sources.into_iter().any(|key| self.get(key).is_some()) || self.is_unsigned()
+        self.cloud.sources.iter().any(|option| self.given.get(option).is_some())
+            || self.is_unsigned()
     }
 
     /// Whether requests are not signed, so that no keys are needed.
     pub(crate) fn is_unsigned(&self) -> bool {
-        self.get(Key::SkipSignature).is_some_and(is_yes)
+        let mut given = self.given.0.iter();
+        given.any(|setting| setting.option.ends_with("_skip_signature") && is_yes(&setting.value))
     }
 
     /// The server, for people.
     pub(crate) fn server(&self) -> String {
-        let endpoint = self.0.iter().find(|setting| setting.key == Key::Endpoint);
-        match endpoint {
-            Some(setting) => format!("{} ({})", setting.value, setting.variable),
-            None => "Amazon S3 (AWS_ENDPOINT names another server)".to_owned(),
+        match &self.endpoint {
+            Some(Endpoint { variable, url }) => format!("{url} ({variable})"),
+            None => (self.cloud.server)(&self.given),
         }
     }
 
-    fn get(&self, key: Key) -> Option<&str> {
-        self.0.iter().find(|setting| setting.key == key).map(|setting| setting.value.as_str())
-    }
-
-    fn builder(&self, bucket: &str, patience: Patience) -> AmazonS3Builder {
-        let (request, connection, tries) = match patience {
-            Patience::Start => (FIRST_REQUEST, FIRST_CONNECTION, FIRST_TRIES),
-            Patience::Work => (REQUEST, "5 seconds", TRIES),
-        };
-        let builder = AmazonS3Builder::new()
-            .with_config(Key::Client(ClientConfigKey::Timeout), request)
-            .with_config(Key::Client(ClientConfigKey::ConnectTimeout), connection);
-        let builder = self
-            .0
-            .iter()
-            .fold(builder, |builder, Setting { key, value, .. }| builder.with_config(*key, value));
-        let retry = RetryConfig { retry_timeout: tries, ..RetryConfig::default() };
-        builder.with_bucket_name(bucket).with_retry(retry)
+    /// What the library is to be given.
+    fn for_library(&self) -> impl Iterator<Item = &Setting> {
+        self.given.0.iter().filter(|it| !self.cloud.ambient.contains(&it.option.as_str()))
     }
 
     fn check_endpoint(&self) -> Result<(), CheckpointError> {
-        let plain = |setting: &&Setting| {
-            setting.key == Key::Endpoint && setting.value.to_ascii_lowercase().starts_with("http:")
-        };
-        let Some(plain) = self.0.iter().find(plain) else { return Ok(()) };
-        if self.get(Key::Client(ClientConfigKey::AllowHttp)).is_some_and(is_yes) {
+        let Some(Endpoint { variable, url }) = &self.endpoint else { return Ok(()) };
+        let is_plain = url.to_ascii_lowercase().starts_with("http:");
+        if !is_plain || self.given.get("allow_http").is_some_and(is_yes) {
             return Ok(());
         }
-        let what = "it is without TLS: others on the way can read and change all that is sent; give an https:// \
-                    URL, or say AWS_ALLOW_HTTP=true";
-        Err(wrong(&plain.variable, what))
+        let what = format!(
+            "it is without TLS: others on the way can read and change all that is sent; give an https:// URL, or say \
+             {}ALLOW_HTTP=true",
+            self.cloud.prefix
+        );
+        Err(wrong(variable, &what))
     }
-
-    fn check_keys(&self) -> Result<(), CheckpointError> {
-        let pair = [Key::AccessKeyId, Key::SecretAccessKey].map(|key| self.get(key).is_some());
-        let [there, missing] = match pair {
-            [true, false] => ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"],
-            [false, true] => ["AWS_SECRET_ACCESS_KEY", "AWS_ACCESS_KEY_ID"],
-            _ => return Ok(()),
-        };
-        Err(wrong(missing, &format!("it is missing; {there} is there")))
-    }
-}
-
-fn key_of(variable: &str) -> Option<Key> {
-    let is_one = variable.starts_with("AWS_");
-    is_one.then(|| variable.to_ascii_lowercase().parse().ok()).flatten()
 }
 
 fn is_yes(value: &str) -> bool {
@@ -224,8 +165,8 @@ fn is_yes(value: &str) -> bool {
 }
 
 /// Whether a value can be right, as far as can be told without sending it anywhere.
-fn check(variable: &str, key: Key, value: &str) -> Result<(), CheckpointError> {
-    if FILES.contains(&key) {
+fn check(cloud: &Cloud, variable: &str, option: &str, value: &str) -> Result<(), CheckpointError> {
+    if cloud.texts.contains(&option) {
         return Ok(());
     }
     let problem = if value.contains(['\n', '\r']) {
@@ -234,7 +175,7 @@ fn check(variable: &str, key: Key, value: &str) -> Result<(), CheckpointError> {
         "it has a control character"
     } else if !value.is_ascii() {
         "it has a character that is not ASCII"
-    } else if WORDS.contains(&key) && value.contains(' ') {
+    } else if cloud.words.contains(&option) && value.contains(' ') {
         "it has a space"
     } else {
         ""
@@ -242,77 +183,73 @@ fn check(variable: &str, key: Key, value: &str) -> Result<(), CheckpointError> {
     if !problem.is_empty() {
         return Err(wrong(variable, problem));
     }
-    let is_region = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    if matches!(key, Key::Region | Key::DefaultRegion) && !value.chars().all(is_region) {
-        return Err(wrong(
-            variable,
-            "a region's name has letters, digits and `-`, such as eu-central-1",
-        ));
+    if cloud.names.contains(&option) && !is_of(value, "-_.") {
+        let what = "it is no name: these have letters, digits and `-`, such as eu-central-1";
+        return Err(wrong(variable, what));
     }
-    if URLS.contains(&key) {
+    if cloud.urls.contains(&option) {
         check_url(variable, value)?;
     }
-    Ok(())
-}
-
-fn check_url(variable: &str, value: &str) -> Result<(), CheckpointError> {
-    let such_as = "write a URL, such as https://s3.example.org:9000";
-    let url = Url::parse(value).map_err(|error| wrong(variable, &format!("{error}; {such_as}")))?;
-    if !["http", "https"].contains(&url.scheme()) || !value.contains("://") {
-        return Err(wrong(
-            variable,
-            &format!("it does not begin with https:// or http://; {such_as}"),
-        ));
+    if cloud.hosts.contains(&option) {
+        let is_host = is_of(value, "-_.:[]") && Url::parse(&format!("http://{value}")).is_ok();
+        if !is_host {
+            return Err(wrong(variable, "it is no HOST or HOST:PORT; unset it, or write one"));
+        }
     }
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/[]%".contains(c);
-    if !url.has_host() || !value.chars().all(is_plain) {
-        return Err(wrong(
-            variable,
-            &format!("it has more than a server's name, port and path; {such_as}"),
-        ));
+    let mut unusable = cloud.unusable.iter();
+    match unusable.find(|(unusable, _)| *unusable == option && is_yes(value)) {
+        Some((_, instead)) => Err(wrong(variable, &format!("it is of no use here: {instead}"))),
+        None => Ok(()),
     }
-    Ok(())
-}
-
-fn wrong(variable: &str, problem: &str) -> CheckpointError {
-    CheckpointError::Setting { variable: variable.to_owned(), problem: problem.to_owned() }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cloud::{AMAZON, AZURE, CLOUDS, GOOGLE};
 
-    const KEYS: [(&str, &str); 2] =
-        [("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")];
-
-    fn settings(more: &[(&str, &str)]) -> Result<Settings, CheckpointError> {
-        let all = KEYS.iter().filter(|(key, _)| more.iter().all(|(other, _)| other != key));
-        Settings::of(all.chain(more).map(|&(key, value)| (key.to_owned(), value.to_owned())))
+    /// What no client of a cloud can be had without.
+    fn keys(cloud: &Cloud) -> Vec<(&'static str, &'static str)> {
+        match cloud.scheme {
+            "s3" => vec![("AWS_ACCESS_KEY_ID", "key"), ("AWS_SECRET_ACCESS_KEY", "secret")],
+            "gs" => vec![("GOOGLE_SERVICE_ACCOUNT_KEY", KEY)],
+            _ => vec![
+                ("AZURE_STORAGE_ACCOUNT_NAME", "royal"),
+                ("AZURE_STORAGE_ACCOUNT_KEY", "c2VjcmV0"),
+            ],
+        }
     }
 
-    /// Whatever is let through must not make the library panic.
-    fn client(more: &[(&str, &str)]) -> Result<AmazonS3, CheckpointError> {
-        settings(more)?.client("b", Patience::Start)
+    const KEY: &str = r#"{
+        "disable_oauth": true,
+        "client_email": "", "private_key": "secret", "private_key_id": ""
+    }"#;
+
+    fn settings(cloud: &'static Cloud, more: &[(&str, &str)]) -> Result<Settings, CheckpointError> {
+        let keys = keys(cloud);
+        let keys = keys.iter().filter(|(key, _)| more.iter().all(|(other, _)| other != key));
+        let all = keys.chain(more).map(|&(key, value)| (key.to_owned(), value.to_owned()));
+        Settings::of(cloud, all)
+    }
+
+    /// What is let through must not make the library panic.
+    fn client(cloud: &'static Cloud, more: &[(&str, &str)]) -> Result<Client, CheckpointError> {
+        settings(cloud, more)?.client("royal", Patience::Start)
+    }
+
+    fn is_refused_by_name(cloud: &'static Cloud, variable: &str, value: &str) {
+        let Err(error) = client(cloud, &[(variable, value)]) else {
+            panic!("{variable}={value:?} is let through");
+        };
+        let error = error.to_string();
+        assert!(error.contains(variable), "{variable}={value:?}: {error}");
+        assert!(!error.contains("secret"), "a secret is not to be shown: {error}");
+        assert!(!error.contains('\n'), "{error}");
     }
 
     #[test]
     fn what_cannot_be_right_is_refused_by_name() {
         for (variable, value) in [
-            ("AWS_ENDPOINT", "minio:9000"),
-            ("AWS_ENDPOINT", "minio"),
-            ("AWS_ENDPOINT", "//minio:9000"),
-            ("AWS_ENDPOINT", "https:minio"),
-            ("AWS_ENDPOINT", "https://"),
-            ("AWS_ENDPOINT", "https://minio:port"),
-            ("AWS_ENDPOINT", "https://minio:99999"),
-            ("AWS_ENDPOINT", "https://mi nio"),
-            ("AWS_ENDPOINT", "https://256.0.0.1"),
-            ("AWS_ENDPOINT", "https://minio/?a=b"),
-            ("AWS_ENDPOINT", "https://key:secret@minio"),
-            ("AWS_ENDPOINT", "s3://minio"),
-            ("AWS_ENDPOINT", "http://minio:9000"),
-            ("AWS_ENDPOINT_URL", "HTTP://minio:9000"),
-            ("AWS_ENDPOINT_URL", "minio:9000"),
             ("AWS_ACCESS_KEY_ID", "key\n"),
             ("AWS_ACCESS_KEY_ID", "k\u{e9}y"),
             ("AWS_ACCESS_KEY_ID", ""),
@@ -324,6 +261,7 @@ mod tests {
             ("AWS_SESSION_TOKEN", "to\u{7f}ken"),
             ("AWS_REGION", "eu-central-1\n"),
             ("AWS_REGION", "eu/central"),
+            ("AWS_REGION", "eu:central"),
             ("AWS_DEFAULT_REGION", "eu central"),
             ("AWS_ALLOW_HTTP", "maybe"),
             ("AWS_TIMEOUT", "soon"),
@@ -333,12 +271,123 @@ mod tests {
             ("AWS_ENDPOINT_URL_STS", "sts"),
             ("AWS_CONTAINER_CREDENTIALS_FULL_URI", "169.254.170.23/v1"),
         ] {
-            let error = client(&[(variable, value)]).expect_err(value).to_string();
-            assert!(error.contains(variable), "{variable}={value:?}: {error}");
-            assert!(!error.contains("secret\r"), "a secret is not to be shown: {error}");
+            is_refused_by_name(&AMAZON, variable, value);
         }
-        let both = [("AWS_ENDPOINT", "https://a"), ("AWS_ENDPOINT_URL", "https://b")];
-        assert!(client(&both).unwrap_err().to_string().contains("AWS_ENDPOINT"));
+        for (variable, value) in [
+            ("GOOGLE_SERVICE_ACCOUNT", "/there/is/none"),
+            ("GOOGLE_SERVICE_ACCOUNT_PATH", "key\n"),
+            ("GOOGLE_SERVICE_ACCOUNT_KEY", "secret"),
+            ("GOOGLE_SERVICE_ACCOUNT_KEY", "\"secret\""),
+            ("GOOGLE_SERVICE_ACCOUNT_KEY", "[\"secret\"]"),
+            ("GOOGLE_SERVICE_ACCOUNT_KEY", "{\"private_key\": \"secret\"}"),
+            (
+                "GOOGLE_SERVICE_ACCOUNT_KEY",
+                r#"{"client_email": "a", "private_key": "secret", "private_key_id": "b"}"#,
+            ),
+            ("GOOGLE_APPLICATION_CREDENTIALS", "/there/is/none"),
+            ("GOOGLE_SKIP_SIGNATURE", "true"),
+            ("GOOGLE_SKIP_SIGNATURE", "maybe"),
+            ("GOOGLE_ALLOW_HTTP", "maybe"),
+            ("GOOGLE_TIMEOUT", "soon"),
+            ("GOOGLE_PROXY_URL", "http://pro\nxy"),
+            ("GCE_METADATA_HOST", "http://metadata"),
+            ("GCE_METADATA_HOST", "meta data"),
+            ("GCE_METADATA_HOST", "meta\\data"),
+            ("GCE_METADATA_HOST", ""),
+            ("GCE_METADATA_ROOT", "a:b:c"),
+            ("GCE_METADATA_IP", "127.0.0.1:99999"),
+        ] {
+            is_refused_by_name(&GOOGLE, variable, value);
+        }
+        for (variable, value) in [
+            ("AZURE_STORAGE_ACCOUNT_NAME", ""),
+            ("AZURE_STORAGE_ACCOUNT_NAME", "royal game"),
+            ("AZURE_STORAGE_ACCOUNT_NAME", "royal/game"),
+            ("AZURE_STORAGE_ACCOUNT_NAME", "royal:game"),
+            ("AZURE_STORAGE_ACCOUNT_NAME", "r\u{f6}yal"),
+            ("AZURE_STORAGE_ACCOUNT_NAME", "xn--a"),
+            ("AZURE_STORAGE_ACCOUNT_KEY", "secret!"),
+            ("AZURE_STORAGE_ACCESS_KEY", "c2VjcmV0\n"),
+            ("AZURE_STORAGE_TOKEN", "to\nken"),
+            ("AZURE_STORAGE_TENANT_ID", "a/b"),
+            ("AZURE_AUTHORITY_HOST", "login.example.org"),
+            ("AZURE_MSI_ENDPOINT", "169.254.169.254"),
+            ("IDENTITY_ENDPOINT", "//host"),
+            ("IDENTITY_HEADER", "a\u{7}b"),
+            ("AZURE_STORAGE_USE_EMULATOR", "true"),
+            ("AZURE_USE_AZURE_CLI", "1"),
+            ("AZURE_SKIP_SIGNATURE", "maybe"),
+            ("AZURE_ALLOW_HTTP", "maybe"),
+            ("AZURE_TIMEOUT", "soon"),
+        ] {
+            is_refused_by_name(&AZURE, variable, value);
+        }
+    }
+
+    #[test]
+    fn what_is_no_url_of_a_server_is_refused_by_name() {
+        for url in [
+            "minio:9000",
+            "minio",
+            "//minio:9000",
+            "https:minio",
+            "https://",
+            "https://minio:port",
+            "https://minio:99999",
+            "https://mi nio",
+            "https://256.0.0.1",
+            "https://minio/?a=b",
+            "https://key:sesame@minio",
+            "s3://minio",
+            "http://minio:9000",
+            "HTTP://minio:9000",
+        ] {
+            is_refused_by_name(&AMAZON, "AWS_ENDPOINT", url);
+            is_refused_by_name(&AMAZON, "AWS_ENDPOINT_URL", url);
+            is_refused_by_name(&AZURE, "AZURE_STORAGE_ENDPOINT", url);
+            is_refused_by_name(&AZURE, "AZURE_ENDPOINT", url);
+            is_refused_by_name(&GOOGLE, "GOOGLE_SERVICE_ACCOUNT_KEY", &with_base(url));
+        }
+        is_refused_by_name(&GOOGLE, "GOOGLE_SERVICE_ACCOUNT_KEY", &with_base("https://a/"));
+        is_refused_by_name(
+            &GOOGLE,
+            "GOOGLE_SERVICE_ACCOUNT_KEY",
+            &KEY.replace("true", "true, \"gcs_base_url\": 1"),
+        );
+    }
+
+    fn with_base(url: &str) -> String {
+        KEY.replace("true", &format!("true, \"gcs_base_url\": \"{url}\""))
+    }
+
+    #[test]
+    fn what_does_not_go_together_is_refused_by_name() {
+        for (cloud, more, variable) in [
+            (
+                &AMAZON,
+                &[("AWS_ENDPOINT", "https://a"), ("AWS_ENDPOINT_URL", "https://b")][..],
+                "AWS_ENDPOINT",
+            ),
+            (&GOOGLE, &[("GOOGLE_SERVICE_ACCOUNT", "/some/file")], "GOOGLE_SERVICE_ACCOUNT_KEY"),
+            (
+                &AZURE,
+                &[("AZURE_STORAGE_ACCOUNT_KEY", ""), ("AZURE_CLIENT_SECRET", "word")],
+                "AZURE_CLIENT_ID",
+            ),
+            (
+                &AZURE,
+                &[
+                    ("AZURE_STORAGE_ACCOUNT_KEY", ""),
+                    ("AZURE_FEDERATED_TOKEN_FILE", "/some/file"),
+                    ("AZURE_CLIENT_ID", "id"),
+                ],
+                "AZURE_TENANT_ID",
+            ),
+        ] {
+            let error = client(cloud, more).err().expect(variable).to_string();
+            assert!(error.starts_with(&format!("{variable}: ")) || cloud == &AMAZON, "{error}");
+            assert!(error.contains(variable), "{error}");
+        }
     }
 
     #[test]
@@ -351,14 +400,74 @@ mod tests {
             vec![("AWS_ENDPOINT", "https://a"), ("AWS_ENDPOINT_URL", "https://a")],
             vec![("AWS_ENDPOINT", "")],
             vec![("AWS_SESSION_TOKEN", ""), ("AWS_REGION", "eu-central-1")],
-            vec![("AWS_PAGER", "less -R\n")],
+            vec![("AWS_SERVER_SIDE_ENCRYPTION", "AES256"), ("AWS_CONDITIONAL_PUT", "etag")],
+            vec![("AWS_PAGER", "less -R\n"), ("AWS_BUCKET", "an other\n")],
         ] {
-            assert!(client(&more).is_ok(), "{more:?}: {:?}", client(&more).err());
+            assert!(client(&AMAZON, &more).is_ok(), "{more:?}: {:?}", client(&AMAZON, &more).err());
+        }
+        let (plain, tls) = (with_base("http://fake:4443"), with_base("https://fake:4443"));
+        for more in [
+            vec![],
+            vec![("GOOGLE_SERVICE_ACCOUNT_KEY", "")],
+            vec![("GOOGLE_SERVICE_ACCOUNT_KEY", tls.as_str())],
+            vec![("GOOGLE_SERVICE_ACCOUNT_KEY", plain.as_str()), ("GOOGLE_ALLOW_HTTP", "1")],
+            vec![("GOOGLE_SKIP_SIGNATURE", "false"), ("GOOGLE_TIMEOUT", "1 minute")],
+            vec![("GOOGLE_CLOUD_PROJECT", "ur\n"), ("GOOGLE_BUCKET", "an other\n")],
+            vec![("GCE_METADATA_HOST", "metadata:80"), ("GCE_METADATA_IP", "[::1]:80")],
+        ] {
+            assert!(client(&GOOGLE, &more).is_ok(), "{more:?}: {:?}", client(&GOOGLE, &more).err());
+        }
+        let no_key = ("AZURE_STORAGE_ACCOUNT_KEY", "");
+        for more in [
+            vec![],
+            vec![no_key],
+            vec![
+                ("AZURE_STORAGE_ENDPOINT", "http://127.0.0.1:10000/devstoreaccount1/"),
+                ("AZURE_ALLOW_HTTP", "true"),
+            ],
+            vec![no_key, ("AZURE_STORAGE_SAS_TOKEN", "?sv=2023-11-03&sp=racwdl&sig=a%2Bb%3D")],
+            vec![no_key, ("AZURE_STORAGE_TOKEN", "a.b.c")],
+            vec![
+                no_key,
+                ("AZURE_CLIENT_ID", "a"),
+                ("AZURE_TENANT_ID", "b"),
+                ("AZURE_FEDERATED_TOKEN_FILE", "/var/run/secrets/token"),
+                ("AZURE_AUTHORITY_HOST", "https://login.microsoftonline.com/"),
+            ],
+            vec![no_key, ("IDENTITY_ENDPOINT", "http://127.0.0.1:42"), ("IDENTITY_HEADER", "a")],
+            vec![("AZURE_CLIENT_SECRET", "word"), ("AZURE_CONTAINER_NAME", "an other\n")],
+            vec![("AZURE_USE_AZURE_CLI", "false"), ("AZURE_LOCATION", "a b\n")],
+        ] {
+            assert!(client(&AZURE, &more).is_ok(), "{more:?}: {:?}", client(&AZURE, &more).err());
         }
     }
 
     #[test]
     fn secrets_are_not_shown() {
-        assert!(!format!("{:?}", settings(&[]).unwrap()).contains("secret\""));
+        for cloud in CLOUDS {
+            let shown = format!("{:?}", settings(cloud, &[]).unwrap());
+            let is_shown = |(_, value): &(&str, &str)| shown.contains(value);
+            let secret = keys(cloud).pop().unwrap();
+            assert!(!is_shown(&secret), "{shown}");
+        }
+    }
+
+    #[test]
+    fn a_table_names_options_of_the_library() {
+        for cloud in CLOUDS {
+            let named =
+                [cloud.words, cloud.urls, cloud.hosts, cloud.names, cloud.texts, cloud.sources];
+            let unusable = cloud.unusable.iter().map(|(option, _)| option);
+            for option in named.concat().iter().chain(unusable) {
+                let is_ambient = cloud.ambient.contains(option);
+                let is_own =
+                    |variable: &str| (cloud.option_of)(variable).as_deref() == Some(option);
+                let prefixed = format!("{}{}", cloud.prefix, option.to_ascii_uppercase());
+                assert!(
+                    is_own(&option.to_ascii_uppercase()) || is_own(&prefixed) || is_ambient,
+                    "{cloud:?}: {option}"
+                );
+            }
+        }
     }
 }

@@ -16,11 +16,11 @@ use tokio::time::Instant;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::{
-    CheckpointError, CheckpointPlace, Epoch, EpochKey,
-    answer::{self, Refused},
+    CheckpointError, CheckpointPlace, Epoch, EpochKey, answer,
     directory::{self, blocking},
     name, object,
     place::Place,
+    said::Refused,
     settings::TRIES,
 };
 
@@ -373,7 +373,7 @@ impl CheckpointStore {
             put.map(|_| _ = sent.fetch_add(bytes, Relaxed))
         };
         let Err(error) = result else { return Ok(Written::Yes) };
-        match answer::kind(&error) {
+        match self.0.place.kind(&error) {
             Refused::Exists => Ok(Written::Exists),
             // Amazon's says `ConditionalRequestConflict` when another write of the same is under way.
             Refused::Conflict | Refused::Late => Ok(Written::Perhaps),

@@ -123,3 +123,9 @@ async fn a_place_or_a_name_that_cannot_be_used_is_named() {
         assert!(error.to_string().contains(&format!("`{name}`")), "{error}");
     }
 }
+
+#[tokio::test]
+async fn a_large_object_comes_back() {
+    let (_dir, store) = opened().await;
+    behaviour::keeps_a_large_object(&store).await;
+}

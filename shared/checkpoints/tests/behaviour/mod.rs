@@ -162,3 +162,15 @@ pub async fn takes_the_same_from_many(store: &CheckpointStore) {
     assert!(all.iter().all(Result::is_ok), "{all:?}");
     assert!(store.get(key, INCARNATION, 8).await.unwrap() == bytes);
 }
+
+/// What is too large to be sent at once comes back.
+pub async fn keeps_a_large_object(store: &CheckpointStore) {
+    // 80 MiB that do not compress.
+    let (key, bytes) = (key(0, 1, 8), numbers(1, 10 << 20));
+    store.put(key, INCARNATION, 8, bytes.clone()).await.unwrap();
+    assert!(store.written_bytes() > 64 << 20, "it should be large enough for parts");
+    assert!(store.get(key, INCARNATION, 8).await.unwrap() == bytes);
+    store.put(key, INCARNATION, 8, bytes).await.unwrap();
+    store.delete_job(17).await.unwrap();
+    assert!(store.get(key, INCARNATION, 8).await.is_err());
+}

@@ -1,4 +1,5 @@
-//! The checkpoint store in buckets that misbehave: a small server that talks like S3, and answers as it is told.
+//! The checkpoint store in buckets that misbehave: a small server that talks like S3 or Google Cloud Storage, and
+//! answers as it is told.
 
 #[path = "../behaviour/mod.rs"]
 mod behaviour;
@@ -15,23 +16,25 @@ use std::{
 use axum::http::StatusCode;
 use behaviour::{INCARNATION, key, numbers};
 use futures::future::join_all;
-use object_store::{aws::AmazonS3Builder, prefix::PrefixStore};
-use server::{Bucket, Call, error, html};
+use object_store::{
+    ObjectStore, aws::AmazonS3Builder, gcp::GoogleCloudStorageBuilder, prefix::PrefixStore,
+};
+use server::{Bucket, Call, Dialect, error, html};
 use ziggurat_checkpoints::{CheckpointError, CheckpointPlace, CheckpointStore, Numbers};
 
 /// By then it is known whether a place is one.
 const KNOWN: Duration = Duration::from_secs(10);
 
-const URL: &str = "s3://bucket/some/where";
+const DIALECTS: [Dialect; 2] = [Dialect::Amazon, Dialect::Google];
 
 async fn opened(bucket: &Bucket) -> CheckpointPlace {
-    CheckpointPlace::open_with(URL, bucket.variables()).await.unwrap()
+    CheckpointPlace::open_with(bucket.dialect.url(), bucket.variables()).await.unwrap()
 }
 
 /// Why a bucket cannot be opened, and whether that lasts.
-async fn refusal(variables: Vec<(String, String)>) -> (String, bool) {
-    let started = Instant::now();
-    let error = CheckpointPlace::open_with(URL, variables).await.expect_err("it should be refused");
+async fn refusal(dialect: Dialect, variables: Vec<(String, String)>) -> (String, bool) {
+    let (started, url) = (Instant::now(), dialect.url());
+    let error = CheckpointPlace::open_with(url, variables).await.expect_err("it should be refused");
     assert!(started.elapsed() < KNOWN, "after {:?}: {error}", started.elapsed());
     let text = error.to_string();
     assert!(!text.contains('\n'), "{text}");
@@ -40,27 +43,56 @@ async fn refusal(variables: Vec<(String, String)>) -> (String, bool) {
 
 #[tokio::test]
 async fn a_bucket_that_behaves_keeps_numbers() {
-    let bucket = Bucket::start(|_| None).await;
-    let place = opened(&bucket).await;
-    assert_eq!(place.shortcoming(), None);
-    assert_eq!(bucket.names(), Vec::<String>::new(), "nothing of the trial is left");
-    let store = place.store("babylon").unwrap();
-    behaviour::keeps_numbers(&store).await;
-    behaviour::takes_the_same_from_many(&store).await;
-    behaviour::lists_and_deletes(&store).await;
-    behaviour::has_an_identity(&store).await;
+    for dialect in DIALECTS {
+        let bucket = Bucket::talking(dialect, |_| None).await;
+        let place = opened(&bucket).await;
+        assert_eq!(place.shortcoming(), None);
+        assert_eq!(bucket.names(), Vec::<String>::new(), "nothing of the trial is left");
+        let store = place.store("babylon").unwrap();
+        behaviour::keeps_numbers(&store).await;
+        behaviour::takes_the_same_from_many(&store).await;
+        behaviour::lists_and_deletes(&store).await;
+        behaviour::has_an_identity(&store).await;
+    }
+}
+
+#[tokio::test]
+async fn an_object_that_is_sent_in_parts_comes_back() {
+    for dialect in DIALECTS {
+        let bucket = Bucket::talking(dialect, |_| None).await;
+        let store = opened(&bucket).await.store("babylon").unwrap();
+        behaviour::keeps_a_large_object(&store).await;
+    }
 }
 
 #[tokio::test]
 async fn damage_is_noticed_and_named() {
-    let bucket = Bucket::start(|_| None).await;
-    let store = opened(&bucket).await.store("babylon").unwrap();
-    let builder = AmazonS3Builder::new().with_bucket_name("bucket");
-    let builder = bucket.variables().into_iter().fold(builder, |builder, (name, value)| {
-        builder.with_config(name.to_ascii_lowercase().parse().unwrap(), value)
-    });
-    let objects = PrefixStore::new(builder.build().unwrap(), "some/where");
-    behaviour::notices_damage(&store, Arc::new(objects), "babylon").await;
+    for dialect in DIALECTS {
+        let bucket = Bucket::talking(dialect, |_| None).await;
+        let store = opened(&bucket).await.store("babylon").unwrap();
+        let objects = PrefixStore::new(objects(&bucket), "some/where");
+        behaviour::notices_damage(&store, Arc::new(objects), "babylon").await;
+    }
+}
+
+/// What a bucket has.
+fn objects(bucket: &Bucket) -> Arc<dyn ObjectStore> {
+    let variables = bucket.variables().into_iter();
+    let mut variables = variables.map(|(name, value)| (name.to_ascii_lowercase(), value));
+    match bucket.dialect {
+        Dialect::Amazon => {
+            let builder = AmazonS3Builder::new().with_bucket_name("bucket");
+            let given = |builder: AmazonS3Builder, (name, value): (String, String)| {
+                builder.with_config(name.parse().unwrap(), value)
+            };
+            Arc::new(variables.fold(builder, given).build().unwrap())
+        }
+        Dialect::Google => {
+            let (_, key) = variables.find(|(name, _)| name.ends_with("key")).unwrap();
+            let builder = GoogleCloudStorageBuilder::new().with_bucket_name("bucket");
+            Arc::new(builder.with_service_account_key(key).build().unwrap())
+        }
+    }
 }
 
 #[tokio::test]
@@ -79,7 +111,8 @@ async fn a_write_that_conflicts_with_another_is_tried_again() {
 /// Whatever a store does with conditions, checkpoints are kept in it, and all workers know it by the same.
 async fn does_without_conditions(bucket: Bucket) {
     let place = opened(&bucket).await;
-    assert!(place.shortcoming().unwrap().contains("If-None-Match"));
+    let shortcoming = place.shortcoming().unwrap().to_ascii_lowercase();
+    assert!(shortcoming.contains(bucket.dialect.condition()), "{shortcoming}");
     let store = place.store("babylon").unwrap();
     behaviour::keeps_numbers(&store).await;
     let stores: Vec<CheckpointStore> = (0..8).map(|_| place.store("nineveh").unwrap()).collect();
@@ -93,12 +126,18 @@ async fn a_store_that_does_not_implement_conditions_is_found_out_and_used() {
     let refuses = |call: &Call| {
         call.is_conditional.then(|| error(StatusCode::NOT_IMPLEMENTED, "NotImplemented"))
     };
-    does_without_conditions(Bucket::start(refuses).await).await;
+    join_all(DIALECTS.map(async |dialect| {
+        does_without_conditions(Bucket::talking(dialect, refuses).await).await;
+    }))
+    .await;
 }
 
 #[tokio::test]
 async fn a_store_that_ignores_conditions_is_found_out_and_used() {
-    does_without_conditions(Bucket::ignoring_conditions().await).await;
+    join_all(DIALECTS.map(async |dialect| {
+        does_without_conditions(Bucket::ignoring_conditions(dialect).await).await;
+    }))
+    .await;
 }
 
 #[tokio::test]
@@ -106,50 +145,64 @@ async fn what_lasts_is_said_at_the_start() {
     let xml = |status: u16, code: &'static str| {
         move |_: &Call| Some(error(StatusCode::from_u16(status).unwrap(), code))
     };
-    for (status, code, says) in [
-        (403, "AccessDenied", "may list, read, write and delete"),
-        (403, "InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"),
-        (403, "SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),
-        (403, "RequestTimeTooSkewed", "clock"),
-        (400, "ExpiredToken", "AWS_SESSION_TOKEN"),
-        (400, "InvalidToken", "AWS_SESSION_TOKEN"),
-        (400, "AuthorizationHeaderMalformed", "AWS_REGION"),
-        (301, "PermanentRedirect", "AWS_REGION"),
-        (404, "NoSuchBucket", "no such bucket"),
-        (401, "", "AWS_ACCESS_KEY_ID"),
+    let (amazon, google) = (Dialect::Amazon, Dialect::Google);
+    for (dialect, status, code, says) in [
+        (amazon, 403, "AccessDenied", "may list, read, write and delete"),
+        (amazon, 403, "InvalidAccessKeyId", "AWS_ACCESS_KEY_ID"),
+        (amazon, 403, "SignatureDoesNotMatch", "AWS_SECRET_ACCESS_KEY"),
+        (amazon, 403, "RequestTimeTooSkewed", "clock"),
+        (amazon, 400, "ExpiredToken", "AWS_SESSION_TOKEN"),
+        (amazon, 400, "InvalidToken", "AWS_SESSION_TOKEN"),
+        (amazon, 400, "AuthorizationHeaderMalformed", "AWS_REGION"),
+        (amazon, 301, "PermanentRedirect", "AWS_REGION"),
+        (amazon, 404, "NoSuchBucket", "no such bucket"),
+        (amazon, 401, "", "AWS_ACCESS_KEY_ID"),
+        (google, 403, "AccessDenied", "may list, read, write and delete"),
+        (google, 401, "AuthenticationRequired", "GOOGLE_SERVICE_ACCOUNT"),
+        (google, 403, "RequestTimeTooSkewed", "clock"),
+        (google, 403, "UserProjectAccountProblem", "billing"),
+        (google, 404, "NoSuchBucket", "no such bucket"),
     ] {
-        let bucket = Bucket::start(xml(status, code)).await;
-        let (text, lasts) = refusal(bucket.variables()).await;
-        assert!(text.contains(says) && text.contains(URL), "{code}: {text}");
+        let bucket = Bucket::talking(dialect, xml(status, code)).await;
+        let (text, lasts) = refusal(dialect, bucket.variables()).await;
+        assert!(text.contains(says) && text.contains(dialect.url()), "{code}: {text}");
         assert!(lasts, "{code}: {text}");
     }
 }
 
 #[tokio::test]
 async fn a_right_that_is_missing_is_said_at_the_start() {
-    for (method, what) in [("PUT", "write"), ("DELETE", "delete"), ("GET", "list")] {
-        let denies = move |call: &Call| {
-            (call.method == method).then(|| error(StatusCode::FORBIDDEN, "AccessDenied"))
-        };
-        let (text, lasts) = refusal(Bucket::start(denies).await.variables()).await;
-        assert!(lasts && text.contains(what), "{method}: {text}");
+    for dialect in DIALECTS {
+        for (method, what) in [("PUT", "write"), ("DELETE", "delete"), ("GET", "list")] {
+            let denies = move |call: &Call| {
+                (call.method == method).then(|| error(StatusCode::FORBIDDEN, "AccessDenied"))
+            };
+            let bucket = Bucket::talking(dialect, denies).await;
+            let (text, lasts) = refusal(dialect, bucket.variables()).await;
+            assert!(lasts && text.contains(what), "{method}: {text}");
+        }
     }
 }
 
 #[tokio::test]
-async fn what_is_no_s3_is_said_at_the_start() {
-    for status in [StatusCode::OK, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED] {
-        let bucket = Bucket::start(move |_| Some(html(status))).await;
-        let (text, lasts) = refusal(bucket.variables()).await;
-        assert!(lasts && text.contains("as S3 does") && text.contains("AWS_ENDPOINT"), "{text}");
+async fn what_is_no_store_is_said_at_the_start() {
+    for (dialect, says, variable) in [
+        (Dialect::Amazon, "as S3 does", "AWS_ENDPOINT"),
+        (Dialect::Google, "as Google Cloud Storage does", "GOOGLE_SERVICE_ACCOUNT_KEY"),
+    ] {
+        for status in [StatusCode::OK, StatusCode::NOT_FOUND, StatusCode::METHOD_NOT_ALLOWED] {
+            let bucket = Bucket::talking(dialect, move |_| Some(html(status))).await;
+            let (text, lasts) = refusal(dialect, bucket.variables()).await;
+            assert!(lasts && text.contains(says) && text.contains(variable), "{text}");
+        }
+        // Nor does it speak TLS.
+        let mut variables = Bucket::talking(dialect, |_| None).await.variables();
+        for (_, value) in &mut variables {
+            *value = value.replace("http://", "https://");
+        }
+        let (text, lasts) = refusal(dialect, variables).await;
+        assert!(lasts && text.contains("does not speak TLS"), "{text}");
     }
-    // Nor does it speak TLS.
-    let mut variables = Bucket::start(|_| None).await.variables();
-    for (_, value) in variables.iter_mut().filter(|(name, _)| name == "AWS_ENDPOINT") {
-        *value = value.replace("http://", "https://");
-    }
-    let (text, lasts) = refusal(variables).await;
-    assert!(lasts && text.contains("does not speak TLS"), "{text}");
 }
 
 #[tokio::test]
@@ -159,19 +212,43 @@ async fn without_credentials_the_variables_are_named() {
     variables.retain(|(name, _)| !name.contains("KEY"));
     // Where a machine of Amazon's would get them from.
     variables.push(("AWS_METADATA_ENDPOINT".to_owned(), "http://127.0.0.1:1".to_owned()));
-    let (text, lasts) = refusal(variables).await;
+    let (text, lasts) = refusal(Dialect::Amazon, variables).await;
     assert!(lasts && text.contains("AWS_ACCESS_KEY_ID"), "{text}");
+}
+
+#[tokio::test]
+async fn without_credentials_for_a_container_the_variables_are_named() {
+    let variables = [
+        ("AZURE_STORAGE_ACCOUNT_NAME", "royal"),
+        ("AZURE_STORAGE_ENDPOINT", "https://127.0.0.1:1"),
+        // Where a machine of Azure's would get them from.
+        ("AZURE_MSI_ENDPOINT", "http://127.0.0.1:1"),
+    ];
+    let variables = variables.map(|(name, value)| (name.to_owned(), value.to_owned()));
+    let started = Instant::now();
+    let error = CheckpointPlace::open_with("az://ur5", variables).await.unwrap_err();
+    assert!(started.elapsed() < KNOWN, "after {:?}: {error}", started.elapsed());
+    let text = error.to_string();
+    for variable in ["AZURE_STORAGE_ACCOUNT_KEY", "AZURE_STORAGE_SAS_TOKEN", "AZURE_CLIENT_ID"] {
+        assert!(text.contains(variable), "{text}");
+    }
+    assert!(error.lasts(), "{text}");
 }
 
 #[tokio::test]
 async fn what_may_pass_is_told_from_what_lasts() {
     let busy = |_: &Call| Some(error(StatusCode::SERVICE_UNAVAILABLE, "SlowDown"));
-    let (text, lasts) = refusal(Bucket::start(busy).await.variables()).await;
-    assert!(!lasts && text.contains("503"), "{text}");
-    let (text, lasts) = refusal(Bucket::gone().await.variables()).await;
-    assert!(!lasts && text.contains("cannot be reached"), "{text}");
-    let (text, lasts) = refusal(Bucket::silent().await.variables()).await;
-    assert!(!lasts && text.contains("does not answer"), "{text}");
+    join_all(DIALECTS.map(async |dialect| {
+        for (bucket, says) in [
+            (Bucket::talking(dialect, busy).await, "503"),
+            (Bucket::gone(dialect).await, "cannot be reached"),
+            (Bucket::silent(dialect).await, "does not answer"),
+        ] {
+            let (text, lasts) = refusal(dialect, bucket.variables()).await;
+            assert!(!lasts && text.contains(says), "{text}");
+        }
+    }))
+    .await;
 }
 
 #[tokio::test]
@@ -187,11 +264,15 @@ async fn an_outage_of_a_moment_is_waited_for() {
 
 #[tokio::test]
 async fn a_write_without_an_answer_is_looked_at_and_tried_again() {
-    for arrives in [true, false] {
-        let bucket = Bucket::start(|_| None).await;
+    for (dialect, arrives) in DIALECTS.into_iter().flat_map(|it| [(it, true), (it, false)]) {
+        let bucket = Bucket::talking(dialect, |_| None).await;
         let mut variables = bucket.variables();
-        variables.push(("AWS_TIMEOUT".to_owned(), "1s".to_owned()));
-        let place = CheckpointPlace::open_with(URL, variables).await.unwrap();
+        let timeout = match dialect {
+            Dialect::Amazon => "AWS_TIMEOUT",
+            Dialect::Google => "GOOGLE_TIMEOUT",
+        };
+        variables.push((timeout.to_owned(), "1s".to_owned()));
+        let place = CheckpointPlace::open_with(dialect.url(), variables).await.unwrap();
         let store = place.store("babylon").unwrap();
         bucket.hang_next_write(arrives);
         store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
@@ -211,18 +292,20 @@ async fn keys_that_lapse_later_are_named() {
 
 #[tokio::test]
 async fn nothing_is_taken_for_lost_because_somebody_else_answers() {
-    let bucket = Bucket::start(|_| None).await;
-    let store = opened(&bucket).await.store("babylon").unwrap();
-    store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
-    let nothing = async || store.get(key(0, 3, 8), INCARNATION, 8).await.unwrap_err();
-    for (status, code) in [(404, "NoSuchBucket"), (404, "")] {
-        let status = StatusCode::from_u16(status).unwrap();
-        bucket.answer(move |_| {
-            Some(if code.is_empty() { html(status) } else { error(status, code) })
-        });
-        let error = nothing().await;
-        assert!(!matches!(error, CheckpointError::Missing { .. }), "{error}");
-        assert_eq!(error.lost(), None);
+    for dialect in DIALECTS {
+        let bucket = Bucket::talking(dialect, |_| None).await;
+        let store = opened(&bucket).await.store("babylon").unwrap();
+        store.put(key(0, 3, 8), INCARNATION, 8, numbers(1, 100)).await.unwrap();
+        let nothing = async || store.get(key(0, 3, 8), INCARNATION, 8).await.unwrap_err();
+        for (status, code) in [(404, "NoSuchBucket"), (404, "")] {
+            let status = StatusCode::from_u16(status).unwrap();
+            bucket.answer(move |_| {
+                Some(if code.is_empty() { html(status) } else { error(status, code) })
+            });
+            let error = nothing().await;
+            assert!(!matches!(error, CheckpointError::Missing { .. }), "{error}");
+            assert_eq!(error.lost(), None);
+        }
     }
 }
 

@@ -1,4 +1,5 @@
-//! A server that talks like S3, as far as the checkpoint store asks it, and misbehaves as it is told.
+//! A server that talks like S3, or like the XML API of Google Cloud Storage, as far as the checkpoint store asks it,
+//! and misbehaves as it is told.
 
 use std::{
     collections::BTreeMap,
@@ -15,6 +16,7 @@ use axum::{
     response::{IntoResponse, Response},
 };
 use tokio::net::TcpListener;
+use url::form_urlencoded;
 
 /// A request, as those see it who tell the server what to answer.
 pub struct Call {
@@ -25,17 +27,45 @@ pub struct Call {
     pub number: usize,
 }
 
+/// Whose protocol a server talks. They differ in conditions and keys, and in how several objects are deleted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Dialect {
+    Amazon,
+    Google,
+}
+
+impl Dialect {
+    /// A place in the bucket.
+    pub fn url(self) -> &'static str {
+        match self {
+            Self::Amazon => "s3://bucket/some/where",
+            Self::Google => "gs://bucket/some/where",
+        }
+    }
+
+    /// The header that says that a write is to be done only if there is no such object.
+    pub fn condition(self) -> &'static str {
+        match self {
+            Self::Amazon => "if-none-match",
+            Self::Google => "x-goog-if-generation-match",
+        }
+    }
+}
+
 type Answers = Arc<dyn Fn(&Call) -> Option<Response> + Send + Sync>;
 
 /// A bucket.
 #[derive(Clone)]
 pub struct Bucket {
     address: SocketAddr,
+    pub dialect: Dialect,
     inside: Arc<Mutex<Inside>>,
 }
 
 struct Inside {
     objects: BTreeMap<String, Vec<u8>>,
+    /// Of objects that are sent in parts, those that came.
+    uploads: BTreeMap<String, BTreeMap<usize, Vec<u8>>>,
     calls: BTreeMap<(String, String), usize>,
     answers: Answers,
     knows_conditions: bool,
@@ -44,42 +74,51 @@ struct Inside {
 }
 
 impl Bucket {
-    /// A bucket whose server answers as it is told, and where it is told nothing, as it should.
+    /// A bucket whose server talks like S3, answers as it is told, and where it is told nothing, as it should.
     pub async fn start(
+        answers: impl Fn(&Call) -> Option<Response> + Send + Sync + 'static,
+    ) -> Self {
+        Self::talking(Dialect::Amazon, answers).await
+    }
+
+    /// The same in either dialect.
+    pub async fn talking(
+        dialect: Dialect,
         answers: impl Fn(&Call) -> Option<Response> + Send + Sync + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let inside = Inside {
             objects: BTreeMap::new(),
+            uploads: BTreeMap::new(),
             calls: BTreeMap::new(),
             answers: Arc::new(answers),
             knows_conditions: true,
             hangs: None,
         };
-        let bucket = Self { address, inside: Arc::new(Mutex::new(inside)) };
+        let bucket = Self { address, dialect, inside: Arc::new(Mutex::new(inside)) };
         let app = Router::new().fallback(answer).with_state(bucket.clone());
         tokio::spawn(async move { axum::serve(listener, app).await });
         bucket
     }
 
     /// One that does not look at conditions.
-    pub async fn ignoring_conditions() -> Self {
-        let bucket = Self::start(|_| None).await;
+    pub async fn ignoring_conditions(dialect: Dialect) -> Self {
+        let bucket = Self::talking(dialect, |_| None).await;
         bucket.inside().knows_conditions = false;
         bucket
     }
 
     /// One that nobody listens for.
-    pub async fn gone() -> Self {
-        let bucket = Self::start(|_| None).await;
+    pub async fn gone(dialect: Dialect) -> Self {
+        let bucket = Self::talking(dialect, |_| None).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         Self { address: listener.local_addr().unwrap(), ..bucket }
     }
 
     /// One that takes connections and never answers.
-    pub async fn silent() -> Self {
-        let bucket = Self::start(|_| None).await;
+    pub async fn silent(dialect: Dialect) -> Self {
+        let bucket = Self::talking(dialect, |_| None).await;
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         tokio::spawn(async move {
@@ -93,13 +132,24 @@ impl Bucket {
 
     /// How it is reached.
     pub fn variables(&self) -> Vec<(String, String)> {
-        let variables = [
-            ("AWS_ACCESS_KEY_ID", "key"),
-            ("AWS_SECRET_ACCESS_KEY", "secret"),
-            ("AWS_ENDPOINT", &format!("http://{}", self.address)),
-            ("AWS_ALLOW_HTTP", "true"),
-        ];
-        variables.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+        let url = format!("http://{}", self.address);
+        let key = format!(
+            "{{\"disable_oauth\": true, \"gcs_base_url\": \"{url}\", \"client_email\": \"\", \"private_key\": \"\", \
+             \"private_key_id\": \"\"}}"
+        );
+        let variables = match self.dialect {
+            Dialect::Amazon => vec![
+                ("AWS_ACCESS_KEY_ID", "key"),
+                ("AWS_SECRET_ACCESS_KEY", "secret"),
+                ("AWS_ENDPOINT", &url),
+                ("AWS_ALLOW_HTTP", "true"),
+            ],
+            Dialect::Google => {
+                vec![("GOOGLE_SERVICE_ACCOUNT_KEY", key.as_str()), ("GOOGLE_ALLOW_HTTP", "true")]
+            }
+        };
+        let owned = |(name, value): (&str, &str)| (name.to_owned(), value.to_owned());
+        variables.into_iter().map(owned).collect()
     }
 
     /// From now on it answers as it is told.
@@ -143,9 +193,13 @@ pub fn html(status: StatusCode) -> Response {
 async fn answer(State(bucket): State<Bucket>, request: Request) -> Response {
     let (parts, body) = request.into_parts();
     let body = to_bytes(body, usize::MAX).await.unwrap();
-    let name = parts.uri.path().trim_start_matches("/bucket").trim_start_matches('/').to_owned();
+    let Some(name) = parts.uri.path().strip_prefix("/bucket") else {
+        return error(StatusCode::NOT_FOUND, "NoSuchBucket");
+    };
+    let name = name.trim_start_matches('/');
+    let name = value_of(&format!("name={name}"), "name");
     let query = parts.uri.query().unwrap_or_default().to_owned();
-    let is_conditional = parts.headers.contains_key("if-none-match");
+    let is_conditional = parts.headers.contains_key(bucket.dialect.condition());
     let told = {
         let mut inside = bucket.inside();
         let count = inside.calls.entry((parts.method.to_string(), name.clone())).or_default();
@@ -172,6 +226,12 @@ async fn answer(State(bucket): State<Bucket>, request: Request) -> Response {
     StatusCode::GATEWAY_TIMEOUT.into_response()
 }
 
+/// What a query says of something.
+fn value_of(query: &str, key: &str) -> String {
+    let mut pairs = form_urlencoded::parse(query.as_bytes());
+    pairs.find(|(name, _)| name == key).map_or(String::new(), |(_, value)| value.into_owned())
+}
+
 impl Inside {
     fn act(
         &mut self,
@@ -196,9 +256,20 @@ impl Inside {
             {
                 error(StatusCode::PRECONDITION_FAILED, "PreconditionFailed")
             }
+            Method::PUT if query.contains("partNumber=") => {
+                let Some(parts) = self.uploads.get_mut(&value_of(query, "uploadId")) else {
+                    return error(StatusCode::NOT_FOUND, "NoSuchUpload");
+                };
+                parts.insert(value_of(query, "partNumber").parse().unwrap(), body.to_vec());
+                [(header::ETAG, "\"1\"")].into_response()
+            }
             Method::PUT => {
                 self.objects.insert(name.to_owned(), body.to_vec());
                 [(header::ETAG, "\"1\"")].into_response()
+            }
+            Method::DELETE if query.contains("uploadId=") => {
+                self.uploads.remove(&value_of(query, "uploadId"));
+                StatusCode::NO_CONTENT.into_response()
             }
             Method::DELETE => {
                 self.objects.remove(name);
@@ -214,19 +285,31 @@ impl Inside {
                 }
                 format!("<DeleteResult>{deleted}</DeleteResult>").into_response()
             }
+            Method::POST if query.starts_with("uploads") => {
+                let id = format!("{name}-{}", self.uploads.len());
+                self.uploads.insert(id.clone(), BTreeMap::new());
+                format!("<InitiateMultipartUploadResult><UploadId>{id}</UploadId></InitiateMultipartUploadResult>")
+                    .into_response()
+            }
+            Method::POST if query.contains("uploadId=") => {
+                let Some(parts) = self.uploads.remove(&value_of(query, "uploadId")) else {
+                    return error(StatusCode::NOT_FOUND, "NoSuchUpload");
+                };
+                let listed = String::from_utf8_lossy(body).matches("<PartNumber>").count();
+                if listed != parts.len() {
+                    return error(StatusCode::BAD_REQUEST, "InvalidPart");
+                }
+                self.objects.insert(name.to_owned(), parts.into_values().flatten().collect());
+                "<CompleteMultipartUploadResult><ETag>\"1\"</ETag></CompleteMultipartUploadResult>"
+                    .into_response()
+            }
             _ => error(StatusCode::NOT_IMPLEMENTED, "NotImplemented"),
         }
     }
 
     /// All names with a prefix; with a delimiter, what they begin with up to the next one.
     fn list(&self, query: &str) -> Response {
-        let value = |key: &str| {
-            let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-            let value =
-                pairs.into_iter().find(|(name, _)| *name == key).map_or("", |(_, value)| value);
-            value.replace("%2F", "/")
-        };
-        let (prefix, delimiter) = (value("prefix"), value("delimiter"));
+        let (prefix, delimiter) = (value_of(query, "prefix"), value_of(query, "delimiter"));
         let (mut contents, mut prefixes) = (String::new(), Vec::new());
         for (name, bytes) in self.objects.range(prefix.clone()..) {
             let Some(rest) = name.strip_prefix(&prefix) else { break };

@@ -1,0 +1,95 @@
+#!/usr/bin/env bash
+# Runs the checkpoint store's tests in a container of Azurite, Microsoft's emulator of Azure Blob Storage, and in a
+# bucket of a server that talks like Google Cloud Storage; and a cluster in each that loses a worker and goes on with
+# what it saved there. All is started here, on this host alone, and gone afterwards.
+#
+# Azurite needs Node.js and, once, npm: it is installed into ~/.cache/ziggurat/azurite. For Google's the server is
+# shared/checkpoints/examples/bucket.rs: no emulator has the XML API with conditional writes and objects in parts
+# (fake-gcs-server, Google's storage-testbench and gcp-storage-emulator have the JSON API). Real ones are tested with
+#   export ZIGGURAT_TEST_STORE=gs://BUCKET GOOGLE_SERVICE_ACCOUNT=FILE
+#   cargo test --workspace --test clouds -- --include-ignored
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+cache=$HOME/.cache/ziggurat/azurite
+azurite=$cache/node_modules/.bin/azurite-blob
+if [[ ! -x $azurite ]]; then
+    npm install --silent --no-fund --no-audit --prefix "$cache" azurite@3
+fi
+
+dir=$(mktemp -d)
+servers=()
+finish() {
+    for server in "${servers[@]}"; do
+        kill "$server" 2>/dev/null || true
+        wait "$server" 2>/dev/null || true
+    done
+    rm -rf "$dir"
+}
+trap finish EXIT
+
+# comes FILE TEXT: waits until a server, the last one, has written it.
+comes() {
+    for ((tenths = 0; ; tenths++)); do
+        if grep -qs -- "$2" "$dir/$1"; then
+            return
+        fi
+        if ((tenths == 300)) || ! kill -0 "${servers[-1]}" 2>/dev/null; then
+            echo "clouds.sh: a server does not start; its log:" >&2
+            cat "$dir/$1" >&2
+            exit 1
+        fi
+        sleep 0.1
+    done
+}
+
+# tests URL: of the crate, and of a cluster.
+tests() {
+    echo "$1"
+    ZIGGURAT_TEST_STORE=$1 cargo test --workspace --test clouds -- --include-ignored
+    ZIGGURAT_TEST_STORE=$1 cargo test --workspace --test end-to-end -- --include-ignored with_a_bucket
+}
+
+cargo build --workspace --example bucket
+"${CARGO_TARGET_DIR:-target}/debug/examples/bucket" >"$dir/google" 2>&1 &
+servers+=($!)
+comes google gcs_base_url
+GOOGLE_SERVICE_ACCOUNT_KEY=$(head -n 1 "$dir/google") GOOGLE_ALLOW_HTTP=true tests gs://bucket
+
+port=$(shuf -i 20000-29999 -n 1)
+# The account and its key are Azurite's own, as its documentation says.
+export AZURE_STORAGE_ACCOUNT_NAME=devstoreaccount1
+export AZURE_STORAGE_ACCOUNT_KEY=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==
+export AZURE_STORAGE_ENDPOINT=http://127.0.0.1:$port/$AZURE_STORAGE_ACCOUNT_NAME AZURE_ALLOW_HTTP=true
+# Versions of the protocol are newer in the library than in Azurite at times.
+"$azurite" --blobPort "$port" --location "$dir/azure" --silent --skipApiVersionCheck >"$dir/azurite" 2>&1 &
+servers+=($!)
+for ((tenths = 0; ; tenths++)); do
+    if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
+        break
+    fi
+    if ((tenths == 300)) || ! kill -0 "${servers[-1]}" 2>/dev/null; then
+        echo "clouds.sh: Azurite does not listen; its log:" >&2
+        cat "$dir/azurite" >&2
+        exit 1
+    fi
+    sleep 0.1
+done
+node - <<'NODE'
+// Makes a container, by a request that is signed with the account's key.
+const crypto = require("crypto");
+const of = (name) => process.env[`AZURE_STORAGE_${name}`];
+const [account, key, endpoint] = ["ACCOUNT_NAME", "ACCOUNT_KEY", "ENDPOINT"].map(of);
+const date = new Date().toUTCString(), version = "2023-11-03";
+const signed = [`x-ms-date:${date}`, `x-ms-version:${version}`, `/${account}/${account}/checkpoints`];
+const text = ["PUT", ...Array(11).fill(""), ...signed, "restype:container"].join("\n");
+const signature = crypto.createHmac("sha256", Buffer.from(key, "base64")).update(text, "utf8").digest("base64");
+const headers = {"x-ms-date": date, "x-ms-version": version, Authorization: `SharedKey ${account}:${signature}`};
+fetch(`${endpoint}/checkpoints?restype=container`, {method: "PUT", headers}).then(async (answer) => {
+    if (answer.status !== 201) {
+        console.error(`clouds.sh: no container: ${answer.status} ${await answer.text()}`);
+        process.exit(1);
+    }
+});
+NODE
+tests az://checkpoints
