@@ -142,6 +142,11 @@ impl CheckpointPlace {
         }
     }
 
+    /// Whether many objects are deleted by one request.
+    pub(crate) fn deletes_many(&self) -> bool {
+        self.settings.as_ref().is_none_or(|it| it.cloud.deletes_many)
+    }
+
     /// What kind of refusal an error is of.
     pub(crate) fn kind(&self, error: &Error) -> Refused {
         self.settings.as_ref().map_or(Refused::Other, |it| answer::kind(error, it.cloud))

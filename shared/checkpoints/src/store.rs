@@ -30,6 +30,8 @@ const LARGE_BYTES: usize = 64 << 20;
 const PART_BYTES: usize = 16 << 20;
 /// The object with what a cluster's store is known by.
 const IDENTITY: &str = "store";
+/// Objects deleted at a time where each needs a request.
+const DELETED_AT_A_TIME: usize = 16;
 /// Parts sent at a time.
 const PARTS: usize = 4;
 
@@ -406,8 +408,17 @@ impl CheckpointStore {
     }
 
     async fn delete_under(&self, path: &Path) -> Result<(), CheckpointError> {
-        let found = self.objects().list(Some(path)).map_ok(|found| found.location).boxed();
-        let mut deleted = self.objects().delete_stream(found);
+        let objects = self.objects();
+        let found = objects.list(Some(path)).map_ok(|found| found.location).boxed();
+        let mut deleted = if self.0.place.deletes_many() {
+            objects.delete_stream(found)
+        } else {
+            let delete = async |found: Result<Path, Error>| {
+                let path = found?;
+                objects.delete(&path).await.map(|()| path)
+            };
+            found.map(delete).buffer_unordered(DELETED_AT_A_TIME).boxed()
+        };
         while let Some(deleted) = deleted.next().await {
             match deleted {
                 // Others delete the same.

@@ -74,6 +74,7 @@ pub(crate) static AMAZON: Cloud = Cloud {
     check,
     server: |_| "Amazon S3 (AWS_ENDPOINT names another server)".to_owned(),
     client,
+    deletes_many: true,
     // `ConditionalRequestConflict`: another write of the same is under way.
     conflict: |_| Refused::Conflict,
     meaning,

@@ -77,6 +77,7 @@ pub(crate) static GOOGLE: Cloud = Cloud {
     check,
     server: |_| "Google Cloud Storage".to_owned(),
     client,
+    deletes_many: false,
     conflict: |_| Refused::Conflict,
     meaning,
 };

@@ -64,6 +64,8 @@ pub(crate) struct Cloud {
     /// The server where none is named, for people.
     pub(crate) server: fn(&Given) -> String,
     pub(crate) client: Build,
+    /// Whether many objects are deleted by one request.
+    pub(crate) deletes_many: bool,
     /// What the status 409 means with a code.
     pub(crate) conflict: fn(&str) -> Refused,
     /// What an answer means that lasts, if it is one of this cloud's own.
