@@ -30,7 +30,8 @@ async fn opened(test: &str) -> (CheckpointStore, String) {
     let now = SystemTime::UNIX_EPOCH.elapsed().unwrap().as_nanos();
     let prefix = format!("{test}/{now}");
     let place = CheckpointPlace::open(&format!("{}/{prefix}", url())).await.unwrap();
-    assert_eq!(place.shortcoming(), None);
+    // Of servers that talk like S3 some know no conditional writes.
+    assert!(place.shortcoming().is_none() || url().starts_with("s3://"));
     (place.store("babylon").unwrap(), prefix)
 }
 
