@@ -27,7 +27,7 @@ use crate::{
 
 /// The version of what a job writes down, and of what is done to it: a job that another version began would end
 /// in other bytes.
-pub const MANIFEST_FORMAT: u32 = 22;
+pub const MANIFEST_FORMAT: u32 = 23;
 
 // What a solve is said to take has room for a store.
 const _: () = assert!(STORE_MEMORY_BYTES >= LEAST_MEMORY_BUDGET_BYTES);

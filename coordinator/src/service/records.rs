@@ -22,7 +22,7 @@ use crate::machine::{JobId, Key, Records, StepId, StepSize, WorkerId};
 
 /// The version of what is written down, and of what is done to it: a step that another version began would end in
 /// other bytes.
-const FORMAT: u32 = 23;
+const FORMAT: u32 = 24;
 
 /// Whose stores they are: those of coordinators.
 const OWNER: u64 = 0x5a49_4747_434f_4f52;

@@ -8,11 +8,12 @@
 //! where none depends on another (the multicolouring of block Gauss-Seidel methods: Saad 2003). So sweeps take the
 //! units in *waves*, those with the pieces furthest along first, so that most moves lead to a unit of an earlier
 //! wave. How far the pieces of a unit are is the sum of the path positions of the pieces on the squares of its
-//! prefix: every move from one of these to another that captures nothing makes it larger.
+//! prefix, counted from the first shared square of a path: every move between these that captures nothing makes it
+//! larger, and a piece that comes to the first of them hardly any smaller.
 
 use std::cmp::Reverse;
 
-use ziggurat_encoding::{Encoding, Occupant, Shard, Tier};
+use ziggurat_encoding::{Encoding, Occupant, Place, Shard, Tier};
 
 /// A shard's place among those of its step.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -44,17 +45,17 @@ pub type Wave = Vec<UnitIndex>;
 /// The most waves of a sweep. More barriers gain little (docs/experiments/order.md).
 const MOST_WAVES: u64 = 32;
 
-/// The units a wave has on average, at the least, where there are more than [`FEW_WAVES`]: as many as a machine of 64 cores
-/// has something to do with.
+/// The units a wave has on average, at the least, where there are more than [`FEW_WAVES`]: as many as a machine of 64
+/// cores has something to do with.
 const WAVE_UNITS: u64 = 80;
 
 /// A step has so many waves, whatever its units are, as long as a wave has [`FEW_UNITS`] of them: fewer waves take more
 /// sweeps.
-const FEW_WAVES: u64 = 16;
+const FEW_WAVES: u64 = 18;
 const FEW_UNITS: u64 = 4;
 
-/// One part in so many of a step's positions is in units of which a part is swept twice.
-const TAIL: u64 = 16;
+/// One part in so many of a step's positions is in units that are swept twice.
+const TAIL: u64 = 32;
 
 /// The units of the shards of a step, shard by shard.
 pub fn units(encoding: &Encoding, tier: Tier, shards: &[Shard]) -> Vec<Unit> {
@@ -66,11 +67,15 @@ pub fn units(encoding: &Encoding, tier: Tier, shards: &[Shard]) -> Vec<Unit> {
     shards.iter().enumerate().flat_map(of_shard).collect()
 }
 
-/// The sum of the path positions of the pieces on the squares of a prefix.
+/// How far the pieces on the squares of a prefix are past the first shared square of their paths: the sum, in path
+/// positions.
 pub fn progress(encoding: &Encoding, part: &Shard) -> u64 {
-    let squares = encoding.geometry().shared.iter().zip(&part.prefix);
+    let geometry = encoding.geometry();
+    let is_shared = |place: &Place| matches!(place, Place::Shared { .. });
+    let first = geometry.own_place.iter().position(is_shared).unwrap_or(0) as u64;
+    let squares = geometry.shared.iter().zip(&part.prefix);
     let at = |occupant| match occupant {
-        Occupant::Own(at) | Occupant::Opponent(at) => u64::from(at),
+        Occupant::Own(at) | Occupant::Opponent(at) => u64::from(at) - first,
     };
     squares.filter_map(|(square, &digit)| square.occupant(digit).map(at)).sum()
 }
@@ -131,10 +136,10 @@ mod tests {
     }
 
     #[test]
-    fn about_a_sixteenth_of_the_positions_is_the_tail() {
+    fn about_a_thirty_second_of_the_positions_is_the_tail() {
         let (_, _, units) = of("blitz", Tier::new(5, 4), 1 << 16);
         let share = positions(&units[..tail(&units)]) as f64 / positions(&units) as f64;
-        assert!((share - 1.0 / 16.0).abs() < 0.02, "{share}");
+        assert!((share - 1.0 / 32.0).abs() < 0.01, "{share}");
         assert_eq!(tail(&units[..1]), 0, "a unit alone is no tail");
     }
 

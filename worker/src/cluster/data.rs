@@ -480,6 +480,6 @@ mod tests {
         let before = Content::Open(HaloOpen { protocol: OLDEST_PROTOCOL, ..open });
         let (code, message) = exchange(vec![before]).await.unwrap_err();
         assert_eq!(code, Code::FailedPrecondition, "{message}");
-        assert!(message.contains("version 22 of the protocol, here it is 23"), "{message}");
+        assert!(message.contains("version 23 of the protocol, here it is 24"), "{message}");
     }
 }

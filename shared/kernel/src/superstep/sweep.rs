@@ -9,7 +9,7 @@
 //! once it is swept, nothing is left of them but their encoded changes.
 //!
 //! The first units, whose pieces are nearly all next to the start or in hand, change by far more than others
-//! from superstep to superstep. Of these the slabs that come last are swept twice.
+//! from superstep to superstep. The slabs of these, most often a pair, are swept twice.
 
 use rayon::prelude::*;
 use ziggurat_planning::{quanta::most, waves::UnitIndex, weights::CycleSlot};

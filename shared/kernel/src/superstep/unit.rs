@@ -28,7 +28,6 @@ use crate::{
         order::for_each_pair_of_slabs,
         pair::{SweepPair, UnitValues},
         scratch::Scratch,
-        slab::Slab,
         sources::OwnRanges,
     },
 };
@@ -47,10 +46,6 @@ pub struct Unswept<'a> {
 
 /// The encoded changes of a unit, piece by piece of its ranges.
 pub type Swept = Vec<Vec<EncodedDelta>>;
-
-/// Of the units of the tail slabs are swept twice if fewer positions than one part in so many are
-/// swept after them.
-pub const TAIL_SLABS: u64 = 4;
 
 /// The padded lengths of a unit's ranges.
 pub fn padded_lengths(part: &Shard) -> [usize; 2] {
@@ -85,13 +80,9 @@ impl Unswept<'_> {
         }
         let locator = OwnRanges { part, last: context.last() };
         let mut values = UnitValues { context, published, live };
-        let mut after = part.len();
         for_each_pair_of_slabs(context, part, &locator, |slabs, is_own_swap| {
-            let slab_len = |slab: &Slab<'_>| context.encoding.shared().slab_len(slab.budgets);
-            after -= slabs.iter().take(if is_own_swap { 1 } else { 2 }).map(slab_len).sum::<u64>();
-            let again = is_tail && after * TAIL_SLABS < part.len();
             let (candidates, is_one) = (lists.take(), is_own_swap);
-            for _ in 0..if again { 2 } else { 1 } {
+            for _ in 0..if is_tail { 2 } else { 1 } {
                 let operand = &mut values;
                 simd.run(SweepPair { scratch, context, slabs, is_one, candidates, operand });
             }

@@ -11,7 +11,7 @@ use crate::settings::Precision;
 pub enum Kind {
     /// A superstep of `f64`, its changes published and kept.
     Superstep,
-    /// The same in a unit of the tail, whose last quarter is swept twice.
+    /// The same in a unit of the tail, which is swept twice.
     Tail,
     /// Both bounds of an interval.
     IntervalSweep,
@@ -83,7 +83,7 @@ impl Costs {
     pub fn seconds(&self, kind: Kind, positions: u64) -> f64 {
         let nanoseconds = match kind {
             Kind::Superstep => self.superstep_nanoseconds,
-            Kind::Tail => self.superstep_nanoseconds * 1.25,
+            Kind::Tail => self.superstep_nanoseconds * 2.0,
             Kind::IntervalSweep => self.interval_sweep_nanoseconds,
         };
         positions as f64 * nanoseconds * 1e-9

@@ -173,8 +173,8 @@ mod tests {
             wave(Kind::IntervalSweep, &[1000]),
         ];
         let of = |cores| sweep_seconds(&waves, &Team::alone(cores), &COSTS, 1.0);
-        is_about(of(1), (80.0 + 12.5 + 20.0 + 4.0) * 1e-6);
-        is_about(of(2), (40.0 + 12.5 + 20.0 + 4.0) * 1e-6);
+        is_about(of(1), (80.0 + 20.0 + 20.0 + 4.0) * 1e-6);
+        is_about(of(2), (40.0 + 20.0 + 20.0 + 4.0) * 1e-6);
         is_about(of(64), of(2));
     }
 
