@@ -22,7 +22,7 @@ use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
 
 use super::{
     Worker,
-    halo::{AttemptName, OVERHEAD_BYTES},
+    halo::{AttemptName, OVERHEAD_BYTES, over},
     local_checkpoints::SaveName,
     pieces::{chosen, packed, places_of},
 };
@@ -127,7 +127,6 @@ impl DataService {
             }
             at = (!last).then_some(barrier);
             let part = HaloPart { bytes: data.to_vec(), is_last: last };
-            let over = || Status::not_found("the attempt is over");
             inbox.put(barrier, part).await.ok_or_else(over)?;
         }
         Ok(())
@@ -270,12 +269,18 @@ mod tests {
 
     /// Serves what a worker has; how to reach it.
     fn served(worker: &Arc<Worker>) -> impl Fn() -> DataClient + use<> {
+        let address = serve(worker);
+        move || data_client(connect(&address, &Security::Open, Duration::from_secs(5)).unwrap())
+    }
+
+    /// Begins to serve what a worker has; returns the address.
+    fn serve(worker: &Arc<Worker>) -> String {
         let bound = bind("127.0.0.1:0".parse().unwrap(), &Security::Open, false).unwrap();
         let address = bound.address().to_string();
         let service = data(DataService(worker.clone()));
         let incoming = bound.incoming().unwrap();
         tokio::spawn(server(&Security::Open).add_service(service).serve_with_incoming(incoming));
-        move || data_client(connect(&address, &Security::Open, Duration::from_secs(5)).unwrap())
+        address
     }
 
     /// A request for all of the first shard of what a worker has saved.
@@ -424,6 +429,51 @@ mod tests {
         assert_eq!(bytes, PARTS << 20);
         sent.await.unwrap().unwrap();
         drop(halo);
+    }
+
+    /// What is true of a member that waits for another: whether it still does after a while, and why not once the attempt is over.
+    async fn waits(halo: Halo, stop: CancellationToken) -> (bool, String) {
+        let receive = move || halo.receive(MemberIndex(0), 0).unwrap_err().message;
+        let mut receive = tokio::task::spawn_blocking(receive);
+        let soon = tokio::time::timeout(Duration::from_millis(500), &mut receive).await;
+        stop.cancel();
+        match soon {
+            Ok(message) => (false, message.unwrap()),
+            Err(_) => (true, receive.await.unwrap()),
+        }
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn a_member_that_has_ended_an_attempt_is_not_taken_for_unreachable() {
+        let dirs = [(), ()].map(|()| tempfile::tempdir().unwrap());
+        let [ends, stays] = [0, 1].map(|it| idle_worker(dirs[it].path()));
+        let address = serve(&ends);
+        let member = |worker: &Worker, address: &str| Member {
+            worker: worker.local_checkpoints.identity(),
+            address: address.to_owned(),
+        };
+        let members = [member(&ends, &address), member(&stays, "127.0.0.1:1")];
+        let part = || HaloPart { bytes: vec![7], is_last: true };
+        for attempt in 1..=2 {
+            let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt };
+            let stop = CancellationToken::new();
+            let open = |worker: &Worker, me, stop| {
+                Halo::open(name, &members, MemberIndex(me), worker.ports(), stop)
+            };
+            let ending = open(&ends, 0, CancellationToken::new());
+            let staying = open(&stays, 1, stop.clone());
+            if attempt == 1 {
+                // It takes no more of what is sent to it.
+                staying.send(MemberIndex(0), 0, part()).unwrap();
+                let receive = move || drop(ending.receive(MemberIndex(1), 0).unwrap());
+                tokio::task::spawn_blocking(receive).await.unwrap();
+                staying.send(MemberIndex(0), 1, part()).unwrap();
+            } else {
+                // Its own stream ends.
+                drop(stays.inboxes.enter(name, 0, Duration::ZERO).await.unwrap());
+            }
+            assert_eq!(waits(staying, stop).await, (true, "the attempt is over".to_owned()));
+        }
     }
 
     #[tokio::test(flavor = "multi_thread")]

@@ -21,10 +21,11 @@ use tokio::{
         Notify,
         mpsc::{self, error::TrySendError},
     },
+    time::error::Elapsed,
 };
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
-use tonic::Status;
+use tonic::{Code, Status};
 use ziggurat_encoding::Tier;
 use ziggurat_kernel::{Exchange, ExchangeError, HaloPart, MemberIndex, PART_BYTES, PARTS_AHEAD};
 use ziggurat_rpc::{
@@ -49,6 +50,10 @@ const _: () = assert!(PART_BYTES <= CHUNK_BYTES);
 
 /// How long a connection to a member may take.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// How long a member whose streams ended without a reason that blames it is waited for: it may have ended the attempt because of a
+/// third, and the coordinator then ends it for all.
+const ENDED_PATIENCE: Duration = Duration::from_secs(20);
 
 /// What a message takes on the wire beside itself: the headers of gRPC and of an HTTP/2 frame.
 pub const OVERHEAD_BYTES: u64 = 5 + 9;
@@ -119,8 +124,8 @@ impl Inboxes {
     /// The inbox of a member; waits for a while until the attempt begins.
     ///
     /// # Errors
-    /// NOT_FOUND if it does not, or is over; INVALID_ARGUMENT for a member that is none;
-    /// ALREADY_EXISTS if a stream of that member has come.
+    /// NOT_FOUND if it does not; ABORTED if it is over; INVALID_ARGUMENT for a member that is none; ALREADY_EXISTS if a
+    /// stream of that member has come.
     pub async fn enter(
         &self,
         name: AttemptName,
@@ -133,7 +138,7 @@ impl Inboxes {
             if let Some(of_attempt) = lock(&self.open).get_mut(&(name.job, name.step)) {
                 let same = of_attempt.name.incarnation == name.incarnation;
                 if same && of_attempt.name.attempt > name.attempt {
-                    return Err(Status::not_found("the attempt is over"));
+                    return Err(over());
                 }
                 if of_attempt.name == name {
                     let inbox = of_attempt.by_member.get_mut(member as usize);
@@ -146,6 +151,11 @@ impl Inboxes {
             }
         }
     }
+}
+
+/// The answer to a member whose stream belongs to an attempt that this worker has ended.
+pub fn over() -> Status {
+    Status::aborted("the attempt is over")
 }
 
 /// The halo of one attempt.
@@ -192,6 +202,11 @@ struct Shared {
 }
 
 impl Shared {
+    /// Waits for the end of an attempt that another member seems to have ended, and not for ever.
+    async fn ends_elsewhere(&self) -> Result<(), Elapsed> {
+        tokio::time::timeout(ENDED_PATIENCE, self.stop.cancelled()).await
+    }
+
     fn fail(&self, member: MemberIndex, message: String) {
         lock(&self.failed).get_or_insert((member, message));
         self.stop.cancel();
@@ -292,7 +307,12 @@ impl Halo {
             tokio::select! {
                 biased;
                 () = self.shared.stop.cancelled() => None,
-                got = what => got,
+                got = what => {
+                    if got.is_none() {
+                        drop(self.shared.ends_elsewhere().await); // the same failure either way
+                    }
+                    got
+                }
             }
         });
         self.waited_nanos.fetch_add(started.elapsed().as_nanos() as u64, Ordering::Relaxed);
@@ -354,21 +374,23 @@ impl Outbox {
         let stop = self.shared.stop.clone();
         let result = tokio::select! {
             () = stop.cancelled() => Ok(()),
-            result = self.stream(first, parts) => result,
+            result = self.stream(first, &mut parts) => result,
         };
-        if let Err(message) = result {
-            let message = format!("cannot reach {}: {message}", self.address);
-            self.shared.fail(self.member, message);
+        let Err(status) = result else { return };
+        if status.code() == Code::Aborted && self.shared.ends_elsewhere().await.is_ok() {
+            return;
         }
+        let message = format!("cannot reach {}: {}", self.address, status.message());
+        self.shared.fail(self.member, message);
     }
 
     async fn stream(
         &self,
         first: Waiting,
-        mut parts: mpsc::Receiver<Waiting>,
-    ) -> Result<(), String> {
+        parts: &mut mpsc::Receiver<Waiting>,
+    ) -> Result<(), Status> {
         let connection = connect(&self.address, &self.security, CONNECT_TIMEOUT)
-            .map_err(|error| error.to_string())?;
+            .map_err(|error| Status::unavailable(error.to_string()))?;
         let (messages, stream) = mpsc::channel(4);
         let mut client = data_client(connection);
         let call = client.exchange(ReceiverStream::new(stream));
@@ -401,7 +423,7 @@ impl Outbox {
             answer = &mut call => answer,
             _ = feed => call.await,
         };
-        answer.map(drop).map_err(|status| status.message().to_owned())
+        answer.map(drop)
     }
 
     async fn send(&self, messages: &mpsc::Sender<HaloMessage>, content: Content) -> Option<()> {
@@ -464,11 +486,14 @@ mod tests {
             let name = AttemptName { incarnation, attempt, ..name };
             inboxes.enter(name, 0, Duration::ZERO)
         };
-        for (incarnation, attempt) in [(2, 1), (2, 2), (2, 3), (1, 1), (1, 3)] {
+        let (never, over) = (Some(Code::NotFound), Some(Code::Aborted));
+        for (incarnation, attempt, expected) in
+            [(2, 1, never), (2, 2, never), (2, 3, never), (1, 1, over), (1, 3, never)]
+        {
             let refused = enter(incarnation, attempt).await.err().map(|status| status.code());
-            assert_eq!(refused, Some(tonic::Code::NotFound), "{incarnation} {attempt}");
+            assert_eq!(refused, expected, "{incarnation} {attempt}");
         }
         let came = enter(1, 2).await.err().map(|status| status.code());
-        assert_eq!(came, Some(tonic::Code::AlreadyExists));
+        assert_eq!(came, Some(Code::AlreadyExists));
     }
 }
