@@ -23,19 +23,19 @@ use crate::{
         team::{Barrier, ExchangeError, Team},
         waves::{SweepByWaves, sweep_by_waves},
     },
-    memory::budget,
+    memory::{budget, pool::Pool},
     shards::{ranges::ranges, waves::largest_first},
     simd::{dispatch::Simd, value::Value},
     sweep::{
         elimination::validity::{CandidateList, CandidateLists, Cursor, SweepMode},
-        order::for_each_pair_of_slabs,
+        order::{SlabPair, for_each_pair_of_slabs},
         pair::SweepPair,
         scratch::Scratch,
         sources::OwnRanges,
     },
 };
 
-impl<T: Value> Unproven<'_, T> {
+impl<'s, T: Value> Unproven<'s, T> {
     /// Computes both bounds of all intervals, or of those of a team's member. Moves that candidate lists leave out
     /// cannot be best, so they change nothing; the lists are used if they are valid.
     ///
@@ -53,8 +53,8 @@ impl<T: Value> Unproven<'_, T> {
             false => SweepMode::All,
         };
         let growth = Growth::default();
-        let mut sweep =
-            IntervalSweep { problem: self, offsets, lists: candidate_lists, mode, simd, growth };
+        let (problem, lists, slabs) = (self, candidate_lists, Pool::default());
+        let mut sweep = IntervalSweep { problem, offsets, lists, slabs, mode, simd, growth };
         sweep_by_waves(&mut sweep, &self.step.waves, team)?;
         Ok(sweep.growth)
     }
@@ -68,7 +68,7 @@ impl<T: Value> Unproven<'_, T> {
         &self,
         Unswept { part, list, mut live }: Unswept<'_>,
         (others, mode): (&AllOffsets, SweepMode),
-        scratch: &mut Scratch<f64>,
+        (slabs, scratch): (&mut SlabPair<'s>, &mut Scratch<f64>),
         simd: Simd,
     ) -> Growth {
         let list = list.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
@@ -82,7 +82,8 @@ impl<T: Value> Unproven<'_, T> {
         }
         let (first, growth) = (Bound::Upper, Growth::default());
         let mut bounds = UnitBounds { step: self, part, live, others, first, simd, growth };
-        for_each_pair_of_slabs(context, part, &OwnRanges { part, last }, |slabs, is_own_swap| {
+        let locator = OwnRanges { part, last };
+        for_each_pair_of_slabs(context, part, &locator, slabs, |slabs, is_own_swap| {
             let candidates = lists.take();
             // Both bounds are computed at once for a slab that is its own swap.
             for &first in if is_own_swap { &BOTH[..1] } else { &BOTH[..] } {
@@ -112,31 +113,35 @@ struct Unswept<'a> {
 }
 
 /// An interval sweep.
-struct IntervalSweep<'a, T> {
-    problem: &'a Unproven<'a, T>,
+struct IntervalSweep<'a, 's, T> {
+    problem: &'a Unproven<'s, T>,
     offsets: &'a mut Offsets,
     lists: &'a CandidateLists,
+    slabs: Pool<SlabPair<'s>>,
     mode: SweepMode,
     simd: Simd,
     growth: Growth,
 }
 
-impl<T: Value> SweepByWaves for IntervalSweep<'_, T> {
+impl<T: Value> SweepByWaves for IntervalSweep<'_, '_, T> {
     type Swept = ();
 
     fn sweep(&mut self, own: &[UnitIndex]) {
         let Self { problem, lists, mode, simd, .. } = *self;
         let parts = problem.parts(own);
         let Offsets { all, live, working } = &mut *self.offsets;
-        let (all, working) = (&*all, &*working);
+        let (all, working, slabs) = (&*all, &*working, &self.slabs);
         let live = own.iter().zip(&parts).zip(own_offsets(live, &parts));
         let unswept =
             live.map(|((&unit, part), live)| Unswept { part, list: lists.of(unit), live });
         let sweep = |unit: Unswept<'_>| {
-            working.with(
-                || Scratch::new(problem.step.encoding),
-                |scratch| problem.sweep_unit(unit, (all, mode), scratch, simd),
-            )
+            let sweep = |slabs: &mut _, scratch: &mut _| {
+                problem.sweep_unit(unit, (all, mode), (slabs, scratch), simd)
+            };
+            let room = || Scratch::new(problem.step.encoding);
+            slabs.with(SlabPair::default, |slabs| {
+                working.with(room, |scratch| sweep(slabs, scratch))
+            })
         };
         let swept = largest_first(unswept.collect(), |unit| unit.part.len()).map(sweep);
         self.growth = swept.reduce(Growth::default, Growth::and).and(self.growth);

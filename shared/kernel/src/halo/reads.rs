@@ -7,7 +7,7 @@ use crate::{
     shards::ranges::Orientation,
     sweep::{
         context::Context,
-        order::for_each_pair_of_slabs,
+        order::{SlabPair, for_each_pair_of_slabs},
         slab::Slab,
         sources::{Location, Locator, arrays},
     },
@@ -41,8 +41,8 @@ impl Reads {
     /// The places that the sweeps of a shard read, its own values among them; whole rows, so that there may be places
     /// behind the end of a tier.
     pub fn of(context: &Context<'_, f64>, shard: &Shard) -> Self {
-        let mut reads = Self::default();
-        for_each_pair_of_slabs(context, shard, &Everywhere, |slabs, _| {
+        let (mut reads, mut slabs) = (Self::default(), SlabPair::default());
+        for_each_pair_of_slabs(context, shard, &Everywhere, &mut slabs, |slabs, _| {
             for slab in slabs {
                 reads.add_reads(context, slab);
             }

@@ -23,14 +23,16 @@ use crate::{
         team::{Barrier, ExchangeError, Team},
         waves::{SweepByWaves, sweep_by_waves},
     },
-    memory::{array::Array, budget::enforce_budget},
+    memory::{array::Array, budget::enforce_budget, pool::Pool},
     shards::{ranges::PIECE, waves::largest_first},
     simd::value::Value,
     superstep::{
         state::{StepState, live_len},
         unit::{Swept, Unswept},
     },
-    sweep::{context::Context, elimination::validity::SweepMode, scratch::Scratch},
+    sweep::{
+        context::Context, elimination::validity::SweepMode, order::SlabPair, scratch::Scratch,
+    },
 };
 
 impl<T: Value> StepState<'_, T> {
@@ -47,8 +49,9 @@ impl<T: Value> StepState<'_, T> {
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
         let (vector, lists, waves) = (slot.vector(), self.candidate_lists.next(), &self.step.waves);
+        let (slabs, residual) = (Pool::default(), 0.0);
         let mut superstep =
-            Superstep { state: &mut *self, context, vector, finest, lists, residual: 0.0 };
+            Superstep { state: &mut *self, context, slabs, vector, finest, lists, residual };
         sweep_by_waves(&mut superstep, waves, team)?;
         let residual = superstep.residual;
         let quanta = self.quanta.iter().map(|quanta| most(quanta[vector]));
@@ -107,6 +110,7 @@ impl<T: Value> StepState<'_, T> {
 struct Superstep<'a, 's, 'c, T: Value> {
     state: &'a mut StepState<'s, T>,
     context: &'a Context<'c, T>,
+    slabs: Pool<SlabPair<'c>>,
     /// Where the changes are kept, and the finest quantum that they are published in.
     vector: usize,
     finest: i32,
@@ -123,7 +127,7 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
         let Self { context, vector, finest, lists, .. } = *self;
         let StepState { step, published, live, vectors, scratch, simd, candidate_lists, .. } =
             &mut *self.state;
-        let (published, simd) = (&*published, *simd);
+        let (published, simd, slabs) = (&*published, *simd, &self.slabs);
         let unswept = |&place: &UnitIndex| Unswept {
             place,
             part: step.unit(place),
@@ -138,13 +142,16 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
         }
         let room = || Array::filled(T::default(), live_len(step));
         let sweep = |unit: Unswept<'_>| {
-            let sweep = |scratch: &mut _, live: &mut Array<T>| {
-                unit.sweep(context, published, (scratch, live), (lists, finest), simd)
+            let sweep = |slabs: &mut _, scratch: &mut _, live: &mut Array<T>| {
+                unit.sweep(context, published, (slabs, scratch, live), (lists, finest), simd)
             };
-            scratch.with(
-                || Scratch::new(context.encoding),
-                |scratch| live.with(room, |live| sweep(scratch, live)),
-            )
+            let sweep = |slabs: &mut _, scratch: &mut _| {
+                live.with(room, |live| sweep(slabs, scratch, live))
+            };
+            let scratch_room = || Scratch::new(context.encoding);
+            slabs.with(SlabPair::default, |slabs| {
+                scratch.with(scratch_room, |scratch| sweep(slabs, scratch))
+            })
         };
         largest_first(parts, |unit| unit.part.len()).map(sweep).collect()
     }

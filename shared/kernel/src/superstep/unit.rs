@@ -25,7 +25,7 @@ use crate::{
             record::RecordCandidates,
             validity::{CandidateList, Cursor, SweepMode},
         },
-        order::for_each_pair_of_slabs,
+        order::{SlabPair, for_each_pair_of_slabs},
         pair::{SweepPair, UnitValues},
         scratch::Scratch,
         sources::OwnRanges,
@@ -56,11 +56,11 @@ pub fn padded_lengths(part: &Shard) -> [usize; 2] {
 impl Unswept<'_> {
     /// Updates every position of the unit, and encodes its changes while they are still in the caches. Returns the
     /// unit's place, too.
-    pub fn sweep<T: Value>(
+    pub fn sweep<'c, T: Value>(
         self,
-        context: &Context<'_, T>,
+        context: &Context<'c, T>,
         published: &[Array<T>],
-        (scratch, live): (&mut Scratch<T>, &mut [T]),
+        (slabs, scratch, live): (&mut SlabPair<'c>, &mut Scratch<T>, &mut [T]),
         (lists, finest): (SweepMode, i32),
         simd: Simd,
     ) -> (UnitIndex, Swept) {
@@ -80,7 +80,7 @@ impl Unswept<'_> {
         }
         let locator = OwnRanges { part, last: context.last() };
         let mut values = UnitValues { context, published, live };
-        for_each_pair_of_slabs(context, part, &locator, |slabs, is_own_swap| {
+        for_each_pair_of_slabs(context, part, &locator, slabs, |slabs, is_own_swap| {
             let (candidates, is_one) = (lists.take(), is_own_swap);
             for _ in 0..if is_tail { 2 } else { 1 } {
                 let operand = &mut values;

@@ -14,18 +14,21 @@ use crate::{
     sweep::{context::Context, slab::Slab, sources::Locator},
 };
 
+/// A slab and its swap.
+pub type SlabPair<'t> = [Slab<'t>; 2];
+
 /// Visits the slabs of a unit with their swaps, those with the pieces furthest along first, and whether the two are
-/// one.
+/// one. They are worked out in `slabs`, whose lists keep their room from unit to unit.
 pub fn for_each_pair_of_slabs<'t, T: Value>(
     context: &Context<'t, T>,
     part: &Shard,
     locator: &impl Locator,
-    mut visit: impl FnMut(&[Slab<'t>; 2], bool),
+    slabs: &mut SlabPair<'t>,
+    mut visit: impl FnMut(&SlabPair<'t>, bool),
 ) {
     let shared = context.encoding.shared();
     let last = context.last();
     let one_range = last == Orientation::FIRST && part.ranges.1.is_none();
-    let mut slabs = [Slab::default(), Slab::default()];
     let mut visit = |w: &SharedConfiguration, budgets: Budgets| {
         let (own, opponent) = budgets;
         let swapped = shared.swap(w);
@@ -35,7 +38,7 @@ pub fn for_each_pair_of_slabs<'t, T: Value>(
         budget::enforce_budget();
         slabs[0].set(context, locator, w, (own, opponent), Orientation::FIRST);
         slabs[1].set(context, locator, &swapped, (opponent, own), last);
-        visit(&slabs, one_range && *w == swapped);
+        visit(slabs, one_range && *w == swapped);
     };
     if !context.encoding.geometry().visits_squares_again() {
         return shared.for_each_slab_descending(context.tiers[0], &part.prefix, &mut visit);
@@ -83,19 +86,26 @@ mod tests {
             let (mut visited, mut most) = (BTreeSet::new(), 0);
             for shard in &shards {
                 let (mut before, mut own) = (Advance::MAX, 0);
-                for_each_pair_of_slabs(&context, shard, &Everywhere, |slabs, is_own_swap| {
-                    let [first, second] = slabs.each_ref().map(|slab| slab.own);
-                    let (w, _) = shared.locate(tier, first.start as u64);
-                    let advance = shared.advance(&w);
-                    assert!(advance < before);
-                    (before, own) = (advance, own + 1);
-                    assert_eq!(
-                        is_own_swap,
-                        context.tiers.len() == 1 && first.start == second.start
-                    );
-                    assert!(visited.insert((first.array, first.start)));
-                    assert!(is_own_swap || visited.insert((second.array, second.start)));
-                });
+                let mut slabs = SlabPair::default();
+                for_each_pair_of_slabs(
+                    &context,
+                    shard,
+                    &Everywhere,
+                    &mut slabs,
+                    |slabs, is_own_swap| {
+                        let [first, second] = slabs.each_ref().map(|slab| slab.own);
+                        let (w, _) = shared.locate(tier, first.start as u64);
+                        let advance = shared.advance(&w);
+                        assert!(advance < before);
+                        (before, own) = (advance, own + 1);
+                        assert_eq!(
+                            is_own_swap,
+                            context.tiers.len() == 1 && first.start == second.start
+                        );
+                        assert!(visited.insert((first.array, first.start)));
+                        assert!(is_own_swap || visited.insert((second.array, second.start)));
+                    },
+                );
                 let slabs = shared.slabs(tier, &shard.prefix);
                 assert!(own <= slabs);
                 most = most.max(slabs);
