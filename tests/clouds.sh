@@ -58,9 +58,9 @@ comes google gcs_base_url
 GOOGLE_SERVICE_ACCOUNT_KEY=$(head -n 1 "$dir/google") GOOGLE_ALLOW_HTTP=true tests gs://bucket
 
 port=$(shuf -i 20000-29999 -n 1)
-# The account and its key are Azurite's own, as its documentation says.
-export AZURE_STORAGE_ACCOUNT_NAME=devstoreaccount1
-export AZURE_STORAGE_ACCOUNT_KEY=Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==
+export AZURE_STORAGE_ACCOUNT_NAME=ziggurat AZURE_STORAGE_ACCOUNT_KEY
+AZURE_STORAGE_ACCOUNT_KEY=$(head -c 64 /dev/urandom | base64 -w 0)
+export AZURITE_ACCOUNTS=$AZURE_STORAGE_ACCOUNT_NAME:$AZURE_STORAGE_ACCOUNT_KEY
 export AZURE_STORAGE_ENDPOINT=http://127.0.0.1:$port/$AZURE_STORAGE_ACCOUNT_NAME AZURE_ALLOW_HTTP=true
 # Versions of the protocol are newer in the library than in Azurite at times.
 "$azurite" --blobPort "$port" --location "$dir/azure" --silent --skipApiVersionCheck >"$dir/azurite" 2>&1 &
