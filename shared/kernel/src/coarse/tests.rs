@@ -196,8 +196,8 @@ fn what_a_sample_knows_already_changes_no_sum() {
 
 #[test]
 fn a_correction_before_the_first_superstep_saves_some_of_them() {
-    for game in ["masters", "blitz"] {
-        let encoding = encoding(game, 4);
+    for (game, pieces) in [("finkel", 5), ("blitz", 4)] {
+        let encoding = encoding(game, pieces);
         let supersteps = |corrected_from| {
             let settings = Settings { corrected_from, ..Settings::new(Precision::F32) };
             let cancelled = Cancelled::new(false);
