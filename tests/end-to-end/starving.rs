@@ -8,9 +8,9 @@ use crate::{cluster::Cluster, support::limited};
 fn a_job_that_does_not_fit_lets_others_be_solved() {
     let cluster = Cluster::new(0);
     let address = cluster.address();
-    // Its files may have 256 KiB.
+    // Its files may have 256 KiB. To write more is an error, without the signal that would end the worker.
     let worker = ["worker", "--coordinator", &address, "--dir", "worker", "--name", "small"];
-    let mut command = limited(cluster.path(), "ulimit -f 256", &worker);
+    let mut command = limited(cluster.path(), "trap '' XFSZ; ulimit -f 256", &worker);
     let mut worker = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     cluster.wait_for("the worker", || cluster.log("coordinator").contains("worker small is here"));
     let large = cluster.ask(&["submit", "finkel", "--pieces", "5"]).trim().to_owned();
