@@ -61,4 +61,6 @@ mod tables;
 #[cfg(feature = "full")]
 mod terminal;
 #[cfg(feature = "full")]
+mod watched;
+#[cfg(feature = "full")]
 mod web;
