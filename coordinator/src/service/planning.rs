@@ -161,6 +161,9 @@ fn check_shards(
 
 #[cfg(test)]
 mod tests {
+    use std::time::{Duration, Instant};
+
+    use tokio::time::timeout;
     use ziggurat_game::{Overrides, Ruleset};
     use ziggurat_planning::Precision;
 
@@ -198,7 +201,7 @@ mod tests {
         let pieces = Overrides { pieces: Some(15), ..Overrides::default() };
         for name in ["double-long", "murray"] {
             let ruleset = Ruleset::builtin(name).unwrap().with(&pieces).unwrap();
-            let started = std::time::Instant::now();
+            let started = Instant::now();
             let planner = Planner::new(|_, _| panic!("nothing is planned"));
             let refused = planner.plan_now(&spec(&ruleset), &CancellationToken::new());
             let refused = refused.map(drop).unwrap_err();
@@ -208,6 +211,61 @@ mod tests {
             );
             assert!(started.elapsed().as_secs() < 5, "{name}: {:?}", started.elapsed());
         }
+    }
+
+    #[test]
+    fn large_shards_make_no_room_for_more_positions_than_can_be_solved() {
+        let pieces = Overrides { pieces: Some(15), ..Overrides::default() };
+        let ruleset = Ruleset::builtin("double-long").unwrap().with(&pieces).unwrap();
+        let spec = Spec { shard_positions: Some(MOST_POSITIONS), ..spec(&ruleset) };
+        // So large, the shards of no step are too many: the ruleset is refused for its positions.
+        let encoding = Encoding::new(&ruleset).unwrap();
+        check_shards(&encoding, &spec.settings(), &CancellationToken::new()).unwrap();
+        let planner = Planner::new(|_, _| panic!("nothing is planned"));
+        let refused = planner.plan_now(&spec, &CancellationToken::new()).map(drop).unwrap_err();
+        let (positions, _) = refused.split_once(" undecided positions").expect(&refused);
+        let positions = positions.rsplit(' ').next().unwrap();
+        assert!(positions.parse::<u64>().unwrap() > 100_000_000_000_000, "{refused}");
+    }
+
+    /// A ruleset in 1 KB, with 22 private squares and 4 shared ones. To look for its shards takes more than a minute.
+    fn ruleset_that_takes_long() -> String {
+        let private = (1..=22).map(|y| format!("[1, {y}]"));
+        let shared = (19..=22).rev().map(|y| format!("[2, {y}]"));
+        let path: Vec<String> = private.chain(shared).collect();
+        let board = [[r#""o.o""#; 18].as_slice(), &[r#""ooo""#; 4]].concat();
+        format!(
+            "name = \"long\"\npieces = 15\nsafe_rosettes = true\nrosettes_grant_rolls = true\n\
+             captures_grant_rolls = false\ndice = {{ 0 = \"1/16\", 1 = \"4/16\", 2 = \"6/16\", 3 = \"4/16\", \
+             4 = \"1/16\" }}\npath = [{}]\nboard = [{}]\n",
+            path.join(", "),
+            board.join(", ")
+        )
+    }
+
+    #[tokio::test]
+    async fn a_ruleset_that_takes_long_is_refused_and_another_client_is_answered_meanwhile() {
+        let planner = Planner::new(|_, _| 1);
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|ip| Some(ip.parse().unwrap()));
+        let pieces = Overrides { pieces: Some(1), ..Overrides::default() };
+        let finkel = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
+        let long = Spec { ruleset: ruleset_that_takes_long(), ..spec(&finkel) };
+        assert!(long.ruleset.len() <= 1024, "{}", long.ruleset.len());
+        let for_one = async {
+            let within = Duration::from_secs(5);
+            let refused = timeout(within, planner.plan(long, one)).await.expect("no answer yet");
+            let refused = refused.map(drop).unwrap_err();
+            assert!(refused.message().contains("undecided positions"), "{refused}");
+        };
+        let for_other = async {
+            while planner.turns.available_permits() == AT_ONCE {
+                tokio::task::yield_now().await;
+            }
+            let within = Duration::from_secs(1);
+            let planned = timeout(within, planner.plan(spec(&finkel), other)).await;
+            assert_eq!(planned.expect("no answer yet").unwrap().positions, 217);
+        };
+        tokio::join!(for_one, for_other);
     }
 
     #[test]
@@ -229,8 +287,8 @@ mod tests {
         assert!(planner.plan(finkel.clone(), other).await.is_ok());
         let second = planner.plan(finkel, one);
         tokio::pin!(second);
-        let soon = std::time::Duration::from_millis(100);
-        assert!(tokio::time::timeout(soon, &mut second).await.is_err());
+        let soon = Duration::from_millis(100);
+        assert!(timeout(soon, &mut second).await.is_err());
         drop(at_work);
         assert!(second.await.is_ok());
         drop(planner.turn_of(other.unwrap()));
