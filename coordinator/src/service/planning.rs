@@ -163,7 +163,7 @@ fn check_shards(
 mod tests {
     use std::time::{Duration, Instant};
 
-    use tokio::time::timeout;
+    use tokio::{sync::Notify, time::timeout};
     use ziggurat_game::{Overrides, Ruleset};
     use ziggurat_planning::Precision;
 
@@ -228,14 +228,14 @@ mod tests {
         assert!(positions.parse::<u64>().unwrap() > 100_000_000_000_000, "{refused}");
     }
 
-    /// A ruleset in 1 KB, with 22 private squares and 4 shared ones. To look for its shards takes more than a minute.
-    fn ruleset_that_takes_long() -> String {
+    /// A ruleset in 1 KB with 1.9e16 positions, of 22 private squares and 4 shared ones.
+    fn small_text_of_a_large_ruleset() -> String {
         let private = (1..=22).map(|y| format!("[1, {y}]"));
         let shared = (19..=22).rev().map(|y| format!("[2, {y}]"));
         let path: Vec<String> = private.chain(shared).collect();
         let board = [[r#""o.o""#; 18].as_slice(), &[r#""ooo""#; 4]].concat();
         format!(
-            "name = \"long\"\npieces = 15\nsafe_rosettes = true\nrosettes_grant_rolls = true\n\
+            "name = \"large\"\npieces = 15\nsafe_rosettes = true\nrosettes_grant_rolls = true\n\
              captures_grant_rolls = false\ndice = {{ 0 = \"1/16\", 1 = \"4/16\", 2 = \"6/16\", 3 = \"4/16\", \
              4 = \"1/16\" }}\npath = [{}]\nboard = [{}]\n",
             path.join(", "),
@@ -244,28 +244,45 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ruleset_that_takes_long_is_refused_and_another_client_is_answered_meanwhile() {
-        let planner = Planner::new(|_, _| 1);
-        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|ip| Some(ip.parse().unwrap()));
-        let pieces = Overrides { pieces: Some(1), ..Overrides::default() };
-        let finkel = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
-        let long = Spec { ruleset: ruleset_that_takes_long(), ..spec(&finkel) };
-        assert!(long.ruleset.len() <= 1024, "{}", long.ruleset.len());
-        let for_one = async {
-            let within = Duration::from_secs(5);
-            let refused = timeout(within, planner.plan(long, one)).await.expect("no answer yet");
-            let refused = refused.map(drop).unwrap_err();
-            assert!(refused.message().contains("undecided positions"), "{refused}");
-        };
-        let for_other = async {
-            while planner.turns.available_permits() == AT_ONCE {
-                tokio::task::yield_now().await;
+    async fn a_small_text_of_a_large_ruleset_is_refused_within_seconds() {
+        let planner = Planner::new(|_, _| panic!("nothing is planned"));
+        let finkel = spec(&Ruleset::builtin("finkel").unwrap());
+        let large = Spec { ruleset: small_text_of_a_large_ruleset(), ..finkel };
+        assert!(large.ruleset.len() <= 1024, "{}", large.ruleset.len());
+        let refused = timeout(Duration::from_secs(5), planner.plan(large, None)).await;
+        let refused = refused.expect("no answer yet").map(drop).unwrap_err();
+        assert!(refused.message().contains("undecided positions"), "{refused}");
+    }
+
+    /// The plan of two pieces below is being made.
+    static IS_BEGUN: Notify = Notify::const_new();
+    /// Free when it may go on.
+    static MAY_GO_ON: AsyncMutex<()> = AsyncMutex::const_new(());
+
+    #[tokio::test]
+    async fn a_client_is_answered_while_a_plan_is_made_for_another() {
+        let planner = Planner::new(|encoding, _| {
+            if encoding.ruleset().pieces() == 2 {
+                IS_BEGUN.notify_one();
+                drop(MAY_GO_ON.blocking_lock());
             }
-            let within = Duration::from_secs(1);
-            let planned = timeout(within, planner.plan(spec(&finkel), other)).await;
+            1
+        });
+        let of = |pieces| {
+            let pieces = Overrides { pieces: Some(pieces), ..Overrides::default() };
+            spec(&Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap())
+        };
+        let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|ip| Some(ip.parse().unwrap()));
+        let held = MAY_GO_ON.lock().await;
+        let long = planner.plan(of(2), one);
+        let short = async {
+            IS_BEGUN.notified().await;
+            let planned = timeout(Duration::from_secs(5), planner.plan(of(1), other)).await;
+            drop(held);
             assert_eq!(planned.expect("no answer yet").unwrap().positions, 217);
         };
-        tokio::join!(for_one, for_other);
+        let (long, ()) = tokio::join!(long, short);
+        assert!(long.is_ok());
     }
 
     #[test]
