@@ -577,8 +577,9 @@ async fn workers_of_the_version_before_work_beside_those_of_this_one_and_of_no_o
         for refused in [greeted, registered] {
             assert_eq!(refused.code(), Code::FailedPrecondition);
             let said = refused.message();
-            let versions =
-                format!("you have version {protocol} of the protocol, here 23 and 24 are");
+            let versions = format!(
+                "you have version {protocol} of the protocol, here {OLDEST_PROTOCOL} and {PROTOCOL} are"
+            );
             assert!(said.contains(&versions) && said.contains("the coordinator's first"), "{said}");
         }
     }

@@ -32,6 +32,8 @@ pub struct Cluster {
     workers: Vec<Option<Child>>,
     /// Further arguments of all workers.
     arguments: Vec<String>,
+    /// Variables of all processes.
+    variables: Vec<(String, String)>,
     /// Further arguments of the coordinator.
     pub coordinator_arguments: Vec<String>,
     /// Whether processes are started as by `nohup`.
@@ -79,12 +81,22 @@ impl Cluster {
 
     /// With further arguments of all workers.
     pub fn with(workers: usize, arguments: &[&str]) -> Self {
+        Self::with_variables(workers, arguments, Vec::new())
+    }
+
+    /// With variables of all processes, too.
+    pub fn with_variables(
+        workers: usize,
+        arguments: &[&str],
+        variables: Vec<(String, String)>,
+    ) -> Self {
         let mut cluster = Self {
             directory: tempfile::tempdir().unwrap(),
             port: free_port(),
             coordinator: None,
             workers: (0..workers).map(|_| None).collect(),
             arguments: arguments.iter().map(|&argument| argument.to_owned()).collect(),
+            variables,
             coordinator_arguments: Vec::new(),
             ignores_hang_ups: false,
         };
@@ -108,6 +120,7 @@ impl Cluster {
             false => ziggurat(self.path(), arguments),
             true => ziggurat_ignoring_hang_ups(self.path(), arguments),
         };
+        command.envs(self.variables.iter().cloned());
         command.stdout(Stdio::null()).stderr(log).spawn().expect("the binary starts")
     }
 
@@ -183,8 +196,14 @@ impl Cluster {
 
     /// Submits the game, once the coordinator is there.
     pub fn submit(&self) -> String {
+        self.submit_game(GAME, "300ms")
+    }
+
+    /// Submits a game that is saved as often.
+    pub fn submit_game(&self, game: [&str; 3], checkpoint_every: &str) -> String {
         self.wait_for("the coordinator", || TcpStream::connect(self.address()).is_ok());
-        let arguments = [&["submit"], &GAME[..], &["--checkpoint-every", "300ms"]].concat();
+        let arguments =
+            [&["submit"], &game[..], &["--checkpoint-every", checkpoint_every]].concat();
         self.ask(&arguments).trim().to_owned()
     }
 
@@ -253,8 +272,13 @@ impl Cluster {
 
 /// What a solve in one process writes.
 pub fn expected() -> Vec<u8> {
+    expected_of(GAME)
+}
+
+/// The same of a game.
+pub fn expected_of(game: [&str; 3]) -> Vec<u8> {
     let directory = tempfile::tempdir().unwrap();
-    succeed(directory.path(), &[&["solve"], &GAME[..], &["--out", "t.zgt"]].concat());
+    succeed(directory.path(), &[&["solve"], &game[..], &["--out", "t.zgt"]].concat());
     fs::read(directory.path().join("t.zgt")).unwrap()
 }
 

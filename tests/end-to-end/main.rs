@@ -54,6 +54,8 @@ mod starving;
 #[cfg(feature = "full")]
 mod stores;
 #[cfg(feature = "full")]
+mod storing;
+#[cfg(feature = "full")]
 mod strangers;
 #[cfg_attr(not(feature = "full"), allow(dead_code))]
 mod support;

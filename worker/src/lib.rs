@@ -22,6 +22,6 @@ mod state;
 mod step_record;
 mod step_store;
 
-pub use cluster::{ServeError, ServeOptions, serve};
+pub use cluster::{STORING_MEMORY_BYTES, ServeError, ServeOptions, serve};
 pub use job::{Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest};
 pub use progress::{Progress, StepProgress, holds_job, is_running, progress_of};

@@ -5,7 +5,7 @@ use std::{net::SocketAddr, path::PathBuf};
 use ziggurat_kernel::{base_memory_bytes, thread_count};
 use ziggurat_rpc::{RpcError, proto::WorkerRequest};
 use ziggurat_telemetry::BindError;
-use ziggurat_worker::{ServeError, ServeOptions};
+use ziggurat_worker::{STORING_MEMORY_BYTES, ServeError, ServeOptions};
 
 use crate::{
     cluster::{
@@ -133,7 +133,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         return change(of_another);
     }
     let dir = args.dir.clone().expect("the parser asks for it");
-    check_memory(args.memory, args.threads)?;
+    check_memory(args.memory, args.threads, args.checkpoints.is_some())?;
     let options = ServeOptions {
         coordinator: args.coordinator.address()?,
         dir,
@@ -172,12 +172,13 @@ fn is_bad_input(error: &ServeError) -> bool {
         )
 }
 
-/// The least memory of a worker on so many threads (0: one per core), whatever the job.
+/// The least memory of a worker on so many threads (0: one per core), with a checkpoint store or without, whatever the job.
 ///
 /// # Errors
 /// If it is allowed less.
-fn check_memory(allowed: Option<u64>, threads: usize) -> Result<(), Failure> {
-    let least = base_memory_bytes(thread_count(threads)) + LEAST_MAPPED_BYTES;
+fn check_memory(allowed: Option<u64>, threads: usize, stores: bool) -> Result<(), Failure> {
+    let storing = if stores { STORING_MEMORY_BYTES } else { 0 };
+    let least = base_memory_bytes(thread_count(threads)) + storing + LEAST_MAPPED_BYTES;
     match allowed {
         Some(allowed) if allowed < least => Err(Failure::refused(format!(
             "a worker takes {} of memory; {} is allowed",
@@ -209,13 +210,18 @@ mod tests {
 
     #[test]
     fn a_worker_needs_some_memory() {
-        assert!(check_memory(None, 4).is_ok() && check_memory(Some(1 << 30), 4).is_ok());
-        let refused = check_memory(Some(64 << 20), 4).unwrap_err();
+        for stores in [false, true] {
+            assert!(check_memory(None, 4, stores).is_ok());
+            assert!(check_memory(Some(1 << 30), 4, stores).is_ok());
+        }
+        let [refused, with_a_store] =
+            [false, true].map(|stores| check_memory(Some(64 << 20), 4, stores).unwrap_err());
+        assert_ne!(with_a_store.report(), refused.report());
         assert_eq!(refused.exit, Exit::Refused);
         let said = refused.report();
         let least = said.split_once("--memory ").unwrap().1.strip_suffix("MiB)").unwrap();
         let least: u64 = least.parse().unwrap();
-        assert!(check_memory(Some(least * (1 << 20)), 4).is_ok(), "{said}");
-        assert!(check_memory(Some((least - 1) * (1 << 20)), 4).is_err(), "{said}");
+        assert!(check_memory(Some(least * (1 << 20)), 4, false).is_ok(), "{said}");
+        assert!(check_memory(Some((least - 1) * (1 << 20)), 4, false).is_err(), "{said}");
     }
 }

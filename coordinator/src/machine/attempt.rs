@@ -14,6 +14,7 @@ use super::{
     message::{Message, Task},
     names::{SessionId, StepId, Time, WorkerId},
     record::{Checksums, Run},
+    storing::{Behind, Complete},
 };
 
 /// A worker that moves no bytes may take so long for an order, and [`PATIENCE`] times as long as a superstep is
@@ -42,12 +43,16 @@ pub struct Attempt {
     pub order: u32,
     /// When it was given.
     pub since: Time,
-    /// When the last checkpoint was complete, or the attempt began.
+    /// When the members had come as far as the last complete checkpoint, or the attempt began.
     pub saved: Time,
     /// Whether the course is that of the last checkpoint, or the first.
     pub(super) clean: bool,
     /// Whether the attempt is to end at the next checkpoint.
     pub(super) winding_down: bool,
+    /// The checkpoint that goes to the checkpoint store while the members sweep on.
+    pub behind: Option<Behind>,
+    /// Whether the members are to wait for the store at the next checkpoint: the last one did not get there.
+    pub(super) waits_for_store: bool,
     /// What the members have reported so far, together.
     pub(super) outcome: Option<Outcome>,
     /// The checksums of what the members have written of the checkpoint under way, by shard.
@@ -69,6 +74,8 @@ pub enum Doing {
         epoch: u32,
         /// The checkpoint store to which all of it goes, too.
         stored: Option<u64>,
+        /// Whether that may be after the members have answered.
+        behind: bool,
     },
 }
 
@@ -136,7 +143,13 @@ impl Machine {
                     *streak = FailureStreak { reached, ..FailureStreak::default() };
                 }
             }
-            Doing::Saving { epoch, stored } => self.commit(step, epoch, stored),
+            // It is complete when all of it is in the store.
+            Doing::Saving { behind: true, .. } => {}
+            Doing::Saving { epoch, stored, behind: false } => {
+                attempt.clean = true;
+                let (course, now) = (attempt.course.clone(), self.now);
+                self.commit(step, Complete { epoch, stored, course, since: now });
+            }
         }
         self.go_on(step);
     }
@@ -148,7 +161,8 @@ impl Machine {
         // Nothing is handed over to those that leave, too.
         let moving = self.must_move(step) && !attempt.members.iter().any(draining);
         let every = self.records.jobs[&step.job].checkpoint_every;
-        let due = self.now - attempt.saved >= every;
+        let is_time = attempt.waits_for_store || self.now - attempt.saved >= every;
+        let due = is_time && attempt.behind.is_none();
         let Attempt { clean, winding_down, ref course, .. } = *attempt;
         let solved = course.order().is_none();
         if clean && !moving && (solved || winding_down) {
@@ -161,15 +175,16 @@ impl Machine {
         } else if (solved || course.can_be_saved())
             && (moving || !clean && (solved || winding_down || due))
         {
-            self.save(step);
+            self.save(step, !moving && !solved && !winding_down);
         } else {
             let order = course.order().expect("it is not solved");
             self.give(step, Doing::Carrying, Task::Carry(order));
         }
     }
 
-    /// Has the members write a checkpoint.
-    fn save(&mut self, step: StepId) {
+    /// Has the members write a checkpoint, of a step that goes on after it or not. One that is still on its way to the store
+    /// is called off.
+    fn save(&mut self, step: StepId, goes_on: bool) {
         let record = self.step_mut(step);
         record.last_epoch += 1;
         let epoch = record.last_epoch;
@@ -178,9 +193,14 @@ impl Machine {
         // No two that are connected have different ones.
         let stores: Option<Vec<u64>> = attempt.members.iter().map(store).collect();
         let stored = stores.and_then(|stores| stores.first().copied());
-        let (vectors, offsets) = (attempt.course.vectors() as u32, attempt.course.offsets());
-        let task = Task::Save { epoch, vectors, offsets };
-        self.give(step, Doing::Saving { epoch, stored }, task);
+        let behind = stored.is_some() && goes_on && self.may_store_behind(step);
+        let (course, since) = (attempt.course.clone(), self.now);
+        let (vectors, offsets) = (course.vectors() as u32, course.offsets());
+        let checkpoint = Complete { epoch, stored, course, since };
+        let on_its_way = behind.then(|| Behind::new(checkpoint));
+        self.attempts.get_mut(&step).expect("an attempt is under way").behind = on_its_way;
+        let task = Task::Save { epoch, vectors, offsets, behind };
+        self.give(step, Doing::Saving { epoch, stored, behind }, task);
     }
 
     /// Gives all members an order.
@@ -200,18 +220,18 @@ impl Machine {
         }
     }
 
-    /// All members have written their shards: this is where others go on from.
-    fn commit(&mut self, step: StepId, epoch: u32, stored: Option<u64>) {
-        let now = self.now;
+    /// All of a checkpoint is where it is to be: this is where others go on from.
+    pub(super) fn commit(&mut self, step: StepId, complete: Complete) {
+        let Complete { epoch, stored, course, since } = complete;
         let attempt = self.attempts.get_mut(&step).expect("an attempt is under way");
-        (attempt.clean, attempt.saved) = (true, now);
-        let solved = attempt.course.order().is_none();
+        (attempt.saved, attempt.waits_for_store) = (since, false);
+        let solved = course.order().is_none();
         let shards: usize = attempt.runs.iter().map(|run| run.count as usize).sum();
         let checksums = std::mem::take(&mut attempt.checksums);
         let are_all = solved && checksums.len() == shards;
         let checkpoint = Checkpoint {
             epoch: Epoch { number: epoch, incarnation: self.incarnation },
-            course: attempt.course.clone(),
+            course,
             protocol: attempt.protocol,
             owners: attempt.members.iter().map(|member| member.worker).collect(),
             runs: attempt.runs.clone(),
@@ -237,9 +257,14 @@ impl Machine {
         };
         let text = format!("step {} {what}", step.tier);
         self.note(Note { attempt: number, epoch, ..line_of(kind, step, text) });
-        if !solved && (self.is_outranked(step) || self.would_be_faster_with_others(step)) {
+        if !solved && self.would_make_way(step) {
             self.attempts.get_mut(&step).expect("it was just there").winding_down = true;
         }
+    }
+
+    /// Whether an attempt is better ended where it can be: others could do more with its workers, or it with others.
+    pub(super) fn would_make_way(&self, step: StepId) -> bool {
+        self.is_outranked(step) || self.would_be_faster_with_others(step)
     }
 
     /// Ends an attempt at the next place where it can be saved.

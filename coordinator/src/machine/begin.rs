@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use ziggurat_encoding::Tier;
 use ziggurat_history::Kind;
 use ziggurat_planning::placement::positions_of;
+use ziggurat_rpc::limits::SAME_SWEEPS;
 
 use super::{
     Checkpoint, Counters, Machine, Note,
@@ -93,8 +94,9 @@ impl Machine {
     /// Drops the checkpoint of a step under way that members of another version wrote: those of this one would go on to
     /// other bytes.
     fn drop_of_another_version(&mut self, step: StepId, protocol: u32) {
+        let does_the_same = |of: u32| of == protocol || of.min(protocol) >= SAME_SWEEPS;
         let of_another = |checkpoint: &&Checkpoint| {
-            checkpoint.protocol != protocol && checkpoint.course.order().is_some()
+            !does_the_same(checkpoint.protocol) && checkpoint.course.order().is_some()
         };
         let Some(checkpoint) = self.checkpoint(step).filter(of_another) else { return };
         let epoch = checkpoint.epoch.number;
@@ -271,6 +273,8 @@ impl Machine {
             saved: self.now,
             clean: true,
             winding_down: false,
+            behind: None,
+            waits_for_store: false,
             outcome: None,
             checksums: BTreeMap::new(),
             counters: Counters::default(),

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::{
     BACKOFF, Doing, Machine, Phase,
     names::{JobId, StepId, WorkerId},
+    storing::Behind,
 };
 
 impl Machine {
@@ -27,6 +28,13 @@ impl Machine {
             expect(record.last_attempt == attempt.number, || format!("{name} is not the last"))?;
             if let Doing::Saving { epoch, .. } = attempt.doing {
                 expect(record.last_epoch == epoch, || format!("{name} saves an older epoch"))?;
+            }
+            if let Some(Behind { checkpoint, stored }) = &attempt.behind {
+                let committed = self.checkpoint(step).map_or(0, |it| it.epoch.number);
+                let is_next = (committed + 1..=record.last_epoch).contains(&checkpoint.epoch);
+                expect(is_next, || format!("{name} stores epoch {}", checkpoint.epoch))?;
+                let all = attempt.members.iter().all(|member| stored.contains(&member.worker));
+                expect(!all, || format!("{name}: all is stored, and does not count"))?;
             }
             let phase = self.records.jobs[&step.job].phase;
             let goes_on = phase == Phase::Active || phase == Phase::Paused && attempt.winding_down;

@@ -38,6 +38,8 @@ pub enum Event {
     Heartbeat(SessionId, Resources),
     /// It answers an order.
     Report(SessionId, Report),
+    /// It says what became of a checkpoint that it was to store behind its sweeps.
+    Stored(SessionId, Stored),
     /// It wants to leave.
     Drain(SessionId),
     /// An operator has the worker of this name leave. Answered.
@@ -126,6 +128,19 @@ pub struct Report {
     pub answer: Answer,
     /// Of a checkpoint that was written, checksums of the values: of the ranges of each of the member's shards, in order.
     pub checksums: Vec<Checksums>,
+}
+
+/// What became of a member's part of a checkpoint that it was to put into the checkpoint store behind its sweeps.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Stored {
+    /// The step.
+    pub step: StepId,
+    /// The attempt at it.
+    pub attempt: u32,
+    /// The number of the checkpoint.
+    pub epoch: u32,
+    /// Why it is not there, for people; `None` if it is.
+    pub failure: Option<String>,
 }
 
 /// What came of an order.
@@ -310,6 +325,8 @@ pub enum Task {
         vectors: u32,
         /// Whether offsets are written.
         offsets: bool,
+        /// Whether they may go to the checkpoint store while later orders are carried out.
+        behind: bool,
     },
 }
 

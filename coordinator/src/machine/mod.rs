@@ -27,6 +27,7 @@ mod schedule;
 #[cfg(test)]
 mod simulation;
 mod split;
+mod storing;
 #[cfg(test)]
 mod tests;
 mod waiting;
@@ -41,7 +42,7 @@ pub use attempt::{Attempt, Doing};
 pub use jobs::ended;
 pub use message::{
     Answer, Assignment, Changed, CheckpointAt, Command, Event, Failure, FailureKind, Message, Note,
-    Peer, Refusal, Registration, Report, Resources, Submission, Task,
+    Peer, Refusal, Registration, Report, Resources, Stored, Submission, Task,
 };
 pub use names::{Epoch, JobId, SessionId, StepId, Time, WorkerId};
 pub use plan::JobPlan;
@@ -93,8 +94,8 @@ const HANDING_OVER: Duration = Duration::from_secs(570);
 /// failure one after the other.
 const MOST_FAILURES: u32 = 5;
 
-/// From this version of the protocol on, workers can be told to drop what came before a checkpoint but for one.
-const KEEPS_ONE: u32 = 22;
+/// From this version of the protocol on, workers can put a checkpoint into the checkpoint store behind their sweeps.
+const STORES_BEHIND: u32 = 25;
 
 /// What came of an event.
 #[derive(Debug, Default)]
@@ -200,7 +201,10 @@ impl Machine {
     /// events are not followed by a look at all jobs.
     pub fn handle(&mut self, event: Event, now: Time) -> Output {
         self.now = self.now.max(now);
-        self.is_news |= !matches!(event, Event::Heartbeat(..) | Event::Report(..));
+        let is_of_work = |event: &Event| {
+            matches!(event, Event::Heartbeat(..) | Event::Report(..) | Event::Stored(..))
+        };
+        self.is_news |= !is_of_work(&event);
         match event {
             Event::Submit(submission) => self.submit(submission),
             Event::Pause(job) => self.pause(job),
@@ -211,6 +215,7 @@ impl Machine {
             Event::Register(session, registration) => self.register(session, registration),
             Event::Heartbeat(session, resources) => self.heartbeat(session, resources),
             Event::Report(session, report) => self.report(session, report),
+            Event::Stored(session, stored) => self.stored(session, stored),
             Event::Drain(session) => self.drain(session),
             Event::DrainWorker(name) => self.drain_worker(&name),
             Event::ForgetWorker(name) => self.forget_worker(&name),
@@ -307,14 +312,9 @@ impl Machine {
         self.output.commands.push(Command::Send(session, message));
     }
 
-    /// Has workers drop the checkpoints of a step before one, but for another. Those that do not know of the latter
-    /// drop none: once the step is solved, they do.
+    /// Has workers drop the checkpoints of a step before one, but for another.
     fn drop_before(&mut self, step: StepId, epoch: u32, kept: Option<Epoch>) {
-        let knows = |here: &Connected| kept.is_none() || here.registration.protocol >= KEEPS_ONE;
-        let told = self.sessions.iter().filter(|(_, here)| knows(here));
-        for session in told.map(|(&session, _)| session).collect::<Vec<_>>() {
-            self.send(session, Message::Commit { step, epoch, kept });
-        }
+        self.send_to_all(&Message::Commit { step, epoch, kept });
     }
 
     /// Sends a message to all workers.

@@ -20,6 +20,7 @@ use super::{
 mod failures;
 mod queue;
 mod returns;
+mod storing;
 mod versions;
 
 const FIRST: StepId = StepId { job: JobId(1), tier: Tier { just_moved: 1, to_move: 1 } };
@@ -229,7 +230,7 @@ impl World {
 
 fn registration(worker: u64) -> Registration {
     Registration {
-        protocol: KEEPS_ONE,
+        protocol: STORES_BEHIND,
         worker: WorkerId(worker),
         name: format!("w{worker}"),
         address: format!("w{worker}:1"),

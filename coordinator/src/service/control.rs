@@ -105,6 +105,13 @@ async fn read(
                     return;
                 }
             },
+            from_worker::Message::Stored(stored) => match convert::stored(stored) {
+                Ok(stored) => Event::Stored(session, stored),
+                Err(error) => {
+                    misbehaved(peer.as_ref(), &format!("stored what cannot be: {error}"));
+                    return;
+                }
+            },
             from_worker::Message::Drain(_) => Event::Drain(session),
             from_worker::Message::Fenced(Fenced { incarnation, coordinator }) => {
                 actor.fenced(session, incarnation, &coordinator).await;

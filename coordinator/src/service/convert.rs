@@ -8,7 +8,7 @@ use ziggurat_rpc::{
 
 use crate::machine::{
     Answer, Assignment, CheckpointAt, Epoch, Failure, FailureKind, JobId, JobRecord, Machine,
-    Message, Phase, Refusal, Registration, Report, Run, Spec, StepId, Task, WorkerId,
+    Message, Phase, Refusal, Registration, Report, Run, Spec, StepId, Stored, Task, WorkerId,
 };
 
 /// The most checkpoints, and the most jobs, that one welcome names: so many fit a message.
@@ -77,8 +77,8 @@ fn commit((step, Epoch { number, incarnation }): (StepId, Epoch)) -> proto::Comm
 fn task(task: &Task) -> wire::Task {
     match task {
         Task::Carry(order) => order.clone().into(),
-        &Task::Save { epoch, vectors, offsets } => {
-            wire::Task::Save { epoch, vectors: vectors as usize, offsets }
+        &Task::Save { epoch, vectors, offsets, behind } => {
+            wire::Task::Save { epoch, vectors: vectors as usize, offsets, behind }
         }
     }
 }
@@ -201,6 +201,17 @@ pub fn report(report: proto::Report) -> Result<Report, WireError> {
         sent_bytes: report.sent_bytes,
         answer,
         checksums: checksums.to_vec(),
+    })
+}
+
+/// What a worker says of a checkpoint that it was to store.
+pub fn stored(stored: proto::Stored) -> Result<Stored, WireError> {
+    let proto::Stored { job, step, attempt, epoch, failure } = stored;
+    Ok(Stored {
+        step: StepId { job: JobId(job), tier: required(step, "stored.step")? },
+        attempt,
+        epoch,
+        failure: (!failure.is_empty()).then(|| wire::cut(&failure)),
     })
 }
 

@@ -24,10 +24,10 @@ pub struct Meter {
 
 /// What an event is about, before the machine handles it.
 pub enum Before {
-    /// A report on a step.
+    /// A report on a step, or on what is stored of it.
     Report {
         step: StepId,
-        /// Since when its members have been saving which epoch.
+        /// Since when which epoch has been saved.
         saving: Option<(u32, Time)>,
         /// The attempt and the order, if that is an interval sweep.
         sweep: Option<(u32, u32)>,
@@ -64,13 +64,23 @@ impl Meter {
                     return Before::Report { step, saving: None, sweep: None };
                 };
                 let saving = match attempt.doing {
-                    Doing::Saving { epoch, .. } => Some((epoch, attempt.since)),
-                    Doing::Preparing | Doing::Carrying => None,
+                    Doing::Saving { epoch, behind: false, .. } => Some((epoch, attempt.since)),
+                    Doing::Saving { .. } | Doing::Preparing | Doing::Carrying => None,
                 };
                 let sweeps = attempt.doing == Doing::Carrying
                     && matches!(attempt.course.order(), Some(Order::Prove(_)));
                 let sweep = sweeps.then_some((attempt.number, attempt.order));
                 Before::Report { step, saving, sweep }
+            }
+            Event::Stored(_, stored) => {
+                if stored.failure.is_some() {
+                    self.metrics.failures.of(Failed::Unable).inc();
+                }
+                let step = stored.step;
+                let attempt = machine.attempts().get(&step);
+                let behind = attempt.and_then(|attempt| attempt.behind.as_ref());
+                let saving = behind.map(|it| (it.checkpoint.epoch, it.checkpoint.since));
+                Before::Report { step, saving, sweep: None }
             }
             Event::Tick => Before::Tick,
             Event::Disconnect(session) => {

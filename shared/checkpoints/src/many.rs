@@ -1,6 +1,9 @@
 //! Writing many objects side by side: a store answers each after a while, and the whiles pass together.
 
-use std::cell::Cell;
+use std::{
+    pin::pin,
+    sync::atomic::{AtomicBool, Ordering::Relaxed},
+};
 
 use bytes::Bytes;
 use futures::{StreamExt, future::ready, stream};
@@ -13,46 +16,56 @@ const SIDE_BY_SIDE: usize = 4;
 
 /// Numbers that are to be kept.
 #[derive(Clone, Copy, Debug)]
-pub struct Numbers<'a> {
+pub struct Numbers<R> {
     /// Of which shard, at which epoch.
     pub key: EpochKey,
     /// Bytes of a number.
     pub width: usize,
-    /// The numbers, little-endian.
-    pub bytes: &'a [u8],
+    /// Bytes of all of them.
+    pub bytes: usize,
+    /// Gives them, little-endian.
+    pub read: R,
 }
 
 impl CheckpointStore {
-    /// [Keeps](Self::put) many numbers of an incarnation, up to four objects at the same time. Of the numbers, copies
-    /// of at most `room_bytes` are in memory, or of one object that has more, and as much again for what is written
-    /// of them. `all` is asked for the next ones when there is room for an object. After an error nothing more is
-    /// begun.
+    /// [Keeps](Self::put) many numbers of an incarnation, up to four objects at the same time. Of the numbers, at most
+    /// `room_bytes` are in memory, or those of one object that has more, and as much again for what is written of them.
+    /// They are read when there is room for them, and `all` is asked for the next ones likewise. After an error nothing
+    /// more is begun.
     ///
     /// # Errors
     ///
-    /// The first of [`put`](Self::put).
+    /// The first of reading them, or of [`put`](Self::put).
     ///
     /// # Panics
     ///
     /// As [`put`](Self::put).
-    pub async fn put_all<'a>(
+    pub async fn put_all<R, E>(
         &self,
         incarnation: u64,
-        all: impl IntoIterator<Item = Numbers<'a>>,
+        all: impl IntoIterator<Item = Numbers<R>>,
         room_bytes: u32,
-    ) -> Result<(), CheckpointError> {
-        let (room, has_failed) = (Semaphore::new(room_bytes as usize), Cell::new(false));
-        let put = |Numbers { key, width, bytes }: Numbers<'a>| {
+    ) -> Result<(), E>
+    where
+        R: Future<Output = Result<Bytes, E>>,
+        E: From<CheckpointError>,
+    {
+        let (room, has_failed) = (Semaphore::new(room_bytes as usize), AtomicBool::new(false));
+        let put = |Numbers { key, width, bytes, read }: Numbers<R>| {
             let (room, has_failed) = (&room, &has_failed);
             async move {
-                let share = u32::try_from(bytes.len()).map_or(room_bytes, |it| it.min(room_bytes));
+                let share = u32::try_from(bytes).map_or(room_bytes, |it| it.min(room_bytes));
                 let _share = room.acquire_many(share).await.expect("it is never closed");
-                if has_failed.get() {
+                if has_failed.load(Relaxed) {
                     return Ok(());
                 }
-                let written =
-                    self.put(key, incarnation, width, Bytes::copy_from_slice(bytes)).await;
-                has_failed.set(has_failed.get() || written.is_err());
+                let written = match pin!(read).await {
+                    Ok(numbers) => {
+                        self.put(key, incarnation, width, numbers).await.map_err(E::from)
+                    }
+                    Err(error) => Err(error),
+                };
+                has_failed.fetch_or(written.is_err(), Relaxed);
                 written
             }
         };

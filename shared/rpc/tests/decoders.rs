@@ -183,7 +183,7 @@ fn tasks() -> Vec<Task> {
         Order::Correct { multiples: vec![0.0, -1e-9, 2.5] }.into(),
         Order::Widen.into(),
         Order::Prove(Proof::new(1e-12, 1e-13).unwrap()).into(),
-        Task::Save { epoch: 8, vectors: 5, offsets: true },
+        Task::Save { epoch: 8, vectors: 5, offsets: true, behind: true },
     ]
 }
 

@@ -123,7 +123,8 @@ fn tasks_are_those_that_can_be_done() {
     ] {
         assert!(Proof::try_from(wrong).is_err(), "{wrong:?}");
     }
-    let save = order::Task::Save(proto::Save { epoch: 1, vectors: 6, offsets: false });
+    let save =
+        order::Task::Save(proto::Save { epoch: 1, vectors: 6, offsets: false, behind: false });
     assert!(Task::try_from(save).is_err());
 }
 

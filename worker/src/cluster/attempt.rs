@@ -3,7 +3,10 @@
 use std::{
     collections::{BTreeMap, HashMap},
     panic::{AssertUnwindSafe, catch_unwind},
-    sync::{Arc, Mutex, atomic::Ordering},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU32, Ordering},
+    },
     time::Instant,
 };
 
@@ -30,6 +33,7 @@ use super::{
     failure::{Unread, cancelled, unable, wrong},
     halo::{AttemptName, Halo},
     local_checkpoints::SaveName,
+    saving::{STORING_MEMORY_BYTES, Saves},
     sources::{CheckpointAt, Saved},
 };
 use crate::state::lock;
@@ -50,6 +54,8 @@ pub struct Attempt {
     orders: mpsc::UnboundedSender<(u32, Task, Counted)>,
     orders_waiting: Gauge,
     stop: CancellationToken,
+    /// The last checkpoint of the step that counts, as far as the coordinator has said.
+    committed: Arc<AtomicU32>,
 }
 
 impl Attempt {
@@ -67,6 +73,14 @@ impl Attempt {
         // Others may be ready, and send, long before what this worker was at has ended.
         let team = Team::gather(worker, name, &assign, &stop);
         let orders_waiting = worker.metrics.orders_waiting.clone();
+        let committed = Arc::default();
+        let saves = Saves::of(
+            worker.clone(),
+            name.attempt,
+            reports.clone(),
+            stop.clone(),
+            Arc::clone(&committed),
+        );
         let part = TakesPart {
             worker: worker.clone(),
             runtime: Handle::current(),
@@ -74,18 +88,24 @@ impl Attempt {
             reports,
             orders: queue,
             stop: stop.clone(),
+            saves,
             at: 0,
         };
         let thread = std::thread::Builder::new().name(format!("step {step}"));
         // A thread that cannot be started shows as an attempt that does not answer.
         thread.spawn(move || part.run(assign, team)).ok()?;
-        Some(Self { name, orders, orders_waiting, stop })
+        Some(Self { name, orders, orders_waiting, stop, committed })
     }
 
     /// Hands an order over.
     pub fn order(&self, number: u32, task: Task) {
         let counted = Counted::by(&self.orders_waiting);
         drop(self.orders.send((number, task, counted))); // an attempt that is over has reported it
+    }
+
+    /// A checkpoint of the step counts.
+    pub fn commit(&self, epoch: u32) {
+        self.committed.fetch_max(epoch, Ordering::Relaxed);
     }
 }
 
@@ -102,6 +122,7 @@ struct TakesPart {
     reports: mpsc::Sender<FromWorker>,
     orders: mpsc::UnboundedReceiver<(u32, Task, Counted)>,
     stop: CancellationToken,
+    saves: Saves,
     /// The order that is carried out.
     at: u32,
 }
@@ -172,8 +193,13 @@ impl TakesPart {
         let KnownJob { encoding, settings, tables, peak_memory_bytes, .. } = &*known;
         let Team { members, me, halo } = team;
         let Assigned { owners, place, saved } = self.understand(assign, &known, members)?;
+        if let Some((CheckpointAt { save, .. }, _)) = saved.places.get(&self.name.step) {
+            let dropped = worker.local_checkpoints.drop_after(save.job, save.step, save.epoch);
+            dropped.map_err(|error| unable(error.to_string()))?;
+        }
         let threads = worker.pool.current_num_threads();
-        let whole_bytes = *peak_memory_bytes + base_memory_bytes(threads);
+        let storing_bytes = worker.checkpoints().map_or(0, |_| STORING_MEMORY_BYTES);
+        let whole_bytes = *peak_memory_bytes + base_memory_bytes(threads) + storing_bytes;
         let budget = worker.options.memory_bytes.filter(|&budget| budget < whole_bytes);
         let memory = match budget {
             None => Memory::anonymous(),
@@ -198,6 +224,7 @@ impl TakesPart {
             let mut work = |member: &mut dyn Working| self.carry_out_orders(member, &halo, &saved);
             take_part(&assignment, &saved, kept, &mut work)
         });
+        self.saves.end();
         result.map_err(|error| self.failure(error))
     }
 
@@ -286,11 +313,11 @@ impl TakesPart {
                     solution = None;
                     member.carry_out(order)?
                 }
-                Task::Save { epoch, vectors, offsets } => {
+                Task::Save { epoch, vectors, offsets, behind } => {
                     let parts = member.parts(*vectors, *offsets);
                     checksums = checksums_of(&parts);
                     let name = SaveName { job, step, epoch: *epoch, incarnation };
-                    self.worker.save(name, parts, &self.runtime, &self.stop)?;
+                    self.saves.save(name, parts, *behind)?;
                     metrics.save.observe(started.elapsed().as_secs_f64());
                     solution = Some(*epoch);
                     Outcome::Done

@@ -8,7 +8,7 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status, Streaming};
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 use ziggurat_checkpoints::CheckpointError;
-use ziggurat_kernel::{Column, Data as Numbers, HaloPart};
+use ziggurat_kernel::{Column, HaloPart};
 use ziggurat_rpc::{
     Peer,
     convert::{check_addressee, check_member, check_protocol, required},
@@ -18,7 +18,7 @@ use ziggurat_rpc::{
         data_server::Data, halo_message::Message as Content,
     },
 };
-use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError, ValueType};
+use ziggurat_store::{Epoch, EpochKey, ShardEpoch, StoreError};
 
 use super::{
     Worker,
@@ -207,7 +207,7 @@ fn send_range(
         if !places.iter().any(|place| place.start < start + count && place.end > start) {
             continue;
         }
-        let read = read(worker, found, start, count as usize).map_err(unread)?;
+        let read = worker.local_checkpoints.read(found, start, count as usize).map_err(unread)?;
         if !is_there() {
             return Err(missing());
         }
@@ -221,35 +221,12 @@ fn send_range(
     Ok(())
 }
 
-fn read(
-    worker: &Worker,
-    found: &ShardEpoch,
-    start: u64,
-    count: usize,
-) -> Result<Vec<u8>, StoreError> {
-    fn of<V: bytemuck::Pod>(
-        count: usize,
-        read: impl FnOnce(&mut [V]) -> Result<(), StoreError>,
-    ) -> Result<Vec<u8>, StoreError> {
-        let mut values = vec![V::zeroed(); count];
-        read(&mut values)?;
-        Ok(bytemuck::cast_slice(&values).to_vec())
-    }
-    let checkpoints = &worker.local_checkpoints;
-    match found.value_type {
-        ValueType::F32 => of(count, |values| checkpoints.read(found, start, Numbers::F32(values))),
-        ValueType::F64 => of(count, |values| checkpoints.read(found, start, Numbers::F64(values))),
-        ValueType::I8 => of(count, |values| checkpoints.read(found, start, Numbers::I8(values))),
-        ValueType::U16 => of(count, |values| checkpoints.read(found, start, Numbers::U16(values))),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use tokio_util::sync::CancellationToken;
     use tonic::Code;
     use ziggurat_encoding::Tier;
-    use ziggurat_kernel::{Exchange, MemberIndex, Part};
+    use ziggurat_kernel::{Data as Numbers, Exchange, MemberIndex, Part};
     use ziggurat_rpc::{
         DataClient, OLDEST_PROTOCOL, PROTOCOL, Security, bind, connect,
         convert::{Member, identity_text},
@@ -530,6 +507,7 @@ mod tests {
         let before = Content::Open(HaloOpen { protocol: OLDEST_PROTOCOL, ..open });
         let (code, message) = exchange(vec![before]).await.unwrap_err();
         assert_eq!(code, Code::FailedPrecondition, "{message}");
-        assert!(message.contains("version 23 of the protocol, here it is 24"), "{message}");
+        let said = format!("version {OLDEST_PROTOCOL} of the protocol, here it is {PROTOCOL}");
+        assert!(message.contains(&said), "{message}");
     }
 }

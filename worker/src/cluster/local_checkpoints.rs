@@ -14,14 +14,16 @@ use std::{
     },
 };
 
+use bytemuck::{Pod, cast_slice};
+use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use tracing::warn;
 use ziggurat_encoding::Tier;
-use ziggurat_kernel::{Column, Data, Part};
+use ziggurat_kernel::{Column, Part};
 use ziggurat_rpc::new_identity;
 use ziggurat_store::{
     Epoch, EpochKey, LEAST_MEMORY_BUDGET_BYTES, Reads, ShardEpoch, ShardKey, StateBatch, Store,
-    StoreError, StoreOptions,
+    StoreError, StoreOptions, Value, ValueType,
 };
 
 use super::ServeError;
@@ -222,18 +224,38 @@ impl LocalCheckpoints {
         of_epoch.iter().find(|found| found.key == wanted).copied()
     }
 
-    /// Reads numbers of a range of a shard, from a place on, as bytes. What was found before may be gone, and another have
-    /// its number: if it is still found afterwards, it was read.
+    /// All that was saved under a name.
+    pub fn saved(&self, name: SaveName) -> Vec<ShardEpoch> {
+        let SaveName { job, step, epoch, incarnation } = name;
+        let held = lock(&self.held);
+        let of_step = held.get(&(job, step.into()));
+        let of_epoch = of_step.and_then(|epochs| epochs.get(&(Epoch(epoch), incarnation)));
+        of_epoch.cloned().unwrap_or_default()
+    }
+
+    /// So many numbers of a range of a shard, from a place on, little-endian. What was found before may be gone, and another
+    /// have its number: if it is still found afterwards, it was read.
     ///
     /// # Errors
     /// If they are damaged.
-    pub fn read(&self, from: &ShardEpoch, start: u64, data: Data<'_>) -> Result<(), StoreError> {
-        match data {
-            Data::F32(values) => self.store.read(from, start, values),
-            Data::F64(values) => self.store.read(from, start, values),
-            Data::I8(values) => self.store.read(from, start, values),
-            Data::U16(values) => self.store.read(from, start, values),
+    pub fn read(&self, from: &ShardEpoch, start: u64, count: usize) -> Result<Bytes, StoreError> {
+        match from.value_type {
+            ValueType::F32 => self.read_values::<f32>(from, start, count),
+            ValueType::F64 => self.read_values::<f64>(from, start, count),
+            ValueType::I8 => self.read_values::<i8>(from, start, count),
+            ValueType::U16 => self.read_values::<u16>(from, start, count),
         }
+    }
+
+    fn read_values<V: Value + Pod + Send>(
+        &self,
+        from: &ShardEpoch,
+        start: u64,
+        count: usize,
+    ) -> Result<Bytes, StoreError> {
+        let mut values = vec![V::zeroed(); count];
+        self.store.read(from, start, &mut values)?;
+        Ok(Bytes::from_owner(Numbers(values)))
     }
 
     /// Drops the epochs of a step before one, but for the one of a number and an incarnation.
@@ -259,6 +281,18 @@ impl LocalCheckpoints {
             None => return Ok(()),
         };
         self.drop_epochs(name, dropped)
+    }
+
+    /// Drops the epochs of a step after one: those of earlier attempts, which came to nothing.
+    ///
+    /// # Errors
+    /// If the store fails.
+    pub fn drop_after(&self, job: u64, step: Tier, epoch: u32) -> Result<(), StoreError> {
+        let name = (job, step.into());
+        let later = lock(&self.held)
+            .get_mut(&name)
+            .map_or_else(BTreeMap::new, |epochs| epochs.split_off(&(Epoch(epoch + 1), 0)));
+        self.drop_epochs(name, later)
     }
 
     /// Drops everything but some of what was saved.
@@ -305,6 +339,15 @@ impl LocalCheckpoints {
     }
 }
 
+/// Numbers as bytes.
+struct Numbers<V>(Vec<V>);
+
+impl<V: Pod> AsRef<[u8]> for Numbers<V> {
+    fn as_ref(&self) -> &[u8] {
+        cast_slice(&self.0)
+    }
+}
+
 /// Why a worker's checkpoints cannot become a cluster's.
 #[derive(Debug)]
 pub enum NotIts {
@@ -335,6 +378,7 @@ fn incarnation_key((job, (n, m)): JobStep, Epoch(epoch): Epoch) -> String {
 #[cfg(test)]
 mod tests {
     use ziggurat_encoding::Tier;
+    use ziggurat_kernel::Data;
 
     use super::*;
 
@@ -438,6 +482,20 @@ mod tests {
         assert_eq!(there(&checkpoints), [false, true, true, true]);
         drop(checkpoints);
         assert_eq!(there(&LocalCheckpoints::open(dir.path()).unwrap()), [false, true, true, true]);
+    }
+
+    #[test]
+    fn what_came_after_the_checkpoint_that_counts_is_dropped() {
+        let dir = tempfile::tempdir().unwrap();
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 3)] {
+            save(&checkpoints, name(job, epoch));
+        }
+        checkpoints.drop_after(1, STEP, 2).unwrap();
+        checkpoints.drop_after(1, STEP.swap(), 0).unwrap();
+        let there = [(1, 1), (1, 2), (1, 3), (2, 3)]
+            .map(|(job, epoch)| has(&checkpoints, name(job, epoch)));
+        assert_eq!(there, [true, true, false, true]);
     }
 
     #[test]

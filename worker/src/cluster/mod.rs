@@ -6,7 +6,7 @@
 //! | `failure` | why a worker may not run, or cannot carry an order out |
 //! | `session` | what the coordinator says, and what to do then |
 //! | `attempt` | carrying out the orders of one attempt at a step |
-//! | `saving` | writing a checkpoint down |
+//! | `saving` | writing a checkpoint down, here and in the checkpoint store |
 //! | `moved` | how many bytes the worker has moved |
 //! | `halo` | payloads on their way between members |
 //! | `tenure` | whether the checkpoint store may be written to |
@@ -67,6 +67,7 @@ use self::{
 pub use self::{
     failure::ServeError,
     pieces::{packed, receive},
+    saving::STORING_MEMORY_BYTES,
     serve::{ServeOptions, serve},
 };
 use crate::state::lock;

@@ -252,6 +252,9 @@ impl Session<'_> {
             Told::Commit(commit) => {
                 let Commit { job, step, epoch, kept_epoch, kept_incarnation, .. } = commit;
                 let step: Tier = required(step, "commit.step")?;
+                let of_step =
+                    |attempt: &&Attempt| (attempt.name.job, attempt.name.step) == (job, step);
+                self.attempts.iter().filter(of_step).for_each(|attempt| attempt.commit(epoch));
                 let kept = (kept_epoch, kept_incarnation);
                 self.worker.drop_before(job, step, epoch, (kept_epoch > 0).then_some(kept));
             }

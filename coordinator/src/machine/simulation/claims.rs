@@ -189,6 +189,9 @@ impl World {
             for shard in shards_of(&checkpoint.runs, owner) {
                 let saved = (step, epoch, worker, shard);
                 assert!(self.ever_saved.contains(&saved), "{saved:?} was never saved");
+                let stored = (step, epoch, shard);
+                let is_stored = checkpoint.stored.is_none() || self.ever_stored.contains(&stored);
+                assert!(is_stored, "{stored:?} was never stored");
             }
         }
     }

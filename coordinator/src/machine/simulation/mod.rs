@@ -175,8 +175,9 @@ fn heal(world: &mut World, jobs: u64) {
     }
 }
 
-/// Runs the world of a seed to its end. Returns the number of events.
-fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
+/// Runs the world of a seed to its end. Returns the number of events, and those of parts of checkpoints that were stored
+/// behind sweeps, and that were not.
+fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> [u64; 3] {
     let solved_lost_after = (seed % 2 == 1).then_some(Duration::from_secs(60));
     let limits = Limits { solved_lost_after, ..limits() };
     let mut world = World::new(seed, plan.clone(), solutions.clone(), limits);
@@ -234,7 +235,8 @@ fn run(seed: u64, (plan, solutions): &(Arc<JobPlan>, Solutions)) -> u64 {
         }
     }
     world.check_solutions();
-    world.events
+    let (stored, called_off) = world.behind;
+    [world.events, stored, called_off]
 }
 
 /// The seeds to run.
@@ -250,18 +252,22 @@ fn seeds(default: Range<u64>) -> Range<u64> {
 #[test]
 fn whatever_happens_every_job_ends_in_the_values_of_one_process() {
     let game = game();
-    let (mut events, start) = (0, std::time::Instant::now());
+    let ([mut events, mut stored, mut called_off], start) = ([0; 3], std::time::Instant::now());
     let seeds = seeds(0..100);
     for seed in seeds.clone() {
         let ran = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| run(seed, &game)));
         match ran {
-            Ok(more) => events += more,
+            Ok([more, behind, not]) => {
+                (events, stored, called_off) = (events + more, stored + behind, called_off + not);
+            }
             Err(_) => panic!("ZIGGURAT_SEEDS={seed} runs it again"),
         }
     }
     let seconds = start.elapsed().as_secs_f64();
     let rate = events as f64 / seconds;
     println!("seeds {seeds:?}: {events} events in {seconds:.1} s, {rate:.0} per second");
+    println!("{stored} parts were stored behind sweeps, {called_off} were not");
+    assert!(seeds.end - seeds.start < 100 || stored.min(called_off) > 20);
 }
 
 #[test]
@@ -270,6 +276,7 @@ fn a_loss_that_was_found_is_one_though_nobody_can_look_for_it_any_more() {
     let mut world = World::new(1, plan, solutions, limits());
     world.faults = false;
     (0..2).for_each(|_| world.join(false));
+    world.workers[1].protocol = world.workers[0].protocol;
     world.submit("job", Scheduling::default());
     // One worker has all it needs for a step, and loses what it had before the other asks for its part of that.
     let owner = world.workers[0].id;

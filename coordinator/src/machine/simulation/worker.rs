@@ -4,8 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     super::{
-        Answer, Assignment, Checksums, Epoch, Failure, KEEPS_ONE, Report, Run, SessionId, StepId,
-        Task, Time, WorkerId,
+        Answer, Assignment, Checksums, Epoch, Failure, Report, Run, STORES_BEHIND, SessionId,
+        StepId, Stored, Task, Time, WorkerId,
     },
     values::{Value, ranges_of},
 };
@@ -54,6 +54,10 @@ pub struct Worker {
     /// Whether it is to say next that it has swept what it has not.
     pub pretends: bool,
     pub part: Option<Part>,
+    /// What it puts into the store behind its sweeps, and is to say of it.
+    pub storing: Option<Stored>,
+    /// What it saved last and was to store, and does not know to count.
+    pub saved_behind: Option<(StepId, Epoch)>,
 }
 
 /// What a worker has in an attempt.
@@ -86,7 +90,7 @@ impl Worker {
         Self {
             id: WorkerId(id),
             name,
-            protocol: KEEPS_ONE,
+            protocol: STORES_BEHIND,
             up: true,
             returns: None,
             refused: false,
@@ -106,13 +110,15 @@ impl Worker {
             claim: None,
             pretends: false,
             part: None,
+            storing: None,
+            saved_behind: None,
         }
     }
 
     /// The connection is over: what was not saved is gone.
     pub fn disconnected(&mut self) {
-        (self.session, self.part, self.claim) = (None, None, None);
-        (self.is_stuck, self.saves_until) = (false, Time::ZERO);
+        (self.session, self.part, self.claim, self.storing) = (None, None, None, None);
+        (self.is_stuck, self.saves_until, self.saved_behind) = (false, Time::ZERO, None);
     }
 
     /// Carries out an order; `None` if it is not of the attempt it is in.
@@ -164,7 +170,9 @@ impl Worker {
                 let pretends = is_sweep && std::mem::take(&mut self.pretends);
                 report(if pretends { 0 } else { positions }, Answer::Outcome(outcome))
             }
-            &Task::Save { epoch: number, .. } => {
+            &Task::Save { epoch: number, behind, .. } => {
+                let failure = None;
+                self.storing = behind.then_some(Stored { step, attempt, epoch: number, failure });
                 let epoch = Epoch { number, incarnation: self.incarnation };
                 let before = self.disk.insert((step, epoch), part.values.clone());
                 assert!(before.is_none(), "{epoch:?} of {step:?} is saved twice");

@@ -12,9 +12,9 @@ use ziggurat_planning::{Outcome, Precision, placement::positions_of};
 use super::{
     super::{
         Answer, Assignment, Attempt, CheckpointAt, Command, Epoch, Event, Failure, FailureKind,
-        JobId, JobPlan, KEEPS_ONE, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
-        Registration, Report, Resources, Scheduling, SessionId, Spec, StepId, Submission, Task,
-        Time, WorkerId,
+        JobId, JobPlan, Key, Limits, Machine, Message, Output, Phase, Records, Refusal,
+        Registration, Report, Resources, STORES_BEHIND, Scheduling, SessionId, Spec, StepId,
+        Stored, Submission, Task, Time, WorkerId,
     },
     chance::Chance,
     values::Value,
@@ -29,6 +29,8 @@ enum Due {
     ToWorker(SessionId, Message),
     /// A worker is done with an order.
     Answer(SessionId, Report),
+    /// A worker is done with storing what it saved, or has given up.
+    Stored(SessionId, Stored),
     /// A worker's end of a connection is closed; for good, or it may try again.
     Closed(SessionId, bool),
     /// The machine gets a plan.
@@ -64,6 +66,10 @@ pub struct World {
     pub cut_off: BTreeMap<WorkerId, Time>,
     /// What some worker has ever written, to check commits with.
     pub ever_saved: BTreeSet<(StepId, Epoch, WorkerId, u32)>,
+    /// The same of the store.
+    pub ever_stored: BTreeSet<(StepId, Epoch, u32)>,
+    /// Checkpoints that were stored behind sweeps, and of them those that were not, or not in time.
+    pub behind: (u64, u64),
     pub attempts: BTreeMap<StepId, u32>,
     pub epochs: BTreeMap<StepId, u32>,
     /// Some messages of the past, to be sent again.
@@ -119,6 +125,8 @@ impl World {
             unreachable_pairs: BTreeMap::new(),
             cut_off: BTreeMap::new(),
             ever_saved: BTreeSet::new(),
+            ever_stored: BTreeSet::new(),
+            behind: (0, 0),
             attempts: BTreeMap::new(),
             epochs: BTreeMap::new(),
             past: Vec::new(),
@@ -142,7 +150,7 @@ impl World {
     pub fn join(&mut self, store: bool) {
         let id = self.new_identity();
         let name = format!("w{}", self.workers.len());
-        let protocol = KEEPS_ONE - u32::from(self.chance.once_in(3));
+        let protocol = STORES_BEHIND - self.chance.below(3) as u32;
         self.workers.push(Worker { protocol, ..Worker::new(id, name, store, self.now) });
     }
 
@@ -424,6 +432,7 @@ impl World {
                 }
             }
             Due::Answer(session, report) => self.answer(session, report),
+            Due::Stored(session, stored) => self.has_stored(session, stored),
             Due::Closed(session, for_good) => {
                 if let Some(place) = self.at(session) {
                     let worker = &mut self.workers[place];
@@ -452,7 +461,7 @@ impl World {
                 (worker.up, worker.returns, worker.draining) = (true, None, false);
                 // Its program may have been replaced.
                 worker.protocol =
-                    worker.protocol.max(KEEPS_ONE - u32::from(self.chance.once_in(2)));
+                    worker.protocol.max(STORES_BEHIND - u32::from(self.chance.once_in(2)));
             }
             if !worker.up {
                 continue;
@@ -539,10 +548,14 @@ impl World {
         }
         let slow = self.workers[place].slow;
         let mut took = MILLISECOND * (1 + self.chance.below(20) as u32) * slow as u32;
+        let mut stores = MILLISECOND * (1 + self.chance.below(300) as u32) * slow as u32;
         let saves = matches!(message, Message::Order { task: Task::Save { .. }, .. });
+        let behind =
+            matches!(message, Message::Order { task: Task::Save { behind: true, .. }, .. });
         if saves && std::mem::take(&mut self.workers[place].saves_slowly) {
-            took = Duration::from_secs(600 + self.chance.below(900));
-            self.workers[place].saves_until = self.now + took;
+            let slowly = Duration::from_secs(600 + self.chance.below(900));
+            *(if behind { &mut stores } else { &mut took }) = slowly;
+            self.workers[place].saves_until = self.now + slowly;
         }
         match message {
             Message::Welcome { incarnation, commits, .. } => {
@@ -558,13 +571,19 @@ impl World {
                 let id = worker.id;
                 let report = worker.obey(step, attempt, order, &task, took.as_secs_f64());
                 let Some(report) = report else { return };
+                self.call_off(place, &task);
+                let worker = &mut self.workers[place];
                 let is_done = report.answer == Answer::Outcome(Outcome::Done);
                 if let (&Task::Save { epoch: number, .. }, true) = (&task, is_done) {
                     let epoch = Epoch { number, incarnation: worker.incarnation };
-                    let shards = worker.disk[&(step, epoch)].clone();
-                    self.ever_saved.extend(shards.keys().map(|&s| (step, epoch, id, s)));
-                    if worker.store {
-                        self.store.entry((step, epoch)).or_default().extend(shards);
+                    let shards = worker.disk[&(step, epoch)].keys();
+                    self.ever_saved.extend(shards.map(|&s| (step, epoch, id, s)));
+                    match worker.storing.clone() {
+                        Some(stored) => {
+                            worker.saved_behind = Some((step, epoch));
+                            self.later(stores, Due::Stored(session, stored));
+                        }
+                        None => self.store(place, step, epoch),
                     }
                 }
                 self.later(took, Due::Answer(session, report));
@@ -573,10 +592,15 @@ impl World {
                 let mine = |part: &mut Part| {
                     (part.assignment.step, part.assignment.attempt) == (step, attempt)
                 };
-                self.workers[place].part.take_if(mine);
+                let worker = &mut self.workers[place];
+                worker.part.take_if(mine);
+                worker.storing.take_if(|it| (it.step, it.attempt) == (step, attempt));
+                worker.saved_behind.take_if(|(saved, _)| *saved == step);
             }
             Message::Commit { step, epoch, kept } => {
-                let kept = kept.filter(|_| self.workers[place].protocol >= KEEPS_ONE);
+                let complete =
+                    |&mut (at, saved): &mut (_, Epoch)| (at, saved.number) == (step, epoch);
+                self.workers[place].saved_behind.take_if(complete);
                 self.drop_saved(place, |&(at, saved)| {
                     at == step && saved.number < epoch && Some(saved) != kept
                 });
@@ -592,6 +616,45 @@ impl World {
             }
             Message::Heard => {}
         }
+    }
+
+    /// A worker that saves anew drops what it saved before and was to store, unless it has heard that it counts.
+    fn call_off(&mut self, place: usize, task: &Task) {
+        let worker = &mut self.workers[place];
+        let (Task::Save { .. }, Some((step, epoch))) = (task, worker.saved_behind) else { return };
+        (worker.saved_behind, _) = (None, worker.disk.remove(&(step, epoch)));
+        let machine = self.machine.as_ref();
+        let kept = machine.and_then(|it| it.records().steps.get(&step)?.checkpoint.as_ref());
+        assert!(kept.is_none_or(|kept| kept.epoch != epoch), "{step:?} {epoch:?} counts");
+    }
+
+    /// What a worker has saved is in the store, if it has one.
+    fn store(&mut self, place: usize, step: StepId, epoch: Epoch) {
+        let Some(shards) = self.workers[place].disk.get(&(step, epoch)) else { return };
+        if self.workers[place].store {
+            self.ever_stored.extend(shards.keys().map(|&shard| (step, epoch, shard)));
+            self.store.entry((step, epoch)).or_default().extend(shards);
+        }
+    }
+
+    /// A worker has stored what it saved, if it was not called off.
+    fn has_stored(&mut self, session: SessionId, mut stored: Stored) {
+        let place = self.at(session);
+        let place = place.filter(|&place| self.workers[place].storing.as_ref() == Some(&stored));
+        self.behind.1 += u64::from(place.is_none());
+        let Some(place) = place else { return };
+        self.workers[place].storing = None;
+        let epoch = Epoch { number: stored.epoch, incarnation: self.workers[place].incarnation };
+        // What is damaged is not stored, either.
+        let is_there = self.workers[place].disk.contains_key(&(stored.step, epoch));
+        if !is_there || self.faults && self.chance.once_in(20) {
+            stored.failure = Some("the store is full".to_owned());
+            self.behind.1 += 1;
+        } else {
+            self.store(place, stored.step, epoch);
+            self.behind.0 += 1;
+        }
+        self.later(MILLISECOND, Due::ToMachine(session, Event::Stored(session, stored)));
     }
 
     /// A worker drops something that it has saved.

@@ -1,5 +1,7 @@
 //! Workers of two versions of the protocol.
 
+use ziggurat_rpc::limits::SAME_SWEEPS;
+
 use super::*;
 
 /// Workers of some versions, who have so many cores, one after the other.
@@ -18,7 +20,7 @@ fn of(workers: &[(u32, u32)]) -> World {
 
 #[test]
 fn members_of_an_attempt_are_of_the_version_that_most_cores_have() {
-    let [old, new] = [KEEPS_ONE - 1, KEEPS_ONE];
+    let [old, new] = [STORES_BEHIND - 1, STORES_BEHIND];
     for (workers, expected) in [
         (&[(old, 1), (new, 1), (old, 1)][..], &[1, 3][..]),
         (&[(old, 1), (new, 4), (old, 1)], &[2]),
@@ -34,7 +36,7 @@ fn members_of_an_attempt_are_of_the_version_that_most_cores_have() {
 
 #[test]
 fn a_job_is_solved_by_workers_of_two_versions_that_come_and_go() {
-    let mut world = of(&[(KEEPS_ONE - 1, 1), (KEEPS_ONE - 1, 1)]);
+    let mut world = of(&[(STORES_BEHIND - 1, 1), (STORES_BEHIND - 1, 1)]);
     assert_eq!(world.members().len(), 2);
     for worker in [1, 2] {
         world.work_once();
@@ -47,33 +49,22 @@ fn a_job_is_solved_by_workers_of_two_versions_that_come_and_go() {
 }
 
 #[test]
-fn what_a_worker_cannot_keep_alone_it_is_not_told_to_drop() {
-    let mut world = World::new(0, u64::MAX);
-    let old = Registration { protocol: KEEPS_ONE - 1, ..registration(1) };
-    world.tell(Event::Register(SessionId(1), old));
-    world.tell(Event::Register(SessionId(2), registration(2)));
-    let kept = Some(Epoch { number: 3, incarnation: 1 });
-    for (kept, expected) in [(kept, vec![2]), (None, vec![1, 2])] {
-        world.machine.drop_before(FIRST, 7, kept);
-        let commands = std::mem::take(&mut world.machine.output).commands.into_iter();
-        let told = commands.filter_map(|command| match command {
-            Command::Send(session, Message::Commit { epoch: 7, .. }) => Some(session.0),
-            _ => None,
-        });
-        assert_eq!(told.collect::<Vec<_>>(), expected);
-    }
-}
-
-#[test]
-fn members_of_another_version_begin_a_step_anew_that_is_under_way() {
-    for (new, kept) in [(KEEPS_ONE, true), (KEEPS_ONE + 1, false)] {
-        let mut world = of(&[(KEEPS_ONE, 1)]);
+fn members_that_would_do_otherwise_begin_a_step_anew_that_is_under_way() {
+    let [other, same] = [SAME_SWEEPS - 1, SAME_SWEEPS];
+    for (old, new, kept) in [
+        (other, other, true),
+        (other, same, false),
+        (same, other, false),
+        (same, same + 1, true),
+        (same + 1, same, true),
+    ] {
+        let mut world = of(&[(old, 1)]);
         world.work_once();
         world.commit(1);
         world.tell(Event::Disconnect(SessionId(1)));
         let registration = Registration { protocol: new, ..registration(1) };
         world.tell(Event::Register(SessionId(2), registration));
         let is_kept = world.machine.records.steps[&FIRST].checkpoint.is_some();
-        assert_eq!((world.members(), is_kept), (vec![WorkerId(1)], kept));
+        assert_eq!((world.members(), is_kept), (vec![WorkerId(1)], kept), "{old}, {new}");
     }
 }

@@ -21,6 +21,8 @@ pub enum Task {
         vectors: usize,
         /// Whether to write the offsets of a proof.
         offsets: bool,
+        /// Whether they may go to the checkpoint store while later orders are carried out.
+        behind: bool,
     },
 }
 
@@ -46,8 +48,8 @@ impl From<Task> for order::Task {
             }
             Task::Order(Order::Widen) => Self::Widen(proto::Unit {}),
             Task::Order(Order::Prove(proof)) => Self::Prove((&proof).into()),
-            Task::Save { epoch, vectors, offsets } => {
-                Self::Save(proto::Save { epoch, vectors: vectors as u32, offsets })
+            Task::Save { epoch, vectors, offsets, behind } => {
+                Self::Save(proto::Save { epoch, vectors: vectors as u32, offsets, behind })
             }
         }
     }
@@ -82,8 +84,8 @@ impl TryFrom<order::Task> for Task {
             }
             order::Task::Widen(_) => Order::Widen.into(),
             order::Task::Prove(prove) => Order::Prove(prove.try_into()?).into(),
-            order::Task::Save(proto::Save { epoch, vectors: number, offsets }) => {
-                Self::Save { epoch, vectors: vectors(number, "save.vectors")?, offsets }
+            order::Task::Save(proto::Save { epoch, vectors: number, offsets, behind }) => {
+                Self::Save { epoch, vectors: vectors(number, "save.vectors")?, offsets, behind }
             }
         })
     }

@@ -33,6 +33,7 @@ pub fn from_worker(bytes: &[u8]) {
             let Some(outcome) = outcome else { return };
             again::<_, Answer>(outcome, |answer| answer.clone().into());
         }
+        Some(from_worker::Message::Stored(stored)) => step(stored.step),
         Some(
             from_worker::Message::Heartbeat(_)
             | from_worker::Message::Drain(_)
