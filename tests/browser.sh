@@ -13,16 +13,8 @@ for tool in python3 chromium chromedriver; do
     fi
 done
 
-dir=$(mktemp -d)
-pids=()
-finish() {
-    for pid in "${pids[@]}"; do
-        kill "$pid" 2>/dev/null || true
-        wait "$pid" 2>/dev/null || true
-    done
-    rm -rf "$dir"
-}
-trap finish EXIT
+# shellcheck source=tests/servers.sh
+source "$here/servers.sh"
 
 # drive NAME ARGUMENT...: runs NAME.py with the address of a browser's driver and the arguments.
 drive() {

@@ -17,31 +17,8 @@ if [[ ! -x $azurite ]]; then
     npm install --silent --no-fund --no-audit --prefix "$cache" azurite@3
 fi
 
-dir=$(mktemp -d)
-servers=()
-finish() {
-    for server in "${servers[@]}"; do
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    done
-    rm -rf "$dir"
-}
-trap finish EXIT
-
-# comes FILE TEXT: waits until a server, the last one, has written it.
-comes() {
-    for ((tenths = 0; ; tenths++)); do
-        if grep -qs -- "$2" "$dir/$1"; then
-            return
-        fi
-        if ((tenths == 300)) || ! kill -0 "${servers[-1]}" 2>/dev/null; then
-            echo "clouds.sh: a server does not start; its log:" >&2
-            cat "$dir/$1" >&2
-            exit 1
-        fi
-        sleep 0.1
-    done
-}
+# shellcheck source=tests/servers.sh
+source tests/servers.sh
 
 # tests URL: of the crate, and of a cluster.
 tests() {
@@ -53,8 +30,8 @@ tests() {
 
 cargo build --workspace --example bucket
 "${CARGO_TARGET_DIR:-target}/debug/examples/bucket" >"$dir/google" 2>&1 &
-servers+=($!)
-comes google gcs_base_url
+pids+=($!)
+wait_until 'a server like Google'\''s' "$dir/google" grep -qs gcs_base_url "$dir/google"
 GOOGLE_SERVICE_ACCOUNT_KEY=$(head -n 1 "$dir/google") GOOGLE_ALLOW_HTTP=true tests gs://bucket
 
 port=$(shuf -i 20000-29999 -n 1)
@@ -64,18 +41,8 @@ export AZURITE_ACCOUNTS=$AZURE_STORAGE_ACCOUNT_NAME:$AZURE_STORAGE_ACCOUNT_KEY
 export AZURE_STORAGE_ENDPOINT=http://127.0.0.1:$port/$AZURE_STORAGE_ACCOUNT_NAME AZURE_ALLOW_HTTP=true
 # Versions of the protocol are newer in the library than in Azurite at times.
 "$azurite" --blobPort "$port" --location "$dir/azure" --silent --skipApiVersionCheck >"$dir/azurite" 2>&1 &
-servers+=($!)
-for ((tenths = 0; ; tenths++)); do
-    if (: <"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-        break
-    fi
-    if ((tenths == 300)) || ! kill -0 "${servers[-1]}" 2>/dev/null; then
-        echo "clouds.sh: Azurite does not listen; its log:" >&2
-        cat "$dir/azurite" >&2
-        exit 1
-    fi
-    sleep 0.1
-done
+pids+=($!)
+wait_until Azurite "$dir/azurite" listens "$port"
 signature=$(node - <<'NODE'
 // Makes a container, by a request that is signed with the account's key, and writes a shared access signature for all
 // of the account's blobs.

@@ -11,16 +11,8 @@ if [[ ! -x $garage ]]; then
     exit 1
 fi
 
-dir=$(mktemp -d)
-server=
-finish() {
-    if [[ -n $server ]]; then
-        kill "$server" 2>/dev/null || true
-        wait "$server" 2>/dev/null || true
-    fi
-    rm -rf "$dir"
-}
-trap finish EXIT
+# shellcheck source=tests/servers.sh
+source "$(dirname "$0")/servers.sh"
 
 random_hex() { od -An -N"$1" -tx1 /dev/urandom | tr -d ' \n'; }
 read -r rpc api < <(shuf -i 20000-29999 -n 2 | paste -sd ' ')
@@ -49,19 +41,8 @@ export ZIGGURAT_TEST_STORE=s3://$bucket
 GARAGE_DEFAULT_ACCESS_KEY=$AWS_ACCESS_KEY_ID GARAGE_DEFAULT_SECRET_KEY=$AWS_SECRET_ACCESS_KEY \
     GARAGE_DEFAULT_BUCKET=$bucket \
     "$garage" -c "$dir/garage.toml" server --single-node --default-bucket >"$dir/log" 2>&1 &
-server=$!
-
-for ((tenths = 0; ; tenths++)); do
-    if (: <"/dev/tcp/127.0.0.1/$api") 2>/dev/null; then
-        break
-    fi
-    if ((tenths == 300)) || ! kill -0 "$server" 2>/dev/null; then
-        echo "s3.sh: Garage does not listen; its log:" >&2
-        cat "$dir/log" >&2
-        exit 1
-    fi
-    sleep 0.1
-done
+pids+=($!)
+wait_until Garage "$dir/log" listens "$api"
 
 cd "$(dirname "$0")/.."
 cargo test --workspace --test clouds -- --include-ignored

@@ -1,11 +1,8 @@
 //! Amazon S3, and what talks like it (Amazon S3, API reference, "Error responses").
 
-use object_store::{
-    Error, RetryConfig,
-    aws::{AmazonS3Builder, AmazonS3ConfigKey},
-};
+use object_store::aws::{AmazonS3Builder, AmazonS3ConfigKey};
 
-use super::table::{Client, Cloud, is_of};
+use super::table::{Client, Cloud, build, is_of};
 use crate::{
     CheckpointError,
     given::{Given, wrong},
@@ -73,7 +70,7 @@ pub(crate) static AMAZON: Cloud = Cloud {
     endpoint: |given| Ok(given.endpoint_in(ENDPOINT)),
     check,
     server: |_| "Amazon S3 (AWS_ENDPOINT names another server)".to_owned(),
-    client,
+    client: build!(AmazonS3Builder, with_bucket_name),
     deletes_many: true,
     // `ConditionalRequestConflict`: another write of the same is under way.
     conflict: |_| Refused::Conflict,
@@ -87,16 +84,6 @@ fn check(given: &Given) -> Result<(), CheckpointError> {
         _ => return Ok(()),
     };
     Err(wrong(missing, &format!("it is missing; {there} is there")))
-}
-
-fn client(bucket: &str, options: &[(&str, &str)], retry: RetryConfig) -> Result<Client, Error> {
-    let mut builder = AmazonS3Builder::new();
-    for (option, value) in options {
-        builder = builder.with_config(option.parse()?, *value);
-    }
-    let objects = builder.with_bucket_name(bucket).with_retry(retry).build()?;
-    let credentials = objects.credentials().clone();
-    Ok(Client::new(objects, credentials))
 }
 
 fn meaning(said: &Said, server: &str) -> Option<String> {

@@ -5,7 +5,7 @@ use object_store::{
     azure::{AzureConfigKey, MicrosoftAzureBuilder},
 };
 
-use super::table::{Client, Cloud, is_small};
+use super::table::{Build, Client, Cloud, build, is_small};
 use crate::{
     CheckpointError,
     given::{Given, wrong},
@@ -136,19 +136,15 @@ fn check(given: &Given) -> Result<(), CheckpointError> {
     Ok(())
 }
 
+/// The library puts a / after some.
 fn client(container: &str, options: &[(&str, &str)], retry: RetryConfig) -> Result<Client, Error> {
-    let mut builder = MicrosoftAzureBuilder::new();
-    for &(option, value) in options {
-        // The library puts a / after them.
-        let value = match [ENDPOINT, AUTHORITY].contains(&option) {
-            true => value.trim_end_matches('/'),
-            false => value,
-        };
-        builder = builder.with_config(option.parse()?, value);
-    }
-    let objects = builder.with_container_name(container).with_retry(retry).build()?;
-    let credentials = objects.credentials().clone();
-    Ok(Client::new(objects, credentials))
+    const BUILD: Build = build!(MicrosoftAzureBuilder, with_container_name);
+    let options =
+        options.iter().map(|&(option, value)| match [ENDPOINT, AUTHORITY].contains(&option) {
+            true => (option, value.trim_end_matches('/')),
+            false => (option, value),
+        });
+    BUILD(container, &options.collect::<Vec<_>>(), retry)
 }
 
 fn meaning(said: &Said, server: &str) -> Option<String> {

@@ -2,13 +2,10 @@
 
 use std::fs;
 
-use object_store::{
-    Error, RetryConfig,
-    gcp::{GoogleCloudStorageBuilder, GoogleConfigKey},
-};
+use object_store::gcp::{GoogleCloudStorageBuilder, GoogleConfigKey};
 use serde_json::{Map, Value};
 
-use super::table::{Client, Cloud, is_small};
+use super::table::{Client, Cloud, build, is_small};
 use crate::{
     CheckpointError,
     given::{Endpoint, Given, check_url, wrong},
@@ -76,7 +73,7 @@ pub(crate) static GOOGLE: Cloud = Cloud {
     endpoint,
     check,
     server: |_| "Google Cloud Storage".to_owned(),
-    client,
+    client: build!(GoogleCloudStorageBuilder, with_bucket_name),
     deletes_many: false,
     conflict: |_| Refused::Conflict,
     meaning,
@@ -120,16 +117,6 @@ fn endpoint(given: &Given) -> Result<Option<Endpoint>, CheckpointError> {
         return Err(wrong(variable, &format!("{BASE} ends with /; leave that out")));
     }
     Ok(Some(Endpoint { variable: variable.to_owned(), url: url.to_owned() }))
-}
-
-fn client(bucket: &str, options: &[(&str, &str)], retry: RetryConfig) -> Result<Client, Error> {
-    let mut builder = GoogleCloudStorageBuilder::new();
-    for (option, value) in options {
-        builder = builder.with_config(option.parse()?, *value);
-    }
-    let objects = builder.with_bucket_name(bucket).with_retry(retry).build()?;
-    let credentials = objects.credentials().clone();
-    Ok(Client::new(objects, credentials))
 }
 
 fn meaning(said: &Said, server: &str) -> Option<String> {

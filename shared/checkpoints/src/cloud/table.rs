@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// A client of a bucket, by the values of options.
-type Build = fn(&str, &[(&str, &str)], RetryConfig) -> Result<Client, Error>;
+pub(super) type Build = fn(&str, &[(&str, &str)], RetryConfig) -> Result<Client, Error>;
 
 /// What a cloud is like. An *option* is what a variable sets, under the name that the library has for it.
 pub(crate) struct Cloud {
@@ -100,6 +100,22 @@ impl Client {
         Self { objects: Arc::new(objects), credentials: credentials.boxed() }
     }
 }
+
+/// How a client is built: by this builder of the library, to which this method names the bucket.
+macro_rules! build {
+    ($builder:ty, $name:ident) => {
+        |bucket, options, retry| {
+            let mut builder = <$builder>::new();
+            for &(option, value) in options {
+                builder = builder.with_config(option.parse()?, value);
+            }
+            let objects = builder.$name(bucket).with_retry(retry).build()?;
+            let credentials = objects.credentials().clone();
+            Ok(Client::new(objects, credentials))
+        }
+    };
+}
+pub(super) use build;
 
 /// Whether a name is of letters, digits and these.
 pub(crate) fn is_of(name: &str, others: &str) -> bool {
