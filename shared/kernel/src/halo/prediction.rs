@@ -6,11 +6,8 @@
 
 use bytemuck::Pod;
 
-/// Prediction begins anew after so many numbers: several rows are restored side by side, since each
-/// number waits for the one before it.
-const ROW: usize = 512;
-
-/// How many rows are restored side by side.
+/// Numbers are in so many rows, of which each is predicted by itself: they are restored side by side, since each number
+/// waits for the one before it.
 const ROWS: usize = 4;
 
 /// Numbers to predict: integers that wrap around.
@@ -47,9 +44,15 @@ fn predicted<N: Number>(last: N, before: N) -> i32 {
     (2 * last.wide() + before.wide() + 2) >> 2
 }
 
+/// The length of rows; the last ones may have less.
+fn row_of(numbers: usize) -> usize {
+    numbers.div_ceil(ROWS).max(1)
+}
+
 /// The remainders of numbers.
 pub fn remainders<N: Number>(numbers: &[N], remainders: &mut [N]) {
-    for (row, remainders) in numbers.chunks(ROW).zip(remainders.chunks_mut(ROW)) {
+    let row = row_of(numbers.len());
+    for (row, remainders) in numbers.chunks(row).zip(remainders.chunks_mut(row)) {
         let [mut last, mut before] = [N::zeroed(); 2];
         for (&number, remainder) in row.iter().zip(remainders) {
             *remainder = N::wrapped(number.wide() - predicted(last, before));
@@ -60,25 +63,31 @@ pub fn remainders<N: Number>(numbers: &[N], remainders: &mut [N]) {
 
 /// The numbers, in the place of their remainders.
 pub fn restore<N: Number>(numbers: &mut [N]) {
-    /// Restores a number from its remainder and the two before it.
-    #[inline(always)]
-    fn add<N: Number>(number: &mut N, [last, before]: &mut [N; 2]) {
-        *number = N::wrapped(number.wide() + predicted(*last, *before));
-        (*last, *before) = (*number, *last);
+    let mut rows = numbers.chunks_mut(row_of(numbers.len()));
+    let mut next = || rows.next().unwrap_or_default();
+    let (one, two, three, four) = (next(), next(), next(), next());
+    let mut before = [[N::zeroed(); 2]; ROWS];
+    let [a, b, c, d] = &mut before;
+    let together = four.len();
+    let (first, one) = one.split_at_mut(together);
+    let (second, two) = two.split_at_mut(together);
+    let (third, three) = three.split_at_mut(together);
+    for (((one, two), three), four) in first.iter_mut().zip(second).zip(third).zip(four) {
+        add(one, a);
+        add(two, b);
+        add(three, c);
+        add(four, d);
     }
-    for rows in numbers.chunks_mut(ROWS * ROW) {
-        let mut before = [[N::zeroed(); 2]; ROWS];
-        // Of the last rows, there may be less.
-        let together = rows.len().saturating_sub((ROWS - 1) * ROW);
-        for i in 0..together {
-            for (row, before) in before.iter_mut().enumerate() {
-                add(&mut rows[row * ROW + i], before);
-            }
-        }
-        for (row, before) in rows.chunks_mut(ROW).zip(&mut before) {
-            row[together..].iter_mut().for_each(|number| add(number, before));
-        }
+    for (row, before) in [one, two, three].into_iter().zip(&mut before) {
+        row.iter_mut().for_each(|number| add(number, before));
     }
+}
+
+/// Restores a number from its remainder and the two before it.
+#[inline(always)]
+fn add<N: Number>(number: &mut N, [last, before]: &mut [N; 2]) {
+    *number = N::wrapped(number.wide() + predicted(*last, *before));
+    (*last, *before) = (*number, *last);
 }
 
 #[cfg(test)]
@@ -97,8 +106,8 @@ mod tests {
     proptest! {
         #[test]
         fn all_numbers_come_back(
-            bytes in prop::collection::vec(any::<i8>(), 0..3 * ROW * ROWS),
-            words in prop::collection::vec(any::<i16>(), 0..2 * ROW),
+            bytes in prop::collection::vec(any::<i8>(), 0..4000),
+            words in prop::collection::vec(any::<i16>(), 0..1000),
         ) {
             come_back(&bytes);
             come_back(&words);
