@@ -20,11 +20,9 @@ use crate::{
     memory::{
         array::Array,
         budget::{Memory, MemoryError},
-        pool::Pool,
     },
     shards::{columns::Part, ranges::split_off, step::ShardedStep},
     simd::value::PADDING,
-    sweep::scratch::Scratch,
 };
 
 /// The offsets of both bounds from the values of a step, in units, and whether they have
@@ -34,8 +32,6 @@ pub struct Offsets {
     pub(super) all: AllOffsets,
     /// Room for those of a wave, by bound.
     pub(super) live: [Array<u16>; 2],
-    /// The working memory of threads.
-    pub(super) working: Pool<Scratch<f64>>,
 }
 
 /// The offsets of a unit, by bound and range.
@@ -53,7 +49,7 @@ impl Offsets {
     ) -> Result<Self, MemoryError> {
         let live = || memory.filled(0, live_len(step, |unit| is_own(team, unit)) as usize);
         let all = [step.filled(memory, 0)?, step.filled(memory, 0)?];
-        Ok(Self { all, live: [live()?, live()?], working: Pool::default() })
+        Ok(Self { all, live: [live()?, live()?] })
     }
 
     /// Sets all to their start before the first interval sweep of a proof.
@@ -71,7 +67,7 @@ impl Offsets {
         })
     }
 
-    /// The most bytes they take, without the working memory of threads.
+    /// The most bytes they take.
     pub fn bytes(step: &ShardedStep<'_>) -> u64 {
         4 * (step.positions() + live_len(step, |_| true) + 3 * PADDING as u64)
     }

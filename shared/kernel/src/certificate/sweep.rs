@@ -28,9 +28,9 @@ use crate::{
     simd::{dispatch::Simd, value::Value},
     sweep::{
         elimination::validity::{CandidateList, CandidateLists, Cursor, SweepMode},
-        order::{SlabPair, for_each_pair_of_slabs},
+        order::for_each_pair_of_slabs,
         pair::SweepPair,
-        scratch::Scratch,
+        scratch::Room,
         sources::OwnRanges,
     },
 };
@@ -53,8 +53,8 @@ impl<'s, T: Value> Unproven<'s, T> {
             false => SweepMode::All,
         };
         let growth = Growth::default();
-        let (problem, lists, slabs) = (self, candidate_lists, Pool::default());
-        let mut sweep = IntervalSweep { problem, offsets, lists, slabs, mode, simd, growth };
+        let (problem, lists, rooms) = (self, candidate_lists, Pool::default());
+        let mut sweep = IntervalSweep { problem, offsets, lists, rooms, mode, simd, growth };
         sweep_by_waves(&mut sweep, &self.step.waves, team)?;
         Ok(sweep.growth)
     }
@@ -68,7 +68,7 @@ impl<'s, T: Value> Unproven<'s, T> {
         &self,
         Unswept { part, list, mut live }: Unswept<'_>,
         (others, mode): (&AllOffsets, SweepMode),
-        (slabs, scratch): (&mut SlabPair<'s>, &mut Scratch<f64>),
+        Room { slabs, scratch }: &mut Room<'s, f64>,
         simd: Simd,
     ) -> Growth {
         let list = list.map(|list| list.read().unwrap_or_else(PoisonError::into_inner));
@@ -117,7 +117,7 @@ struct IntervalSweep<'a, 's, T> {
     problem: &'a Unproven<'s, T>,
     offsets: &'a mut Offsets,
     lists: &'a CandidateLists,
-    slabs: Pool<SlabPair<'s>>,
+    rooms: Pool<Room<'s, f64>>,
     mode: SweepMode,
     simd: Simd,
     growth: Growth,
@@ -129,19 +129,14 @@ impl<T: Value> SweepByWaves for IntervalSweep<'_, '_, T> {
     fn sweep(&mut self, own: &[UnitIndex]) {
         let Self { problem, lists, mode, simd, .. } = *self;
         let parts = problem.parts(own);
-        let Offsets { all, live, working } = &mut *self.offsets;
-        let (all, working, slabs) = (&*all, &*working, &self.slabs);
+        let Offsets { all, live } = &mut *self.offsets;
+        let (all, rooms) = (&*all, &self.rooms);
         let live = own.iter().zip(&parts).zip(own_offsets(live, &parts));
         let unswept =
             live.map(|((&unit, part), live)| Unswept { part, list: lists.of(unit), live });
         let sweep = |unit: Unswept<'_>| {
-            let sweep = |slabs: &mut _, scratch: &mut _| {
-                problem.sweep_unit(unit, (all, mode), (slabs, scratch), simd)
-            };
-            let room = || Scratch::new(problem.step.encoding);
-            slabs.with(SlabPair::default, |slabs| {
-                working.with(room, |scratch| sweep(slabs, scratch))
-            })
+            let new_room = || Room::new(problem.step.encoding);
+            rooms.with(new_room, |room| problem.sweep_unit(unit, (all, mode), room, simd))
         };
         let swept = largest_first(unswept.collect(), |unit| unit.part.len()).map(sweep);
         self.growth = swept.reduce(Growth::default, Growth::and).and(self.growth);

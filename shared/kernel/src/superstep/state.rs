@@ -26,7 +26,7 @@ use crate::{
         value::{PADDING, Value},
     },
     superstep::unit::padded_lengths,
-    sweep::{context::Context, elimination::validity::CandidateLists, scratch::Scratch},
+    sweep::{context::Context, elimination::validity::CandidateLists},
 };
 
 /// The state of a step between two supersteps.
@@ -40,7 +40,6 @@ pub struct StepState<'s, T: Value> {
     pub(super) vectors: [Vec<Array<i8>>; VECTORS],
     /// For each piece the quantum of each of them.
     pub(super) quanta: Vec<Quanta>,
-    pub(super) scratch: Pool<Scratch<T>>,
     pub(super) simd: Simd,
     /// The moves that the sweeps of the units need to look at.
     pub candidate_lists: CandidateLists,
@@ -71,7 +70,6 @@ impl<'s, T: Value> StepState<'s, T> {
             vectors: vectors.unwrap_or_else(|_| unreachable!("there are as many")),
             quanta: vec![NO_QUANTA; step.pieces],
             candidate_lists: CandidateLists::new(listed),
-            scratch: Pool::default(),
             simd,
         })
     }

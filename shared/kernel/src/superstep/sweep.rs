@@ -30,9 +30,7 @@ use crate::{
         state::{StepState, live_len},
         unit::{Swept, Unswept},
     },
-    sweep::{
-        context::Context, elimination::validity::SweepMode, order::SlabPair, scratch::Scratch,
-    },
+    sweep::{context::Context, elimination::validity::SweepMode, scratch::Room},
 };
 
 impl<T: Value> StepState<'_, T> {
@@ -49,9 +47,9 @@ impl<T: Value> StepState<'_, T> {
         team: Option<&Team<'_>>,
     ) -> Result<f64, ExchangeError> {
         let (vector, lists, waves) = (slot.vector(), self.candidate_lists.next(), &self.step.waves);
-        let (slabs, residual) = (Pool::default(), 0.0);
+        let (rooms, residual) = (Pool::default(), 0.0);
         let mut superstep =
-            Superstep { state: &mut *self, context, slabs, vector, finest, lists, residual };
+            Superstep { state: &mut *self, context, rooms, vector, finest, lists, residual };
         sweep_by_waves(&mut superstep, waves, team)?;
         let residual = superstep.residual;
         let quanta = self.quanta.iter().map(|quanta| most(quanta[vector]));
@@ -110,7 +108,7 @@ impl<T: Value> StepState<'_, T> {
 struct Superstep<'a, 's, 'c, T: Value> {
     state: &'a mut StepState<'s, T>,
     context: &'a Context<'c, T>,
-    slabs: Pool<SlabPair<'c>>,
+    rooms: Pool<Room<'c, T>>,
     /// Where the changes are kept, and the finest quantum that they are published in.
     vector: usize,
     finest: i32,
@@ -125,9 +123,9 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
 
     fn sweep(&mut self, own: &[UnitIndex]) -> Self::Swept {
         let Self { context, vector, finest, lists, .. } = *self;
-        let StepState { step, published, live, vectors, scratch, simd, candidate_lists, .. } =
+        let StepState { step, published, live, vectors, simd, candidate_lists, .. } =
             &mut *self.state;
-        let (published, simd, slabs) = (&*published, *simd, &self.slabs);
+        let (published, simd, rooms) = (&*published, *simd, &self.rooms);
         let unswept = |&place: &UnitIndex| Unswept {
             place,
             part: step.unit(place),
@@ -140,18 +138,13 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
             let unit = own.binary_search(&range.of).expect("a range of one of the units");
             parts[unit].changes[range.range] = changes;
         }
-        let room = || Array::filled(T::default(), live_len(step));
+        let new_live = || Array::filled(T::default(), live_len(step));
+        let new_room = || Room::new(context.encoding);
         let sweep = |unit: Unswept<'_>| {
-            let sweep = |slabs: &mut _, scratch: &mut _, live: &mut Array<T>| {
-                unit.sweep(context, published, (slabs, scratch, live), (lists, finest), simd)
+            let sweep = |room: &mut _, live: &mut Array<T>| {
+                unit.sweep(context, published, (room, live), (lists, finest), simd)
             };
-            let sweep = |slabs: &mut _, scratch: &mut _| {
-                live.with(room, |live| sweep(slabs, scratch, live))
-            };
-            let scratch_room = || Scratch::new(context.encoding);
-            slabs.with(SlabPair::default, |slabs| {
-                scratch.with(scratch_room, |scratch| sweep(slabs, scratch))
-            })
+            rooms.with(new_room, |room| live.with(new_live, |live| sweep(room, live)))
         };
         largest_first(parts, |unit| unit.part.len()).map(sweep).collect()
     }

@@ -25,9 +25,9 @@ use crate::{
             record::RecordCandidates,
             validity::{CandidateList, Cursor, SweepMode},
         },
-        order::{SlabPair, for_each_pair_of_slabs},
+        order::for_each_pair_of_slabs,
         pair::{SweepPair, UnitValues},
-        scratch::Scratch,
+        scratch::Room,
         sources::OwnRanges,
     },
 };
@@ -60,7 +60,7 @@ impl Unswept<'_> {
         self,
         context: &Context<'c, T>,
         published: &[Array<T>],
-        (slabs, scratch, live): (&mut SlabPair<'c>, &mut Scratch<T>, &mut [T]),
+        (Room { slabs, scratch }, live): (&mut Room<'c, T>, &mut [T]),
         (lists, finest): (SweepMode, i32),
         simd: Simd,
     ) -> (UnitIndex, Swept) {

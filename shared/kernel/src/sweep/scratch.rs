@@ -1,4 +1,4 @@
-//! The working memory of one thread.
+//! The working memory of a thread that sweeps units.
 
 use ziggurat_encoding::Encoding;
 
@@ -8,7 +8,23 @@ use crate::{
         value::{Group, Value, groups},
         vector::LANES,
     },
+    sweep::order::SlabPair,
 };
+
+/// What a thread keeps from unit to unit.
+pub struct Room<'t, T: Value> {
+    /// The pair of slabs that it is at.
+    pub slabs: SlabPair<'t>,
+    /// Where that is computed.
+    pub scratch: Scratch<T>,
+}
+
+impl<T: Value> Room<'_, T> {
+    /// Room for the slabs of an encoding's ruleset.
+    pub fn new(encoding: &Encoding) -> Self {
+        Self { slabs: SlabPair::default(), scratch: Scratch::new(encoding) }
+    }
+}
 
 /// Working memory for the largest pair of slabs.
 pub struct Scratch<T: Value> {
