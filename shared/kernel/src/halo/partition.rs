@@ -16,7 +16,7 @@ use crate::{
     moves::tables::Tables,
     shards::{
         ranges::{Orientation, UnitRange},
-        step::ShardedStep,
+        step::{Placed, ShardedStep, split},
     },
     sweep::context::Context,
 };
@@ -44,6 +44,12 @@ impl HaloStrip {
     /// Its values in arrays by orientation.
     pub fn of<'a, V: Pod>(&self, arrays: &'a [Array<V>]) -> &'a [V] {
         &arrays[self.orientation.index()][self.values.clone()]
+    }
+}
+
+impl Placed for HaloStrip {
+    fn place(&self) -> (Orientation, &Range<usize>) {
+        (self.orientation, &self.values)
     }
 }
 
@@ -166,13 +172,5 @@ pub fn cut<'a>(ranges: impl Iterator<Item = &'a UnitRange>, read: &[Places; 2]) 
 
 /// The places of strips, which are in order, in arrays by orientation.
 pub fn slices<'a, V: Pod>(arrays: &'a mut [Array<V>], strips: &[&HaloStrip]) -> Vec<&'a mut [V]> {
-    let mut rest: Vec<(usize, &mut [V])> = arrays.iter_mut().map(|all| (0, &mut **all)).collect();
-    let take = |strip: &&HaloStrip| {
-        let (at, values) = &mut rest[strip.orientation.index()];
-        let skipped = strip.values.start - *at;
-        values.split_off_mut(..skipped).expect("strips are in order");
-        *at = strip.values.end;
-        values.split_off_mut(..strip.values.len()).expect("strips are within the tier")
-    };
-    strips.iter().map(take).collect()
+    split(strips.iter().copied(), arrays).map(|(_, values)| values).collect()
 }

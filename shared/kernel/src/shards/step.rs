@@ -1,5 +1,7 @@
 //! The description of a step: all that stays the same from its first superstep to its proof.
 
+use std::ops::Range;
+
 use bytemuck::Pod;
 use ziggurat_encoding::{Encoding, Shard, Tier};
 use ziggurat_planning::{
@@ -137,16 +139,7 @@ impl<'e> ShardedStep<'e> {
         let places = units.iter().flat_map(|unit| self.places[unit.0]).flatten();
         let mut places: Vec<usize> = places.collect();
         places.sort_unstable();
-        let mut rest: Vec<(usize, &mut [V])> =
-            arrays.iter_mut().map(|all| (0, &mut **all)).collect();
-        let take = |place: usize| {
-            let (range, _) = &self.ranges[place];
-            let (at, values) = &mut rest[range.orientation.index()];
-            split_off(values, range.values.start - *at);
-            *at = range.values.end;
-            (range, split_off(values, range.values.len()))
-        };
-        places.into_iter().map(take).collect()
+        split(places.into_iter().map(|place| &self.ranges[place].0), arrays).collect()
     }
 
     /// The parts of a column, which has an array for each orientation.
@@ -165,13 +158,32 @@ fn holds(shard: &ShardRange, unit: &UnitRange) -> bool {
     shard.orientation == unit.orientation && shard.values.end >= unit.values.end
 }
 
-/// Ranges in the order of their values, with these in arrays, one for each orientation.
-fn split<'s, 'a, P: 's, V: Pod>(
-    ranges: impl Iterator<Item = &'s RangeOf<P>>,
+/// Something that has values at a place in arrays, one for each orientation.
+pub trait Placed {
+    /// The orientation, and where in its array.
+    fn place(&self) -> (Orientation, &Range<usize>);
+}
+
+impl<P> Placed for RangeOf<P> {
+    fn place(&self) -> (Orientation, &Range<usize>) {
+        (self.orientation, &self.values)
+    }
+}
+
+/// What has places, in the order of these, with its values in arrays, one for each orientation.
+///
+/// # Panics
+/// If they are in another order, or beyond the arrays.
+pub fn split<'s, 'a, P: Placed + 's, V: Pod>(
+    placed: impl Iterator<Item = &'s P>,
     arrays: &'a mut [Array<V>],
-) -> impl Iterator<Item = (&'s RangeOf<P>, &'a mut [V])> {
-    let mut rest: Vec<&mut [V]> = arrays.iter_mut().map(|all| &mut **all).collect();
-    ranges.map(move |range| {
-        (range, split_off(&mut rest[range.orientation.index()], range.values.len()))
+) -> impl Iterator<Item = (&'s P, &'a mut [V])> {
+    let mut rest: Vec<(usize, &mut [V])> = arrays.iter_mut().map(|all| (0, &mut **all)).collect();
+    placed.map(move |placed| {
+        let (orientation, place) = placed.place();
+        let (at, values) = &mut rest[orientation.index()];
+        split_off(values, place.start - *at);
+        *at = place.end;
+        (placed, split_off(values, place.len()))
     })
 }
