@@ -177,7 +177,8 @@ impl<'a> World<'a> {
     }
 
     fn table(&mut self) -> Option<Vec<u8>> {
-        if self.state() != "solved" {
+        // What one has that is about to leave is there again once it is.
+        if self.state() != "solved" || self.is_anyone_leaving() {
             return None;
         }
         let export = ["export", &self.job, "--format", "zgt", "--out", "table.zgt"];
@@ -525,6 +526,12 @@ impl<'a> World<'a> {
         let status = self.status().unwrap_or_default();
         let workers = status["workers"].as_array().cloned().unwrap_or_default();
         workers.iter().any(|worker| worker["name"] == name && worker["connected"] == true)
+    }
+
+    fn is_anyone_leaving(&self) -> bool {
+        let status = self.status().unwrap_or_default();
+        let workers = status["workers"].as_array().cloned().unwrap_or_default();
+        workers.iter().any(|worker| worker["draining"] == true)
     }
 
     fn answers(&self) -> bool {
