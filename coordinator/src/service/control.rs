@@ -96,23 +96,15 @@ async fn read(
             from_worker::Message::Heartbeat(heartbeat) => {
                 let Heartbeat { resident_bytes, free_disk_bytes, moved_bytes } = heartbeat;
                 let resources = Resources { resident_bytes, free_disk_bytes, moved_bytes };
-                Event::Heartbeat(session, resources)
+                Ok(Event::Heartbeat(session, resources))
             }
-            from_worker::Message::Report(report) => match convert::report(report) {
-                Ok(report) => Event::Report(session, report),
-                Err(error) => {
-                    misbehaved(peer.as_ref(), &format!("sent a report that cannot be: {error}"));
-                    return;
-                }
-            },
-            from_worker::Message::Stored(stored) => match convert::stored(stored) {
-                Ok(stored) => Event::Stored(session, stored),
-                Err(error) => {
-                    misbehaved(peer.as_ref(), &format!("stored what cannot be: {error}"));
-                    return;
-                }
-            },
-            from_worker::Message::Drain(_) => Event::Drain(session),
+            from_worker::Message::Report(report) => {
+                convert::report(report).map(|report| Event::Report(session, report))
+            }
+            from_worker::Message::Stored(stored) => {
+                convert::stored(stored).map(|stored| Event::Stored(session, stored))
+            }
+            from_worker::Message::Drain(_) => Ok(Event::Drain(session)),
             from_worker::Message::Fenced(Fenced { incarnation, coordinator }) => {
                 actor.fenced(session, incarnation, &coordinator).await;
                 return;
@@ -122,7 +114,13 @@ async fn read(
                 return;
             }
         };
-        actor.tell(event).await;
+        match event {
+            Ok(event) => actor.tell(event).await,
+            Err(error) => {
+                misbehaved(peer.as_ref(), &format!("said what cannot be: {error}"));
+                return;
+            }
+        }
     }
 }
 

@@ -398,6 +398,11 @@ mod tests {
         checkpoints.find(name, Column::Values, (0, 0)).is_some()
     }
 
+    /// Which of some epochs of jobs are there.
+    fn there(checkpoints: &LocalCheckpoints, epochs: [(u64, u32); 4]) -> [bool; 4] {
+        epochs.map(|(job, epoch)| has(checkpoints, name(job, epoch)))
+    }
+
     #[test]
     fn what_was_saved_for_a_cluster_is_neither_used_nor_dropped_for_another() {
         let dir = tempfile::tempdir().unwrap();
@@ -451,51 +456,48 @@ mod tests {
     fn what_is_not_wanted_is_dropped_epoch_by_epoch_and_can_be_saved_anew() {
         let dir = tempfile::tempdir().unwrap();
         let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
-        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 2)] {
+        let epochs = [(1, 1), (1, 2), (1, 3), (2, 2)];
+        for (job, epoch) in epochs {
             save(&checkpoints, name(job, epoch));
         }
         checkpoints.retain(|save| save == name(1, 2)).unwrap();
-        let there = |checkpoints: &LocalCheckpoints| {
-            [(1, 1), (1, 2), (1, 3), (2, 2)].map(|(job, epoch)| has(checkpoints, name(job, epoch)))
-        };
-        assert_eq!(there(&checkpoints), [false, true, false, false]);
+        assert_eq!(there(&checkpoints, epochs), [false, true, false, false]);
         save(&checkpoints, name(1, 3));
         drop(checkpoints);
-        assert_eq!(there(&LocalCheckpoints::open(dir.path()).unwrap()), [false, true, true, false]);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        assert_eq!(there(&checkpoints, epochs), [false, true, true, false]);
     }
 
     #[test]
     fn what_came_before_a_checkpoint_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
-        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 1)] {
+        let epochs = [(1, 1), (1, 2), (1, 3), (2, 1)];
+        for (job, epoch) in epochs {
             save(&checkpoints, name(job, epoch));
         }
-        let there = |checkpoints: &LocalCheckpoints| {
-            [(1, 1), (1, 2), (1, 3), (2, 1)].map(|(job, epoch)| has(checkpoints, name(job, epoch)))
-        };
         // One may be kept; it is not taken for that of another incarnation.
         checkpoints.drop_before(1, STEP, 2, Some((1, 7))).unwrap();
         checkpoints.drop_before(1, STEP.swap(), 9, None).unwrap();
-        assert_eq!(there(&checkpoints), [true; 4]);
+        assert_eq!(there(&checkpoints, epochs), [true; 4]);
         checkpoints.drop_before(1, STEP, 2, Some((1, 8))).unwrap();
-        assert_eq!(there(&checkpoints), [false, true, true, true]);
+        assert_eq!(there(&checkpoints, epochs), [false, true, true, true]);
         drop(checkpoints);
-        assert_eq!(there(&LocalCheckpoints::open(dir.path()).unwrap()), [false, true, true, true]);
+        let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
+        assert_eq!(there(&checkpoints, epochs), [false, true, true, true]);
     }
 
     #[test]
     fn what_came_after_the_checkpoint_that_counts_is_dropped() {
         let dir = tempfile::tempdir().unwrap();
         let checkpoints = LocalCheckpoints::open(dir.path()).unwrap();
-        for (job, epoch) in [(1, 1), (1, 2), (1, 3), (2, 3)] {
+        let epochs = [(1, 1), (1, 2), (1, 3), (2, 3)];
+        for (job, epoch) in epochs {
             save(&checkpoints, name(job, epoch));
         }
         checkpoints.drop_after(1, STEP, 2).unwrap();
         checkpoints.drop_after(1, STEP.swap(), 0).unwrap();
-        let there = [(1, 1), (1, 2), (1, 3), (2, 3)]
-            .map(|(job, epoch)| has(&checkpoints, name(job, epoch)));
-        assert_eq!(there, [true, true, false, true]);
+        assert_eq!(there(&checkpoints, epochs), [true, true, false, true]);
     }
 
     #[test]
