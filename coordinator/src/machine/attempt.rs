@@ -22,6 +22,9 @@ use super::{
 pub(super) const LEAST_PATIENCE: Duration = Duration::from_secs(600);
 const PATIENCE: f64 = 20.0;
 
+/// Members work for so many times as long as their last checkpoint took them before they write the next.
+pub(super) const WORK_BY_SAVE: u32 = 10;
+
 /// An attempt at a step.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Attempt {
@@ -45,6 +48,8 @@ pub struct Attempt {
     pub since: Time,
     /// When the members had come as far as the last complete checkpoint, or the attempt began.
     pub saved: Time,
+    /// How long it took the members to write their last checkpoint down.
+    pub(super) save_took: Duration,
     /// Whether the course is that of the last checkpoint, or the first.
     pub(super) clean: bool,
     /// Whether the attempt is to end at the next checkpoint.
@@ -130,6 +135,9 @@ impl Machine {
     /// All members have carried out the order: on to the next.
     pub(super) fn advance(&mut self, step: StepId) {
         let attempt = self.attempts.get_mut(&step).expect("it was just reported to");
+        if let Doing::Saving { .. } = attempt.doing {
+            attempt.save_took = self.now - attempt.since;
+        }
         match attempt.doing {
             Doing::Preparing => {}
             Doing::Carrying => {
@@ -161,6 +169,7 @@ impl Machine {
         // Nothing is handed over to those that leave, too.
         let moving = self.must_move(step) && !attempt.members.iter().any(draining);
         let every = self.records.jobs[&step.job].checkpoint_every;
+        let every = every.max(WORK_BY_SAVE * attempt.save_took);
         let is_time = attempt.waits_for_store || self.now - attempt.saved >= every;
         let due = is_time && attempt.behind.is_none();
         let Attempt { clean, winding_down, ref course, .. } = *attempt;

@@ -1,6 +1,6 @@
 //! Who takes part in an attempt, and its beginning.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use ziggurat_encoding::Tier;
 use ziggurat_history::Kind;
@@ -275,6 +275,7 @@ impl Machine {
             winding_down: false,
             behind: None,
             waits_for_store: false,
+            save_took: Duration::ZERO,
             outcome: None,
             checksums: BTreeMap::new(),
             counters: Counters::default(),

@@ -10,6 +10,7 @@ use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_planning::{Goal, Order, Outcome, Precision, Settings};
 
 use super::{
+    attempt::WORK_BY_SAVE,
     simulation::{
         values::{Value, ranges_of},
         worker::shards_of,

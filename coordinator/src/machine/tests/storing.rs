@@ -159,3 +159,26 @@ fn members_that_cannot_store_behind_their_sweeps_are_waited_for() {
     world.work_once();
     assert_eq!(counts(&world), Some((epoch, supersteps(&world), Some(7))));
 }
+
+#[test]
+fn a_checkpoint_that_took_long_is_followed_by_ten_times_as_much_work() {
+    let is_saving = |world: &World| {
+        let attempt = &world.machine.attempts[&FIRST];
+        assert!(attempt.course.order().is_some(), "the step goes on");
+        matches!(attempt.doing, Doing::Saving { .. })
+    };
+    let mut world = World::new(2, 1);
+    world.work_once();
+    next_save(&mut world);
+    world.now += A_WHILE;
+    world.work_once();
+    world.now += A_WHILE * WORK_BY_SAVE - Duration::from_secs(1);
+    for _ in 0..3 {
+        world.work_once();
+        assert!(!is_saving(&world));
+    }
+    world.now += Duration::from_secs(1);
+    while !is_saving(&world) {
+        world.work_once();
+    }
+}
