@@ -5,7 +5,9 @@ use std::path::Path;
 
 use ziggurat_encoding::Encoding;
 use ziggurat_files::Limit;
-use ziggurat_kernel::{Memory, Plan, Precision, Settings, VECTORS, base_memory_bytes, plan};
+use ziggurat_kernel::{
+    LEAST_MAPPED_BYTES, Memory, Plan, Precision, Settings, VECTORS, base_memory_bytes, plan,
+};
 use ziggurat_table::{Compression, ValueType};
 
 use crate::{
@@ -13,9 +15,6 @@ use crate::{
     output::{bytes, game},
     resources,
 };
-
-/// What is mapped at a time at the least, if arrays are in files.
-pub const LEAST_MAPPED_BYTES: u64 = 64 << 20;
 
 /// The type of values that keeps all digits of a precision.
 pub fn value_type_of(precision: Precision) -> ValueType {

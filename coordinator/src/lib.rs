@@ -20,4 +20,6 @@
 mod machine;
 mod service;
 
-pub use service::{Board, CoordinatorError, JobChange, MemoryAlone, Options, run, run_watched};
+pub use service::{
+    Alone, Board, CoordinatorError, JobChange, MemoryAlone, Options, run, run_watched,
+};

@@ -11,7 +11,7 @@ use std::{
 use tokio::{sync::mpsc, sync::oneshot, task::JoinHandle, time::timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Streaming};
-use ziggurat_coordinator::{CoordinatorError, Options, run};
+use ziggurat_coordinator::{Alone, CoordinatorError, Options, run};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
 use ziggurat_history::{History, Kind};
@@ -30,7 +30,8 @@ use ziggurat_rpc::{
 const PATIENCE: Duration = Duration::from_secs(20);
 
 /// What one process is said to take for a job.
-const MEMORY_ALONE: u64 = 1 << 20;
+const ALONE: Alone =
+    Alone { memory_bytes: 1 << 20, least_memory_bytes: 1 << 19, arrays_bytes: 1 << 20 };
 
 /// A coordinator in this process.
 struct Coordinator {
@@ -51,7 +52,7 @@ impl Coordinator {
         let options = Options {
             lease: Duration::from_secs(2),
             metrics: Some(metrics),
-            ..Options::new(address, PathBuf::from(dir), |_, _| MEMORY_ALONE)
+            ..Options::new(address, PathBuf::from(dir), |_, _| ALONE)
         };
         let (stop, stopped) = oneshot::channel();
         let ran = tokio::spawn(run(options, async {
@@ -295,7 +296,7 @@ async fn a_job_is_planned_submitted_watched_solved_and_located() {
     let mut jobs = coordinator.jobs().await;
     let plan = jobs.plan(submission("")).await.unwrap().into_inner();
     assert_eq!(plan.positions, encoding().undecided());
-    assert!(plan.memory_bytes >= MEMORY_ALONE, "{}", plan.memory_bytes);
+    assert_eq!(plan.memory_bytes, ALONE.memory_bytes);
     assert!(plan.missing[0].contains("no worker is connected"), "{:?}", plan.missing);
     let job = jobs.submit(submission("once")).await.unwrap().into_inner().job;
     let again = jobs.submit(submission("once")).await.unwrap().into_inner().job;
@@ -495,7 +496,7 @@ async fn what_has_become_of_a_job_is_told_after_its_end_and_by_another_coordinat
     assert!(asked.count() >= 3);
     let times: Vec<f64> = history.events.iter().map(|event| event.at).collect();
     assert!(times.is_sorted() && times[0] > 1.5e9);
-    assert_eq!(history.planned_memory_bytes, MEMORY_ALONE);
+    assert_eq!(history.planned_memory_bytes, ALONE.memory_bytes);
     for step in ["1-1", "2-1", "2-2"] {
         let curve = &history.steps[step];
         assert!(curve.f32.points().len() > 1 && !curve.proof.points().is_empty(), "{curve:?}");

@@ -9,6 +9,7 @@ use std::{
     time::Duration,
 };
 
+use serde_json::Value;
 use tokio::runtime::{Builder, Runtime};
 
 use crate::cluster::{Cluster, expected_of};
@@ -42,12 +43,11 @@ fn with_a_bucket(workers: usize) -> (Runtime, Cluster, Arc<AtomicBool>) {
     (runtime, cluster, is_slow)
 }
 
-/// The supersteps of a step that is under way.
-fn supersteps(cluster: &Cluster, job: &str, step: &str) -> Option<u64> {
+/// What is said about a step that is under way.
+fn running(cluster: &Cluster, job: &str, step: &str) -> Option<Value> {
     let status = cluster.status(job)?;
     let mut steps = status["steps"].as_array()?.iter();
-    let step = steps.find(|it| it["tier"] == step && it["state"] == "running")?;
-    step["supersteps"].as_u64()
+    steps.find(|it| it["tier"] == step && it["state"] == "running").cloned()
 }
 
 /// How many checkpoints are on a worker's disk, of all that it has saved, and how many it has stored behind its sweeps.
@@ -61,18 +61,24 @@ fn sweeps_go_on_while_a_slow_store_takes_a_checkpoint_and_a_kill_meanwhile_chang
     let expected = expected_of(GAME);
     let (_runtime, mut cluster, is_slow) = with_a_bucket(2);
     let job = cluster.submit_game(GAME, "50ms");
-    cluster.wait_for("the last step", || supersteps(&cluster, &job, "4-4").is_some());
+    cluster.wait_for("the last step", || running(&cluster, &job, "4-4").is_some());
     is_slow.store(true, Relaxed);
     // It is saved, sweeps on, and what is saved is not stored.
     let mut first_saves = None;
     let mut before: Option<(u64, (usize, usize))> = None;
+    let mut storing = Value::Null;
     cluster.wait_for("sweeps behind which a checkpoint is stored", || {
         let saves = saves(&cluster);
-        let Some(now) = supersteps(&cluster, &job, "4-4") else { return false };
+        let Some(step) = running(&cluster, &job, "4-4") else { return false };
+        let now = step["supersteps"].as_u64().unwrap();
         let has_saved = saves.0 > *first_saves.get_or_insert(saves.0);
         before = before.filter(|&(_, then)| then == saves).or(Some((now, saves)));
+        if !step["storing"].is_null() {
+            storing = step["storing"].clone();
+        }
         has_saved && now > before.map_or(now, |(then, _)| then) + 5
     });
+    assert_eq!(storing["workers"], 2, "the status does not say what is on its way: {storing}");
     cluster.kill(Some(1));
     is_slow.store(false, Relaxed);
     cluster.start_again(Some(1));

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use ziggurat_encoding::Tier;
 use ziggurat_rpc::proto::{
     ClusterStatus, JobState, JobStatus, PlanReply, Precision, Step, StepState, StepStatus,
-    Unreached, WorkerStatus,
+    StoringStatus, Unreached, WorkerStatus,
 };
 
 use crate::output::{bound, bytes, columns, duration, grouped, one_line, short};
@@ -143,6 +143,16 @@ pub fn status_text(status: &ClusterStatus) -> String {
     }
     for (store, steps) in stores {
         text += &format!("The checkpoint store {store} has the values of {steps} of the steps\n");
+    }
+    for step in &status.steps {
+        if let Some(StoringStatus { epoch, workers_stored, workers, seconds }) = step.storing {
+            text += &format!(
+                "Checkpoint {epoch} of step {} has been on its way to the checkpoint store for {}: {workers_stored} of \
+                 {workers} workers have stored their parts\n",
+                step_tier(step),
+                duration(seconds),
+            );
+        }
     }
     if !status.workers.is_empty() {
         text += &format!("\n{}", workers_table(&status.workers));
@@ -315,6 +325,12 @@ fn step_json(step: &StepStatus) -> Value {
         "attempt": step.attempt,
         "workers": step.workers,
         "store": known_store(&step.store),
+        "storing": step.storing.map(|storing| json!({
+            "epoch": storing.epoch,
+            "workers_stored": storing.workers_stored,
+            "workers": storing.workers,
+            "seconds": storing.seconds,
+        })),
     })
 }
 
@@ -356,6 +372,11 @@ pub fn plan_json(plan: &PlanReply) -> Value {
         "disk_bytes": plan.disk_bytes,
         "worker_disk_bytes": plan.worker_disk_bytes,
         "workers": plan.workers.iter().map(worker_json).collect::<Vec<_>>(),
+        "needs": plan.needs.iter().map(|needs| json!({
+            "memory_bytes": needs.memory_bytes,
+            "least_memory_bytes": needs.least_memory_bytes,
+            "disk_bytes": needs.disk_bytes,
+        })).collect::<Vec<_>>(),
         "missing": plan.missing,
     })
 }
@@ -482,6 +503,19 @@ utu         2  512 MB of 8.00 GB    90.0 GB       0            silent for 40 s
 anu and enki could not reach each other 40 s ago: see that each reaches the address of the other
 "
         );
+    }
+
+    #[test]
+    fn a_checkpoint_on_its_way_to_the_store_is_told() {
+        let mut status = samples::under_way();
+        let step = status.steps.iter_mut().find(|step| step.state() == StepState::Running).unwrap();
+        step.storing =
+            Some(StoringStatus { epoch: 5, workers_stored: 1, workers: 2, seconds: 40.0 });
+        let told = "Checkpoint 5 of step 3-2 has been on its way to the checkpoint store for 40 s: \
+                    1 of 2 workers have stored their parts\n";
+        assert!(status_text(&status).contains(told), "{}", status_text(&status));
+        let storing = status_json(&status)["steps"][4]["storing"].clone();
+        assert_eq!((&storing["epoch"], &storing["workers_stored"]), (&json!(5), &json!(1)));
     }
 
     #[test]

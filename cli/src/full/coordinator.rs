@@ -3,8 +3,9 @@
 use std::{error::Error, fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
-use ziggurat_coordinator::{CoordinatorError, Options, run_watched};
-use ziggurat_kernel::plan;
+use ziggurat_coordinator::{Alone, CoordinatorError, Options, run_watched};
+use ziggurat_encoding::Encoding;
+use ziggurat_kernel::{LEAST_MAPPED_BYTES, Settings, base_memory_bytes, plan};
 use ziggurat_rpc::{RpcError, Security};
 use ziggurat_telemetry::BindError;
 use ziggurat_web::{dashboard, server};
@@ -125,7 +126,7 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
         keep_ended: args.keep_solved.0,
         whole_step_positions: args.split_above,
         metrics: args.listening.metrics,
-        memory_alone: |encoding, settings| plan(encoding, settings).peak_memory_bytes,
+        memory_alone,
     };
     serve(
         args.listening.log_format,
@@ -261,6 +262,18 @@ fn parse_lease(text: &str) -> Result<Duration, String> {
     match (Duration::from_secs(1)..=24 * hour).contains(&lease) {
         true => Ok(lease),
         false => Err("a lease is from 1s to 24h".to_owned()),
+    }
+}
+
+/// What one process takes on one thread that does a job alone.
+fn memory_alone(encoding: &Encoding, settings: &Settings) -> Alone {
+    let plan = plan(encoding, &Settings { threads: 1, ..settings.clone() });
+    let base = base_memory_bytes(1);
+    let memory_bytes = plan.peak_memory_bytes + base;
+    Alone {
+        memory_bytes,
+        least_memory_bytes: (plan.scratch_bytes + base + LEAST_MAPPED_BYTES).min(memory_bytes),
+        arrays_bytes: plan.peak_memory_bytes - plan.scratch_bytes,
     }
 }
 

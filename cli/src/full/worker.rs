@@ -2,7 +2,7 @@
 
 use std::{net::SocketAddr, path::PathBuf};
 
-use ziggurat_kernel::{base_memory_bytes, thread_count};
+use ziggurat_kernel::{LEAST_MAPPED_BYTES, base_memory_bytes, thread_count};
 use ziggurat_rpc::{RpcError, proto::WorkerRequest};
 use ziggurat_telemetry::BindError;
 use ziggurat_worker::{STORING_MEMORY_BYTES, ServeError, ServeOptions};
@@ -16,7 +16,6 @@ use crate::{
     },
     failure::{Exit, Failure},
     job::threads,
-    needs::LEAST_MAPPED_BYTES,
     output::{bytes, one_line, print},
     resources,
 };

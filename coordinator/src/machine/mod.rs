@@ -54,6 +54,7 @@ pub use record::{
 };
 #[cfg(test)]
 use schedule::PLANNED_JOBS;
+pub use split::positions_by_worker;
 pub use workers::Connected;
 
 /// How long things may take.
@@ -201,10 +202,8 @@ impl Machine {
     /// events are not followed by a look at all jobs.
     pub fn handle(&mut self, event: Event, now: Time) -> Output {
         self.now = self.now.max(now);
-        let is_of_work = |event: &Event| {
-            matches!(event, Event::Heartbeat(..) | Event::Report(..) | Event::Stored(..))
-        };
-        self.is_news |= !is_of_work(&event);
+        self.is_news |=
+            !matches!(event, Event::Heartbeat(..) | Event::Report(..) | Event::Stored(..));
         match event {
             Event::Submit(submission) => self.submit(submission),
             Event::Pause(job) => self.pause(job),

@@ -1,8 +1,11 @@
 //! Who sweeps which shards: the [placement](ziggurat_planning::placement) as runs of shards, and how long they take.
 
-use ziggurat_planning::placement::{ShardWaves, deal};
+use ziggurat_planning::placement::{ShardWaves, deal, positions_of};
 
-use super::{plan::StepPlan, record::Run};
+use super::{
+    plan::{JobPlan, StepPlan},
+    record::Run,
+};
 
 /// Deals the shards of a step out to members, given by their speeds in positions per second. Every shard gets one owner;
 /// a member that would only make others wait gets none.
@@ -31,6 +34,40 @@ pub fn seconds(shards: &[ShardWaves], runs: &[Run], speeds: &[f64]) -> f64 {
         loads.iter().zip(speeds).map(|(&load, speed)| load as f64 / speed).fold(0.0, f64::max)
     };
     loads.iter().map(wave).sum()
+}
+
+/// The positions of a job that a worker comes to have at the most.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Positions {
+    /// Of all steps.
+    pub of_all: u64,
+    /// Of the step that it has most of.
+    pub of_largest: u64,
+}
+
+/// How many positions of a job workers come to have, given by their speeds in positions per second. A step of less than
+/// `whole_step_positions` is solved by one of them, which may be any.
+pub fn positions_by_worker(
+    plan: &JobPlan,
+    speeds: &[f64],
+    whole_step_positions: u64,
+) -> Vec<Positions> {
+    let mut sums = vec![Positions::default(); speeds.len()];
+    for step in plan.steps.values() {
+        let mut shares = vec![0; speeds.len()];
+        if step.positions() < whole_step_positions {
+            shares.fill(step.positions());
+        } else {
+            for (shard, owner) in step.shards.iter().zip(deal(&step.shards, speeds)) {
+                shares[owner] += positions_of(shard);
+            }
+        }
+        for (sum, share) in sums.iter_mut().zip(shares) {
+            sum.of_all += share;
+            sum.of_largest = sum.of_largest.max(share);
+        }
+    }
+    sums
 }
 
 #[cfg(test)]
@@ -65,6 +102,21 @@ mod tests {
     fn a_slow_member_that_would_make_the_others_wait_gets_nothing() {
         let runs = split(&step(&[10, 10], 1), &[1.0, 0.01, 1.0]);
         assert_eq!(runs, [Run { count: 1, owner: 0 }, Run { count: 1, owner: 2 }]);
+    }
+
+    #[test]
+    fn positions_of_large_steps_are_shared_and_those_of_small_ones_may_be_anywhere() {
+        let overrides = Overrides { pieces: Some(4), ..Overrides::default() };
+        let blitz = Ruleset::builtin("blitz").unwrap().with(&overrides).unwrap();
+        let plan = JobPlan::new(Encoding::new(&blitz).unwrap(), Settings::new(Precision::F64));
+        let sizes: Vec<u64> = plan.steps.values().map(StepPlan::positions).collect();
+        let (all, largest) = (sizes.iter().sum::<u64>(), *sizes.iter().max().unwrap());
+        let [slow, fast] = positions_by_worker(&plan, &[1.0, 2.0], 0)[..] else { panic!() };
+        assert_eq!(slow.of_all + fast.of_all, all);
+        assert_eq!(slow.of_largest + fast.of_largest, largest);
+        assert!(fast.of_all > slow.of_all * 3 / 2 && fast.of_all < slow.of_all * 5 / 2);
+        let anywhere = positions_by_worker(&plan, &[1.0, 2.0], largest + 1);
+        assert_eq!(anywhere, [Positions { of_all: all, of_largest: largest }; 2]);
     }
 
     /// Members wait for less than a tenth of a sweep.

@@ -393,7 +393,7 @@ impl Machine {
     }
 
     /// How fast workers are thought to be, in positions per second.
-    pub(super) fn speeds(&self, workers: &[WorkerId]) -> Vec<f64> {
+    pub fn speeds(&self, workers: &[WorkerId]) -> Vec<f64> {
         let measured = self.sessions.values().filter_map(|connected| {
             let cores = f64::from(connected.registration.cores.max(1));
             connected.positions_per_second.map(|speed| speed / cores)

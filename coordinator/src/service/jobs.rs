@@ -6,19 +6,23 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio_stream::wrappers::ReceiverStream;
 use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status};
-use ziggurat_planning::{Precision, VECTORS};
 use ziggurat_rpc::{
     Holder, Peer, asker,
     convert::{Submission as Wanted, identity_text, required},
     proto::{
         CancelRequest, ChecksumsReply, ClusterStatus, HistoryReply, JobRequest, JobStatus,
         ListReply, ListRequest, LocateReply, PlanReply, RemoveReply, StepRequest, SubmitReply,
-        SubmitRequest, WorkerReply, WorkerRequest, WorkerStatus, WorkersReply, WorkersRequest,
-        jobs_server::Jobs,
+        SubmitRequest, WorkerReply, WorkerRequest, WorkersReply, WorkersRequest, jobs_server::Jobs,
     },
 };
 
-use super::{actor::Handle, convert, planning::Planned, status};
+use super::{
+    actor::Handle,
+    convert,
+    needs::{Here, plan_reply},
+    planning::Planned,
+    status,
+};
 use crate::machine::{Changed, Event, JobId, Phase, Scheduling, StepId, Submission, ended};
 
 /// Watches at the same time.
@@ -103,8 +107,7 @@ fn job_of(request: Request<JobRequest>) -> JobId {
 impl Jobs for JobsService {
     async fn plan(&self, request: Request<SubmitRequest>) -> Result<Response<PlanReply>, Status> {
         let (wanted, planned) = self.planned(request).await?;
-        let workers = self.actor.look(status::workers).await?;
-        let here = workers.into_iter().filter(|worker| worker.connected).collect();
+        let here = self.actor.look(Here::of).await?;
         Ok(Response::new(plan_reply(wanted.job.precision, &planned, here)))
     }
 
@@ -126,7 +129,7 @@ impl Jobs for JobsService {
             key: wanted.key,
             checkpoint_every: wanted.checkpoint,
             plan: planned.plan,
-            memory_bytes: planned.memory_bytes,
+            memory_bytes: planned.alone.memory_bytes,
         };
         let job = self.ask(Event::Submit(submission), by).await?;
         Ok(Response::new(SubmitReply { job: job.0 }))
@@ -302,55 +305,4 @@ fn timeless(mut status: ClusterStatus) -> ClusterStatus {
         job.seconds = job.seconds.floor();
     }
     status
-}
-
-/// What a job needs, and what is there. The need for memory is what one process needs, and for every further worker
-/// a copy of the values of the largest step: no worker can have to keep more copies of what others have.
-fn plan_reply(precision: Precision, planned: &Planned, workers: Vec<WorkerStatus>) -> PlanReply {
-    let value_bytes = precision.bytes() as u64;
-    let sizes = planned.plan.order.iter().map(|size| size.positions);
-    let largest_positions = sizes.max().unwrap_or(0);
-    let further = (workers.len() as u64).saturating_sub(1);
-    let memory_bytes = planned.memory_bytes + further * largest_positions * value_bytes;
-    let worker_memory_bytes = known_sum(workers.iter().map(|worker| worker.memory_bytes));
-    // Final values, and two checkpoints of the largest step while one takes the place of another, each with a byte per vector
-    // at most; what does not fit memory is on disk as well.
-    let beyond_memory = worker_memory_bytes.map_or(0, |there| memory_bytes.saturating_sub(there));
-    let disk_bytes = planned.positions * value_bytes
-        + 2 * largest_positions * (value_bytes + VECTORS as u64)
-        + beyond_memory;
-    let worker_disk_bytes = known_sum(workers.iter().map(|worker| worker.disk_bytes));
-    let mut missing = Vec::new();
-    if workers.is_empty() {
-        missing.push("no worker is connected: start some with `ziggurat worker`".to_owned());
-    } else {
-        // How much there is and may be needed, the reply says.
-        if beyond_memory > 0 {
-            missing.push(
-                "the workers have less memory than would be used: what does not fit is kept in files, \
-                 which is slower"
-                    .to_owned(),
-            );
-        }
-        if worker_disk_bytes.is_some_and(|there| disk_bytes > there) {
-            missing.push(
-                "the workers have less disk than may be needed: add workers or disks".to_owned(),
-            );
-        }
-    }
-    PlanReply {
-        positions: planned.positions,
-        largest_positions,
-        memory_bytes,
-        worker_memory_bytes: worker_memory_bytes.unwrap_or(0),
-        disk_bytes,
-        worker_disk_bytes: worker_disk_bytes.unwrap_or(0),
-        workers,
-        missing,
-    }
-}
-
-/// The sum of numbers of which 0 says that one is not known: `None` then.
-fn known_sum(mut numbers: impl Iterator<Item = u64>) -> Option<u64> {
-    numbers.try_fold(0, |sum: u64, number| Some(sum.saturating_add(number)).filter(|_| number > 0))
 }

@@ -8,6 +8,7 @@ mod history;
 mod jobs;
 mod metrics;
 mod migration;
+mod needs;
 mod planning;
 mod records;
 mod status;
@@ -29,8 +30,19 @@ pub use self::board::{Board, JobChange};
 use self::{actor::Actor, control::ControlService, jobs::JobsService, records::Saved};
 use crate::machine::Limits;
 
-/// How many bytes of memory one process takes that does a job alone: a matter of the kernel, which a coordinator has not.
-pub type MemoryAlone = fn(&Encoding, &Settings) -> u64;
+/// Memory of one process that does a job alone: a matter of the kernel, which a coordinator has not.
+pub type MemoryAlone = fn(&Encoding, &Settings) -> Alone;
+
+/// What one process takes that does a job alone, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Alone {
+    /// Memory, with all arrays there.
+    pub memory_bytes: u64,
+    /// Memory at the least, with arrays in files.
+    pub least_memory_bytes: u64,
+    /// These arrays: of a step and what it reads.
+    pub arrays_bytes: u64,
+}
 
 /// How a coordinator runs.
 #[derive(Clone, Debug)]

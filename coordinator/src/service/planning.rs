@@ -16,7 +16,7 @@ use ziggurat_game::Ruleset;
 use ziggurat_planning::Settings;
 use ziggurat_rpc::convert::cut;
 
-use super::MemoryAlone;
+use super::{Alone, MemoryAlone};
 use crate::machine::{JobPlan, Spec};
 
 /// Steps have at most so many shards: dealing them out takes longer than they do good, and what is reported of
@@ -34,7 +34,7 @@ const AT_ONCE: usize = 4;
 pub struct Planned {
     pub plan: Arc<JobPlan>,
     pub positions: u64,
-    pub memory_bytes: u64,
+    pub alone: Alone,
 }
 
 /// Makes plans.
@@ -97,10 +97,10 @@ impl Planner {
         let positions = check_positions(&encoding)?;
         let settings = spec.settings();
         check_shards(&encoding, &settings, cancelled)?;
-        let memory_bytes = (self.memory_alone)(&encoding, &settings);
+        let alone = (self.memory_alone)(&encoding, &settings);
         let plan = JobPlan::unless(encoding, settings, || cancelled.is_cancelled());
         let plan = Arc::new(plan.ok_or_else(hung_up)?);
-        let planned = Planned { plan, positions, memory_bytes };
+        let planned = Planned { plan, positions, alone };
         *last() = Some((spec.clone(), planned.clone()));
         Ok(planned)
     }
@@ -168,6 +168,8 @@ mod tests {
     use ziggurat_planning::Precision;
 
     use super::*;
+
+    const ALONE: Alone = Alone { memory_bytes: 2, least_memory_bytes: 1, arrays_bytes: 1 };
 
     #[test]
     fn too_many_shards_are_refused_and_the_size_that_is_named_will_do() {
@@ -266,7 +268,7 @@ mod tests {
                 IS_BEGUN.notify_one();
                 drop(MAY_GO_ON.blocking_lock());
             }
-            1
+            ALONE
         });
         let of = |pieces| {
             let pieces = Overrides { pieces: Some(pieces), ..Overrides::default() };
@@ -287,7 +289,7 @@ mod tests {
 
     #[test]
     fn work_for_a_caller_that_has_hung_up_ends() {
-        let planner = Planner::new(|_, _| 1);
+        let planner = Planner::new(|_, _| ALONE);
         let finkel = spec(&Ruleset::builtin("finkel").unwrap());
         let cancelled = CancellationToken::new();
         cancelled.cancel();
@@ -297,7 +299,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_client_waits_for_its_own_plan_and_no_other_client_does() {
-        let planner = Planner::new(|_, _| 1);
+        let planner = Planner::new(|_, _| ALONE);
         let finkel = spec(&Ruleset::builtin("finkel").unwrap());
         let [one, other] = ["192.0.2.1", "192.0.2.2"].map(|ip| Some(ip.parse().unwrap()));
         let at_work = planner.turn_of(one.unwrap()).lock_owned().await;

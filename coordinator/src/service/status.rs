@@ -6,7 +6,7 @@ use ziggurat_rpc::{
     limits::MESSAGE_BYTES,
     proto::{
         ClusterStatus, JobState, JobStatus, ListReply, LocateReply, LocatedStep, Peer, StepState,
-        StepStatus, Unreached, WorkerStatus,
+        StepStatus, StoringStatus, Unreached, WorkerStatus,
     },
 };
 
@@ -24,7 +24,7 @@ pub fn cluster(machine: &Machine, id: JobId, now: Time) -> Option<ClusterStatus>
             shards: size.shards,
             ..StepStatus::default()
         };
-        step(machine, StepId { job: id, tier: size.tier }, status)
+        step(machine, StepId { job: id, tier: size.tier }, status, now)
     });
     Some(ClusterStatus {
         job: Some(job),
@@ -122,7 +122,7 @@ pub fn state(machine: &Machine, id: JobId) -> JobState {
     }
 }
 
-fn step(machine: &Machine, id: StepId, mut status: StepStatus) -> StepStatus {
+fn step(machine: &Machine, id: StepId, mut status: StepStatus, now: Time) -> StepStatus {
     let record = machine.records().steps.get(&id);
     let checkpoint = record.and_then(|record| record.checkpoint.as_ref());
     let attempt = machine.attempts().get(&id);
@@ -142,12 +142,22 @@ fn step(machine: &Machine, id: StepId, mut status: StepStatus) -> StepStatus {
     });
     let have = checkpoint.map(|checkpoint| checkpoint.owners.clone());
     let workers = at.or(have).unwrap_or_default();
+    let storing = attempt.and_then(|attempt| {
+        let behind = attempt.behind.as_ref()?;
+        Some(StoringStatus {
+            epoch: behind.checkpoint.epoch,
+            workers_stored: behind.stored.len() as u32,
+            workers: attempt.members.len() as u32,
+            seconds: now.saturating_sub(behind.checkpoint.since).as_secs_f64(),
+        })
+    });
     StepStatus {
         state: state.into(),
         epoch: checkpoint.map_or(0, |checkpoint| checkpoint.epoch.number),
         attempt: record.map_or(0, |record| record.last_attempt),
         workers: workers.into_iter().map(|worker| machine.name_of(worker)).collect(),
         store: store_text(checkpoint.and_then(|checkpoint| checkpoint.stored)),
+        storing,
         ..status
     }
 }
@@ -173,7 +183,8 @@ pub fn workers(machine: &Machine, now: Time) -> Vec<WorkerStatus> {
     here.chain(away).collect()
 }
 
-fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> WorkerStatus {
+/// A worker that is connected.
+pub fn connected_worker(machine: &Machine, connected: &Connected, now: Time) -> WorkerStatus {
     let registration = &connected.registration;
     let worker = registration.worker;
     let at = machine.attempts().iter().find_map(|(step, attempt)| {

@@ -64,7 +64,7 @@ pub use halo::{
 };
 pub use memory::{
     budget::{Memory, MemoryError, resident_bytes},
-    process::{PROGRAM_MEMORY_BYTES, STORE_MEMORY_BYTES, base_memory_bytes},
+    process::{LEAST_MAPPED_BYTES, PROGRAM_MEMORY_BYTES, STORE_MEMORY_BYTES, base_memory_bytes},
 };
 pub use moves::tables::Tables;
 pub use shards::columns::{Data, Part};

@@ -9,6 +9,9 @@ pub const STORE_MEMORY_BYTES: u64 = 5 << 20;
 /// The memory of a thread that packs or unpacks pages of the store.
 const PAGES_BYTES: u64 = 3 << 20;
 
+/// What is mapped at a time at the least, if arrays are in files.
+pub const LEAST_MAPPED_BYTES: u64 = 64 << 20;
+
 /// The memory of a process on so many threads, with a store, beside the arrays of the solve.
 pub fn base_memory_bytes(threads: usize) -> u64 {
     PROGRAM_MEMORY_BYTES + STORE_MEMORY_BYTES + threads as u64 * PAGES_BYTES
