@@ -34,7 +34,7 @@ pub struct SpecArgs {
     uncertified: bool,
 
     /// Most positions of a shard, unless a single block is larger [default: 1/64 of the tier, at
-    /// least 64 Ki, at most 4 Mi]
+    /// least 64 Ki, at most 4 Mi, or what makes at most 4096 shards]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     shard_positions: Option<u64>,
 }

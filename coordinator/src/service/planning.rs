@@ -13,15 +13,11 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
-use ziggurat_planning::Settings;
+use ziggurat_planning::{MOST_SHARDS, Settings};
 use ziggurat_rpc::convert::cut;
 
 use super::{Alone, MemoryAlone};
 use crate::machine::{JobPlan, Spec};
-
-/// Steps have at most so many shards: dealing them out takes longer than they do good, and what is reported of
-/// them has to fit a message.
-const MOST_SHARDS: usize = 4096;
 
 /// A job has at most so many undecided positions: 8 TiB of values.
 const MOST_POSITIONS: u64 = 1 << 40;
@@ -124,17 +120,16 @@ fn check_positions(encoding: &Encoding) -> Result<u64, String> {
     ))
 }
 
-/// Refuses shards of which a step has too many, and says which will do. The limit comes down to them by halves, so that
-/// a step is never cut into far too many.
+/// Refuses shards of a size that somebody wants of which a step has too many, and says which will do. The limit comes down to
+/// them by halves, so that a step is never cut into far too many.
 fn check_shards(
     encoding: &Encoding,
     settings: &Settings,
     cancelled: &CancellationToken,
 ) -> Result<(), String> {
+    let Some(wanted) = settings.shard_positions else { return Ok(()) };
     let mut will_do = None;
     for tier in encoding.tiers() {
-        let default = || encoding.default_shard_positions(tier);
-        let wanted = settings.shard_positions.unwrap_or_else(default);
         let mut limit = encoding.step_len(tier);
         while limit > wanted {
             if cancelled.is_cancelled() {
@@ -149,12 +144,8 @@ fn check_shards(
         }
     }
     let Some(will_do) = will_do else { return Ok(()) };
-    let of = match settings.shard_positions {
-        Some(wanted) => format!("of {wanted} positions"),
-        None => "of the default size".to_owned(),
-    };
     Err(format!(
-        "with shards {of}, a step has more than the {MOST_SHARDS} that a cluster shares out; \
+        "with shards of {wanted} positions, a step has more than the {MOST_SHARDS} that a cluster shares out; \
          --shard-positions {will_do} will do"
     ))
 }

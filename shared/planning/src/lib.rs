@@ -95,6 +95,6 @@ pub use proof::{Certificate, Growth, Proof, USELESS_BOUND};
 pub use quanta::QUANTUM_EXPONENTS;
 pub use settings::{Precision, Settings, thread_count};
 pub use statistics::TierStatistics;
-pub use steps::{Step, shards, steps};
+pub use steps::{MOST_SHARDS, Step, shards, steps};
 pub use waves::{ShardIndex, Unit, UnitIndex, Wave, units, waves};
 pub use weights::{CycleSlot, DIFFERENCES, Multiples, POINTS, Products, VECTORS};
