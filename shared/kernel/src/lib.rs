@@ -35,7 +35,7 @@
 //! | `certificate` | the intervals of a proof, and their sweeps |
 //! | `coarse` | fewer supersteps: a two-level correction of all values together, from a sample |
 //! | `halo` | sharing a step out: the reads of members of a team of each other, their messages, the loop over waves |
-//! | `sweep` | the Bellman operator on a pair of slabs: `pair`, then `gather`, `block`, `pass`, `transpose`, `rows`, outermost first; `elimination` leaves out moves that cannot be best |
+//! | `sweep` | the Bellman operator on a pair of slabs: `pair`, then `gather`, `block`, `pass`, `transpose`, `rows`, outermost first; `elimination` leaves out moves that cannot be best; `successors` are tables of them, where slabs are dense |
 //! | `delta` | quantised changes of values, and extrapolation from them |
 //! | `shards` | the description of a step, and its arrays by shard |
 //! | `moves` | the effects of moves, worked out once for a ruleset: `rules`, `routes`, `lists`, `layout` |

@@ -68,7 +68,7 @@ pub struct Avx2F64([__m256d; 2]);
 
 /// Eight 32-bit values.
 #[derive(Clone, Copy, Debug)]
-pub struct Avx2F32([__m256; 1]);
+pub struct Avx2F32(pub(super) [__m256; 1]);
 
 /// The methods that differ between the two only by the names of the intrinsics.
 macro_rules! lanes {

@@ -5,6 +5,7 @@ use std::arch::x86_64::*;
 
 use crate::simd::vector::LANES;
 use crate::simd::{
+    address::{Address, Arrays, PLACE_BITS},
     avx2::Avx2F32,
     vector::{Instructions, Operation, Vector},
 };
@@ -48,6 +49,26 @@ impl Instructions for Avx512 {
     }
 
     #[inline(always)]
+    unsafe fn gathered_f64(arrays: &Arrays<f64>, at: *const Address) -> Avx512F64 {
+        // SAFETY: the processor has AVX-512, and the caller promises that the addresses and values are readable.
+        Avx512F64(unsafe {
+            let (at, negated) = pointers::<f64>(arrays, at);
+            let values = _mm512_i64gather_pd::<1>(at, std::ptr::null());
+            _mm512_mask_sub_pd(values, negated, _mm512_set1_pd(0.0), values)
+        })
+    }
+
+    #[inline(always)]
+    unsafe fn gathered_f32(arrays: &Arrays<f32>, at: *const Address) -> Avx2F32 {
+        // SAFETY: the processor has AVX-512, and the caller promises that the addresses and values are readable.
+        Avx2F32([unsafe {
+            let (at, negated) = pointers::<f32>(arrays, at);
+            let values = _mm512_i64gather_ps::<1>(at, std::ptr::null());
+            _mm256_mask_sub_ps(values, negated, _mm256_set1_ps(0.0), values)
+        }])
+    }
+
+    #[inline(always)]
     fn call<F: Operation>(self, operation: F) {
         #[inline(never)]
         #[target_feature(
@@ -58,6 +79,29 @@ impl Instructions for Avx512 {
         }
         // SAFETY: `instructions` prove that the processor has these.
         unsafe { apart(self, operation) }
+    }
+}
+
+/// Where the values of a group of addresses are, and which are read negated.
+///
+/// # Safety
+/// The processor must have AVX-512, and the addresses be readable.
+#[inline(always)]
+unsafe fn pointers<T>(arrays: &Arrays<T>, at: *const Address) -> (__m512i, __mmask8) {
+    // SAFETY: the caller promises it, and there are eight arrays.
+    unsafe {
+        let starts = _mm512_loadu_epi64(arrays.0.as_ptr().cast());
+        let at = _mm256_loadu_si256(at.cast());
+        let negated = _mm256_movepi32_mask(at);
+        let at = _mm512_cvtepu32_epi64(at);
+        // The permutation looks at the three lowest bits, which are the array.
+        let starts = _mm512_permutexvar_epi64(_mm512_srli_epi64::<PLACE_BITS>(at), starts);
+        let place = _mm512_and_si512(at, _mm512_set1_epi64((1 << PLACE_BITS) - 1));
+        let bytes = match size_of::<T>() {
+            4 => _mm512_slli_epi64::<2>(place),
+            _ => _mm512_slli_epi64::<3>(place),
+        };
+        (_mm512_add_epi64(starts, bytes), negated)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Registers of values, and the instruction sets that the kernel is compiled for.
 
+pub mod address;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]

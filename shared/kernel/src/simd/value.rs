@@ -10,7 +10,10 @@ use std::{
     ops::{Add, Mul, Sub},
 };
 
-use crate::simd::vector::{Instructions, LANES, Vector};
+use crate::simd::{
+    address::{Address, Arrays},
+    vector::{Instructions, LANES, Vector},
+};
 
 /// A floating-point type for values. Multiplications and additions are separate on every
 /// processor, so that results are the same everywhere.
@@ -41,6 +44,14 @@ pub trait Value:
     /// # Safety
     /// A group must be readable there.
     unsafe fn widened<I: Instructions>(at: *const Self) -> I::F64;
+    /// The values at a group of addresses.
+    ///
+    /// # Safety
+    /// A group of addresses must be readable there, and the arrays have their places.
+    unsafe fn gathered<I: Instructions>(
+        arrays: &Arrays<Self>,
+        at: *const Address,
+    ) -> Self::Vector<I>;
     /// The nearest value to a number.
     fn from_f64(x: f64) -> Self;
     /// The value as a number.
@@ -85,7 +96,7 @@ pub trait Group<T>: Copy + Debug + Send + Sync {
 }
 
 macro_rules! value {
-    ($float:ty, $align:literal, $group:ident, $vector:ident, $widened:expr) => {
+    ($float:ty, $align:literal, $group:ident, $vector:ident, $widened:expr, $gathered:ident) => {
         impl Value for $float {
             const NONE: Self = <$float>::NEG_INFINITY;
             const WIN: Self = 0.5;
@@ -97,6 +108,14 @@ macro_rules! value {
             unsafe fn widened<I: Instructions>(at: *const Self) -> I::F64 {
                 // SAFETY: the caller promises it.
                 unsafe { $widened(at) }
+            }
+            #[inline(always)]
+            unsafe fn gathered<I: Instructions>(
+                arrays: &Arrays<Self>,
+                at: *const Address,
+            ) -> Self::Vector<I> {
+                // SAFETY: the caller promises it.
+                unsafe { I::$gathered(arrays, at) }
             }
             #[inline(always)]
             fn from_f64(x: f64) -> Self {
@@ -153,8 +172,8 @@ macro_rules! value {
     };
 }
 
-value!(f32, 32, GroupF32, F32, I::widened);
-value!(f64, 64, GroupF64, F64, I::F64::read);
+value!(f32, 32, GroupF32, F32, I::widened, gathered_f32);
+value!(f64, 64, GroupF64, F64, I::F64::read, gathered_f64);
 
 /// How many groups a row of `len` values takes.
 #[inline(always)]

@@ -4,6 +4,8 @@
 //! that are rounded one by one. So the results are bit-identical.
 #![expect(unsafe_code)]
 
+use crate::simd::address::{Address, Arrays};
+
 /// A set of vector instructions.
 pub trait Instructions: Copy {
     /// Eight 64-bit values.
@@ -38,6 +40,26 @@ pub trait Instructions: Copy {
             let numbers = at.cast::<[u16; LANES]>().read_unaligned();
             Self::F64::read(numbers.map(|number| f64::from(number & mask)).as_ptr())
         }
+    }
+
+    /// The 64-bit values at a group of addresses.
+    ///
+    /// # Safety
+    /// A group of addresses must be readable there, and the arrays have their places.
+    #[inline(always)]
+    unsafe fn gathered_f64(arrays: &Arrays<f64>, at: *const Address) -> Self::F64 {
+        // SAFETY: the caller promises it; and the array is a group.
+        unsafe { Self::F64::read(arrays.values::<LANES>(at).as_ptr()) }
+    }
+
+    /// The 32-bit values at a group of addresses.
+    ///
+    /// # Safety
+    /// As for the others.
+    #[inline(always)]
+    unsafe fn gathered_f32(arrays: &Arrays<f32>, at: *const Address) -> Self::F32 {
+        // SAFETY: the caller promises it; and the array is a group.
+        unsafe { Self::F32::read(arrays.values::<LANES>(at).as_ptr()) }
     }
 
     /// Runs an operation as a function of its own, which is compiled once for all who call it, and not as a part of

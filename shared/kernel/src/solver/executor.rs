@@ -205,11 +205,13 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
             return Err(SolveError::Order);
         };
         let mut candidate_lists = std::mem::take(&mut state.candidate_lists);
+        let successors = std::mem::take(&mut state.successors);
         candidate_lists.widened();
         let narrow = state.into_values().into_iter();
         let values = narrow.map(|values| values.converted(inputs.memory));
         let state = inputs.state(values.collect::<Result<_, _>>()?)?;
-        *stage = Stage::Sweeping(state.with_candidate_lists(candidate_lists));
+        let state = state.with_candidate_lists(candidate_lists).with_successors(successors);
+        *stage = Stage::Sweeping(state);
         Ok(Outcome::Done)
     }
 

@@ -26,7 +26,9 @@ use crate::{
         value::{PADDING, Value},
     },
     superstep::unit::padded_lengths,
-    sweep::{context::Context, elimination::validity::CandidateLists},
+    sweep::{
+        context::Context, elimination::validity::CandidateLists, successors::table::SuccessorTables,
+    },
 };
 
 /// The state of a step between two supersteps.
@@ -43,6 +45,8 @@ pub struct StepState<'s, T: Value> {
     pub(super) simd: Simd,
     /// The moves that the sweeps of the units need to look at.
     pub candidate_lists: CandidateLists,
+    /// The successors of the units' positions, where there is room to write them down.
+    pub successors: SuccessorTables,
 }
 
 impl<'s, T: Value> StepState<'s, T> {
@@ -70,6 +74,7 @@ impl<'s, T: Value> StepState<'s, T> {
             vectors: vectors.unwrap_or_else(|_| unreachable!("there are as many")),
             quanta: vec![NO_QUANTA; step.pieces],
             candidate_lists: CandidateLists::new(listed),
+            successors: SuccessorTables::new(memory, step),
             simd,
         })
     }
@@ -82,6 +87,12 @@ impl<'s, T: Value> StepState<'s, T> {
         self
     }
 
+    /// The same with tables of successors of before, which are those of values of any type.
+    pub fn with_successors(mut self, successors: SuccessorTables) -> Self {
+        self.successors = successors;
+        self
+    }
+
     /// The most bytes the state of a step takes that so many threads work on.
     pub fn bytes(step: &ShardedStep<'_>, threads: usize) -> u64 {
         let (positions, padding) = (step.positions(), 2 * PADDING as u64);
@@ -89,8 +100,8 @@ impl<'s, T: Value> StepState<'s, T> {
         let values = (positions + live as u64 + padding) * size_of::<T>() as u64;
         let piece = size_of::<Quanta>() + size_of::<Piece<'_, T>>();
         let pieces = step.pieces as u64;
-        let candidate_lists = CandidateLists::bytes(positions);
-        values + VECTORS as u64 * (positions + padding) + pieces * piece as u64 + candidate_lists
+        let lists = CandidateLists::bytes(positions) + SuccessorTables::bytes(step, threads);
+        values + VECTORS as u64 * (positions + padding) + pieces * piece as u64 + lists
     }
 
     /// The values of some units, piece by piece, in the order of the published values, each with the place of the range

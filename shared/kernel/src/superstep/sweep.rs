@@ -123,14 +123,15 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
 
     fn sweep(&mut self, own: &[UnitIndex]) -> Self::Swept {
         let Self { context, vector, finest, lists, .. } = *self;
-        let StepState { step, published, live, vectors, simd, candidate_lists, .. } =
+        let StepState { step, published, live, vectors, simd, candidate_lists, successors, .. } =
             &mut *self.state;
-        let (published, simd, rooms) = (&*published, *simd, &self.rooms);
+        let (published, simd, rooms, successors) = (&*published, *simd, &self.rooms, &*successors);
         let unswept = |&place: &UnitIndex| Unswept {
             place,
             part: step.unit(place),
             is_tail: place.0 < step.tail,
             candidate_list: candidate_lists.of(place),
+            successors,
             changes: Default::default(),
         };
         let mut parts: Vec<Unswept<'_>> = own.iter().map(unswept).collect();

@@ -16,7 +16,9 @@ use crate::{
     shards::step::ShardedStep,
     simd::{dispatch::Simd, value::Value},
     superstep::state::StepState,
-    sweep::{context::Context, elimination::validity::CandidateLists},
+    sweep::{
+        context::Context, elimination::validity::CandidateLists, successors::table::SuccessorTables,
+    },
 };
 
 /// Every change is worth publishing.
@@ -79,10 +81,14 @@ fn extrapolation_needs_fewer_supersteps_for_the_same_values() {
     assert!(supersteps * 10 < plain_supersteps * 8);
 }
 
-/// Sweeps a step of a game, which reads made-up values, 40 times with candidates and without, and compares
-/// all values after each superstep. Returns how many supersteps went through candidates that had something in them
-/// in the end, and how many shards the tail has.
-fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
+/// Sweeps a step of a game, which reads made-up values, 40 times with something and `without` it, and compares all
+/// values after each superstep. Before each of them, `look` is shown the state with it.
+fn compare<T: Value>(
+    (game, tier): (&str, Tier),
+    simd: Simd,
+    without: impl Fn(&mut StepState<'_, T>),
+    mut look: impl FnMut(&StepState<'_, T>),
+) {
     let encoding = encoding_of(game, tier);
     let tables = Tables::new(&encoding);
     let memory = Memory::anonymous();
@@ -99,15 +105,14 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
     let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 10));
     let state = || {
         let values = step.filled(&memory, T::default()).unwrap();
-        StepState::new(&memory, &step, values, Simd::best()).unwrap()
+        StepState::new(&memory, &step, values, simd).unwrap()
     };
-    let (mut with, mut without) = (state(), state());
-    without.candidate_lists = CandidateLists::new(0);
-    let mut taken = 0;
+    let states = &mut [state(), state()];
+    without(&mut states[1]);
     for superstep in 0..40 {
         let slot = CycleSlot::new(superstep % DIFFERENCES).unwrap();
-        taken += usize::from(with.candidate_lists.are_valid());
-        for state in [&mut with, &mut without] {
+        look(&states[0]);
+        for state in &mut *states {
             state.superstep(&context, (slot, FINEST), None).unwrap();
             if slot.next() == CycleSlot::FIRST
                 && superstep < 30
@@ -116,12 +121,26 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
                 state.extrapolate(&multiples, None);
             }
         }
-        for (with, without) in with.values().iter().zip(without.values()) {
+        for (with, without) in states[0].values().iter().zip(states[1].values()) {
             assert!(with.values() == without.values(), "{game} {tier}, superstep {superstep}");
         }
     }
-    let is_any = with.candidate_lists.words() > 0;
-    (if is_any { taken } else { 0 }, step.tail)
+}
+
+/// Compares supersteps with candidates and without. Returns how many went through candidates that had something in
+/// them in the end, and how many units the tail has.
+fn compare_with_candidates<T: Value>(game: &str, tier: Tier) -> (usize, usize) {
+    let (mut taken, mut words, mut tail) = (0, 0, 0);
+    compare::<T>(
+        (game, tier),
+        Simd::best(),
+        |state| state.candidate_lists = CandidateLists::new(0),
+        |state| {
+            taken += usize::from(state.candidate_lists.are_valid());
+            (words, tail) = (state.candidate_lists.words(), state.step.tail);
+        },
+    );
+    (if words > 0 { taken } else { 0 }, tail)
 }
 
 #[test]
@@ -142,4 +161,44 @@ fn candidates_change_no_bit() {
     assert!(all.0 > 0 && all.1 > 0, "{all:?}");
     // Slabs without private squares have none.
     assert_eq!(compare_with_candidates::<f64>("murray", Tier::new(2, 1)).0, 0);
+}
+
+/// Compares supersteps along tables of successors and without. Returns how many units have a table, how many of these
+/// have slabs that read their own values as they were before, and how many units the tail has.
+fn compare_with_successors<T: Value>(game: &str, tier: Tier, simd: Simd) -> [usize; 3] {
+    let mut seen = [0; 3];
+    compare::<T>(
+        (game, tier),
+        simd,
+        |state| state.successors = SuccessorTables::default(),
+        |state| {
+            let [all, keeping] = state.successors.count();
+            seen = [all, keeping, state.step.tail];
+        },
+    );
+    seen
+}
+
+#[test]
+fn tables_of_successors_change_no_bit() {
+    let mut seen = [0; 3];
+    let mut compare = |game, tier, simd| {
+        let in_f64 = compare_with_successors::<f64>(game, tier, simd);
+        let in_f32 = compare_with_successors::<f32>(game, tier, simd);
+        assert!(in_f64[0] > 0 && in_f64 == in_f32, "{game} {tier}: {in_f64:?} {in_f32:?}");
+        seen.iter_mut().zip(in_f64).for_each(|(seen, of_game)| *seen += of_game);
+    };
+    for (game, tier) in [
+        ("murray", Tier::new(2, 1)),
+        ("twisted-short", Tier::new(2, 1)),
+        ("twisted-short-long", Tier::new(1, 1)),
+        ("twisted-long-short", Tier::new(1, 1)),
+        ("twisted-long", Tier::new(1, 1)),
+    ] {
+        Simd::all().into_iter().for_each(|simd| compare(game, tier, simd));
+    }
+    compare("murray", Tier::new(2, 2), Simd::best());
+    assert!(seen.iter().all(|&seen| seen > 0), "{seen:?}");
+    // Slabs with private squares have none.
+    assert_eq!(compare_with_successors::<f64>("finkel", Tier::new(2, 1), Simd::best())[0], 0);
 }

@@ -29,6 +29,10 @@ use crate::{
         pair::{SweepPair, UnitValues},
         scratch::Room,
         sources::OwnRanges,
+        successors::{
+            sweep::SweepSuccessors,
+            table::{SuccessorTable, SuccessorTables},
+        },
     },
 };
 
@@ -40,6 +44,7 @@ pub struct Unswept<'a> {
     pub part: &'a Shard,
     pub is_tail: bool,
     pub candidate_list: Option<&'a RwLock<CandidateList>>,
+    pub successors: &'a SuccessorTables,
     /// Where its changes are to be encoded, range by range.
     pub changes: [&'a mut [i8]; 2],
 }
@@ -64,7 +69,9 @@ impl Unswept<'_> {
         (lists, finest): (SweepMode, i32),
         simd: Simd,
     ) -> (UnitIndex, Swept) {
-        let Self { place, part, is_tail, candidate_list, changes } = self;
+        let Self { place, part, is_tail, candidate_list, successors, changes } = self;
+        let write_down = || SuccessorTable::write_down(context, part, is_tail, slabs);
+        let table = successors.of(place, write_down);
         let [first, second] = padded_lengths(part);
         let (first, rest) = live.split_at_mut(first);
         let mut live = [first, &mut rest[..second]];
@@ -78,22 +85,26 @@ impl Unswept<'_> {
         for (live, old) in live.iter_mut().zip(published_of) {
             budget::copy(&mut live[..old.len()], old);
         }
-        let locator = OwnRanges { part, last: context.last() };
         let mut values = UnitValues { context, published, live };
-        for_each_pair_of_slabs(context, part, &locator, slabs, |slabs, is_own_swap| {
-            let (candidates, is_one) = (lists.take(), is_own_swap);
-            for _ in 0..if is_tail { 2 } else { 1 } {
-                let operand = &mut values;
-                simd.run(SweepPair { scratch, context, slabs, is_one, candidates, operand });
-            }
-            let can_be_listed = !is_own_swap && !context.is_dense();
-            lists.record(|margin, words| {
-                if can_be_listed {
-                    let (values, margin) = (&values, T::from_f64(margin));
-                    simd.run(RecordCandidates { scratch, values, slabs, margin, words });
+        if let Some(table) = table {
+            simd.run(SweepSuccessors { table, scratch, values: &mut values });
+        } else {
+            let locator = OwnRanges { part, last: context.last() };
+            for_each_pair_of_slabs(context, part, &locator, slabs, |slabs, is_own_swap| {
+                let (candidates, is_one) = (lists.take(), is_own_swap);
+                for _ in 0..if is_tail { 2 } else { 1 } {
+                    let operand = &mut values;
+                    simd.run(SweepPair { scratch, context, slabs, is_one, candidates, operand });
                 }
+                let can_be_listed = !is_own_swap && !context.is_dense();
+                lists.record(|margin, words| {
+                    if can_be_listed {
+                        let (values, margin) = (&values, T::from_f64(margin));
+                        simd.run(RecordCandidates { scratch, values, slabs, margin, words });
+                    }
+                });
             });
-        });
+        }
         let recorded = lists.end();
         if let (Some(recorded), Some(mut candidate_list)) = (recorded, guard) {
             *candidate_list = recorded;

@@ -12,5 +12,6 @@ pub mod rows;
 pub mod scratch;
 pub mod slab;
 pub mod sources;
+pub mod successors;
 pub mod transpose;
 pub mod view;

@@ -31,7 +31,7 @@ pub mod arrays {
 }
 
 /// A place among the [`ValueArrays`].
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Location {
     /// Which array.
     pub array: usize,
