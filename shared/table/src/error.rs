@@ -122,6 +122,14 @@ pub enum TableError {
         /// What is wrong, and where.
         what: String,
     },
+    /// An unfinished table has other bytes than its index says.
+    #[error("{} is not as it was written: {what}", .path.display())]
+    NotAsWritten {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong, and where.
+        what: String,
+    },
     /// The ruleset in the file is not one.
     #[error("the ruleset in {} is not valid", .path.display())]
     Ruleset {

@@ -10,6 +10,7 @@
 //! | `frame` | frames: values packed, compressed and under a checksum |
 //! | `layout` | the parts of a `.zgt` file around its frames |
 //! | `writer`, `table` | writing and reading `.zgt` files |
+//! | `unfinished` | `.zgt` files that are written by several processes, one after another |
 //! | [`rgu`] | `.rgu` files |
 //! | `any` | both formats behind one face |
 //! | `parquet` | Parquet export |
@@ -33,6 +34,7 @@ pub mod rgu;
 mod rules;
 mod squares;
 mod table;
+mod unfinished;
 mod value;
 mod verify;
 mod writer;
@@ -45,6 +47,7 @@ pub use layout::{FORMAT_VERSION, TierStatistics};
 pub use output::{Existing, Interim, abandon_outputs, abandon_outputs_at_once, remove_leftovers};
 pub use progress::{Tell, unheard};
 pub use table::Table;
+pub use unfinished::{TableIndex, UnfinishedTable};
 pub use value::{UnknownValueType, ValueType, from_percent16, to_percent16};
 pub use verify::{
     Identities, Values, Verification, verify, verify_bytes, verify_values, verify_values_bytes,

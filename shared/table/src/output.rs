@@ -129,7 +129,6 @@ pub(crate) struct Output {
     path: PathBuf,
     existing: Existing,
     file: BufWriter<NamedTempFile>,
-    written: u64,
     listed: Listed,
 }
 
@@ -157,17 +156,7 @@ impl Output {
         let listed = Listed(file.path().to_owned());
         unfinished.push(listed.0.clone());
         let file = BufWriter::with_capacity(1 << 20, file);
-        Ok(Self { path: path.to_owned(), existing, file, written: 0, listed })
-    }
-
-    /// The name the file will have.
-    pub(crate) fn path(&self) -> &Path {
-        &self.path
-    }
-
-    /// Bytes written so far.
-    pub(crate) fn written(&self) -> u64 {
-        self.written
+        Ok(Self { path: path.to_owned(), existing, file, listed })
     }
 
     /// Appends to the file.
@@ -204,9 +193,7 @@ impl Output {
 
 impl Write for Output {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let written = self.file.write(bytes)?;
-        self.written += written as u64;
-        Ok(written)
+        self.file.write(bytes)
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -214,7 +201,7 @@ impl Write for Output {
     }
 }
 
-fn sync_directory_of(path: &Path) -> Result<(), TableError> {
+pub(crate) fn sync_directory_of(path: &Path) -> Result<(), TableError> {
     sync_dir(directory(path)).map_err(TableError::io(path, "sync the directory of"))
 }
 
@@ -262,7 +249,7 @@ fn kept_in_place(file: NamedTempFile) -> PathBuf {
     path
 }
 
-fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
+pub(crate) fn have_same_bytes(one: &Path, other: &Path) -> io::Result<bool> {
     let (mut one, mut other) = (File::open(one)?, File::open(other)?);
     let mut left = one.metadata()?.len();
     if left != other.metadata()?.len() {

@@ -1,6 +1,9 @@
-//! Writing a `.zgt` table, tier by tier.
+//! Writing a `.zgt` table, tier by tier: at once, or over days (`unfinished`).
 
-use std::{collections::BTreeMap, path::Path};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 use rayon::prelude::*;
 use ziggurat_encoding::{Encoding, Tier};
@@ -24,12 +27,7 @@ const FRAMES_AT_A_TIME: usize = 16;
 #[derive(Debug)]
 pub struct TableWriter {
     output: Output,
-    preamble: Vec<u8>,
-    value_type: ValueType,
-    compression: Compression,
-    ruleset: String,
-    lengths: BTreeMap<Tier, u64>,
-    entries: Vec<TierEntry>,
+    contents: Contents,
 }
 
 impl TableWriter {
@@ -44,21 +42,10 @@ impl TableWriter {
         value_type: ValueType,
         compression: Compression,
     ) -> Result<Self, TableError> {
-        let header = Header {
-            ruleset: encoding.ruleset().to_toml(),
-            encoder_version: Encoding::VERSION,
-            value_type,
-            compression,
-            positions: encoding.undecided(),
-        };
-        let preamble = json(path, preamble(&header))?;
+        let contents = Contents::new(path, encoding, value_type, compression)?;
         let mut output = Output::create(path, existing)?;
-        output.append(&preamble)?;
-        let lengths =
-            encoding.tiers().into_iter().map(|tier| (tier, encoding.tier_len(tier))).collect();
-        let ruleset = encoding.ruleset().name().to_owned();
-        let entries = Vec::new();
-        Ok(Self { output, preamble, value_type, compression, ruleset, lengths, entries })
+        output.append(&contents.preamble)?;
+        Ok(Self { output, contents })
     }
 
     /// Appends a tier: for each index, the chance of the player who just moved, less one half. Tiers may come in
@@ -73,6 +60,75 @@ impl TableWriter {
         tier: Tier,
         statistics: TierStatistics,
         values: &[V],
+    ) -> Result<(), TableError> {
+        let Self { output, contents } = self;
+        contents.write_tier(tier, statistics, values, &mut |bytes| output.append(bytes))
+    }
+
+    /// Completes the file, makes it durable and gives it its name.
+    ///
+    /// # Errors
+    /// If a tier is missing, a file of that name has appeared and is to be kept, or the disk is
+    /// full.
+    pub fn finish(mut self) -> Result<(), TableError> {
+        self.output.append(&self.contents.end()?)?;
+        self.output.finish()
+    }
+}
+
+/// Appends bytes to a file.
+pub(crate) type Append<'a> = dyn FnMut(&[u8]) -> Result<(), TableError> + 'a;
+
+/// What is in a table so far, and what will be.
+#[derive(Debug)]
+pub(crate) struct Contents {
+    path: PathBuf,
+    /// The bytes before the values.
+    pub(crate) preamble: Vec<u8>,
+    value_type: ValueType,
+    compression: Compression,
+    ruleset: String,
+    lengths: BTreeMap<Tier, u64>,
+    /// The index so far.
+    pub(crate) entries: Vec<TierEntry>,
+}
+
+impl Contents {
+    /// Those of a table without a tier; errors name `path`.
+    pub(crate) fn new(
+        path: &Path,
+        encoding: &Encoding,
+        value_type: ValueType,
+        compression: Compression,
+    ) -> Result<Self, TableError> {
+        let header = Header {
+            ruleset: encoding.ruleset().to_toml(),
+            encoder_version: Encoding::VERSION,
+            value_type,
+            compression,
+            positions: encoding.undecided(),
+        };
+        let preamble = json(path, preamble(&header))?;
+        let lengths =
+            encoding.tiers().into_iter().map(|tier| (tier, encoding.tier_len(tier))).collect();
+        let (path, ruleset) = (path.to_owned(), encoding.ruleset().name().to_owned());
+        let entries = Vec::new();
+        Ok(Self { path, preamble, value_type, compression, ruleset, lengths, entries })
+    }
+
+    /// Bytes of the file up to the last of its values.
+    pub(crate) fn bytes(&self) -> u64 {
+        let last = self.entries.iter().rev().find_map(|entry| entry.frames.last());
+        last.map_or(self.preamble.len() as u64, |&FrameEntry(offset, length, _)| offset + length)
+    }
+
+    /// Appends a tier: see [`TableWriter::write_tier`].
+    pub(crate) fn write_tier<V: Copy + Into<f64> + Sync>(
+        &mut self,
+        tier: Tier,
+        statistics: TierStatistics,
+        values: &[V],
+        append: &mut Append<'_>,
     ) -> Result<(), TableError> {
         let found = values.len() as u64;
         match self.lengths.get(&tier) {
@@ -95,17 +151,18 @@ impl TableWriter {
             let value = HALF + values[offset].into();
             return Err(TableError::NotAChance { tier, offset: offset as u64, value });
         }
-        let (mut frames, mut rounding) = (Vec::new(), 0.0_f64);
+        let (mut frames, mut rounding, mut offset) = (Vec::new(), 0.0_f64, self.bytes());
         for some in values.chunks(chunk * FRAMES_AT_A_TIME) {
             let packed: Vec<_> = some
                 .par_chunks(chunk)
                 .map(|values| frame::pack(values, self.value_type, self.compression))
                 .collect();
             for packed in packed {
-                let packed = packed.map_err(TableError::io(self.output.path(), "compress"))?;
-                let (offset, length) = (self.output.written(), packed.bytes.len() as u64);
+                let packed = packed.map_err(TableError::io(&self.path, "compress"))?;
+                let length = packed.bytes.len() as u64;
                 frames.push(FrameEntry(offset, length, packed.checksum));
-                self.output.append(&packed.bytes)?;
+                append(&packed.bytes)?;
+                offset += length;
                 rounding = rounding.max(packed.rounding);
             }
         }
@@ -118,21 +175,16 @@ impl TableWriter {
         Ok(())
     }
 
-    /// Completes the file, makes it durable and gives it its name.
-    ///
-    /// # Errors
-    /// If a tier is missing, a file of that name has appeared and is to be kept, or the disk is
-    /// full.
-    pub fn finish(mut self) -> Result<(), TableError> {
+    /// What follows the values of a complete table: its index and the trailer.
+    pub(crate) fn end(&self) -> Result<Vec<u8>, TableError> {
         let written = |tier: &Tier| self.entries.iter().any(|entry| entry.tier == *tier);
         if let Some(&tier) = self.lengths.keys().find(|tier| !written(tier)) {
             return Err(TableError::Unwritten { tier });
         }
-        let index = json(self.output.path(), serde_json::to_vec(&self.entries))?;
-        let trailer = Trailer::new(&self.preamble, self.output.written(), &index);
-        self.output.append(&index)?;
-        self.output.append(&trailer.to_bytes())?;
-        self.output.finish()
+        let mut end = json(&self.path, serde_json::to_vec(&self.entries))?;
+        let trailer = Trailer::new(&self.preamble, self.bytes(), &end);
+        end.extend(trailer.to_bytes());
+        Ok(end)
     }
 }
 

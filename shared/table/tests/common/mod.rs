@@ -7,6 +7,7 @@ use ziggurat_game::{Ruleset, RulesetParts};
 use ziggurat_table::{Compression, Existing, TableError, TableWriter, TierStatistics, ValueType};
 
 /// The path of a reference file.
+#[allow(dead_code, reason = "not every test file reads one")]
 pub fn reference(name: &str) -> PathBuf {
     PathBuf::from(format!("../../tests/data/{name}.rgu"))
 }
