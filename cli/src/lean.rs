@@ -152,10 +152,7 @@ pub mod solved_alone {
 pub mod directory {
     use std::{convert::Infallible, path::Path, time::Duration};
 
-    use crate::{
-        failure::Failure,
-        solving::{Solving, WrittenDown},
-    };
+    use crate::{failure::Failure, solving::Solving, writing::WrittenDown};
 
     /// Says how to get them.
     pub fn check_free(_dir: &Path) -> Result<(), Failure> {

@@ -35,6 +35,7 @@ mod showcase;
 mod solving;
 mod suggested;
 mod target;
+mod writing;
 
 use std::{
     ffi::OsString,

@@ -6,7 +6,8 @@ use std::path::Path;
 use ziggurat_encoding::Encoding;
 use ziggurat_files::Limit;
 use ziggurat_kernel::{
-    LEAST_MAPPED_BYTES, Memory, Plan, Precision, Settings, VECTORS, base_memory_bytes, plan,
+    Batch, CycleSlot, LEAST_MAPPED_BYTES, Memory, Plan, Precision, Settings, Step, VECTORS,
+    base_memory_bytes, plan,
 };
 use ziggurat_table::{Compression, ValueType};
 
@@ -33,6 +34,9 @@ fn compressed_hundredths(stored: ValueType) -> u128 {
     }
 }
 
+/// Disk for what a job writes down besides values.
+const STORE_BYTES: u64 = 4 << 20;
+
 /// What a solve needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Needs {
@@ -48,10 +52,26 @@ pub struct Needs {
     pub least_memory_bytes: u64,
     /// Disk for the table.
     pub table_bytes: u64,
-    /// Disk for what a job writes down.
+    /// Disk in the directory of a job, with arrays in files, while each batch of steps is solved.
+    in_directory: Vec<Disk>,
+}
+
+/// Disk that a solve takes at a moment, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Disk {
+    /// For the table so far.
+    pub table_bytes: u64,
+    /// For what a job writes down.
     pub store_bytes: u64,
-    /// Disk for arrays in files.
+    /// For arrays in files.
     pub scratch_bytes: u64,
+}
+
+impl Disk {
+    /// All of it.
+    pub fn bytes(self) -> u64 {
+        self.table_bytes.saturating_add(self.store_bytes).saturating_add(self.scratch_bytes)
+    }
 }
 
 /// Where the arrays of a solve are.
@@ -77,29 +97,29 @@ impl Needs {
         let plan = plan(encoding, settings);
         let threads = settings.thread_count();
         let base = base_memory_bytes(threads);
-        let arrays = plan.peak_memory_bytes - plan.scratch_bytes;
-        let largest = plan.steps.iter().map(|step| step.positions).max().unwrap_or(0);
-        let hundredths = compressed_hundredths(value_type_of(settings.precision));
-        // The step under way is there twice for a moment, with its vectors of changes.
-        let stored = u128::from(plan.positions) * hundredths
-            + u128::from(largest) * 2 * (hundredths + 100 * VECTORS as u128);
         let ruleset = encoding.ruleset();
+        let table_bytes = table_bytes(encoding, value_type, compression);
+        let in_directory = in_directory(&plan, settings.precision, table_bytes);
         Self {
             what: format!("solving {}", game(ruleset)),
             threads,
             memory_bytes: plan.peak_memory_bytes + base,
             least_memory_bytes: (plan.scratch_bytes + base + LEAST_MAPPED_BYTES)
                 .min(plan.peak_memory_bytes + base),
-            table_bytes: table_bytes(encoding, value_type, compression),
-            store_bytes: u64::try_from(stored / 100).unwrap_or(u64::MAX),
-            scratch_bytes: arrays,
+            table_bytes,
+            in_directory,
             plan,
         }
     }
 
-    /// Disk for all of it, with arrays in files.
-    pub fn disk_bytes(&self) -> u64 {
-        self.table_bytes + self.store_bytes + self.scratch_bytes
+    /// Disk for a solve with a directory, when it takes most.
+    pub fn disk(&self, arrays: Arrays) -> Disk {
+        let in_files = arrays != Arrays::InMemory;
+        let moments = self.in_directory.iter().map(|&disk| Disk {
+            scratch_bytes: if in_files { disk.scratch_bytes } else { 0 },
+            ..disk
+        });
+        moments.max_by_key(|disk| disk.bytes()).unwrap_or_default()
     }
 
     /// Where the arrays go if the process may take `budget` bytes of memory (all there is, unless it is given), of which
@@ -139,7 +159,7 @@ impl Needs {
             return Err(refuse(self.memory_bytes).help(format!(
                 "give the solve a directory (--dir DIR): what does not fit will be there, about {}{and_more}; \
                  or try fewer pieces (--pieces N) or half the digits (--precision f32)",
-                bytes(self.store_bytes + self.scratch_bytes)
+                bytes(self.disk(Arrays::InFiles { budget: least }).bytes())
             )));
         }
         if allowed < least || !has_directory {
@@ -152,8 +172,8 @@ impl Needs {
         Ok(Arrays::InFiles { budget })
     }
 
-    /// Refuses what the disks have no room for, and files larger than this process may write. So many bytes of what is written
-    /// down are there already.
+    /// Refuses what the disks have no room for, and files larger than this process may write. So many bytes are in the
+    /// directory already.
     ///
     /// # Errors
     /// If there is too little room, or the limit is too small.
@@ -165,13 +185,13 @@ impl Needs {
         there: u64,
     ) -> Result<(), Failure> {
         check_file_size(&self.what, self.table_bytes)?;
-        let scratch = if arrays == Arrays::InMemory { 0 } else { self.scratch_bytes };
-        let in_dir = self.store_bytes.saturating_sub(there) + scratch;
         let mut wanted = vec![(resources::directory_of(out), self.table_bytes)];
-        match dir.map(resources::existing_directory) {
-            Some(dir) if resources::same_disk(dir, wanted[0].0) => wanted[0].1 += in_dir,
-            Some(dir) => wanted.push((dir, in_dir)),
-            None => {}
+        if let Some(dir) = dir.map(resources::existing_directory) {
+            let in_dir = (dir, self.disk(arrays).bytes().saturating_sub(there));
+            match resources::same_disk(dir, wanted[0].0) {
+                true => wanted[0] = in_dir, // the table has another name then, and no other place
+                false => wanted.push(in_dir),
+            }
         }
         wanted.into_iter().try_for_each(|(directory, needed)| {
             check_free(&self.what, directory, needed).or_help(
@@ -179,6 +199,37 @@ impl Needs {
             )
         })
     }
+}
+
+/// Disk in the directory of a job while each batch of steps is solved: the table so far, the values that it and later ones
+/// read, two checkpoints of each of its steps, and arrays in files. When the table gets a batch, the checkpoints are gone, which
+/// take more.
+fn in_directory(plan: &Plan, precision: Precision, table_bytes: u64) -> Vec<Disk> {
+    let compressed = compressed_hundredths(value_type_of(precision));
+    // There is room for a checkpoint if it does not shrink. Of two that follow each other one is light.
+    let largest = 101 * precision.bytes() as u128 + 1;
+    let vectors = 101 * (VECTORS - 1 + CycleSlot::FIRST.vector()) as u128;
+    let positions = |steps: &[Step]| steps.iter().map(|step| u128::from(step.positions)).sum();
+    let mut solved: u128 = 0;
+    let moment = |Batch { steps, file_bytes }: &Batch| {
+        let (before, rest) = plan.steps.split_at(steps.start);
+        let batch: u128 = positions(&rest[..steps.len()]);
+        let is_read = |step: &&Step| {
+            let mut read = rest.iter().flat_map(|step| step.tier.reads());
+            read.any(|tier| tier.first_of_step() == step.tier)
+        };
+        let read: u128 = before.iter().filter(is_read).map(|step| u128::from(step.positions)).sum();
+        let stored = read * compressed + batch * (compressed + largest + vectors);
+        let table = u128::from(table_bytes) * solved / u128::from(plan.positions.max(1));
+        solved += batch;
+        let bytes = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
+        Disk {
+            table_bytes: bytes(table),
+            store_bytes: bytes(stored / 100).saturating_add(STORE_BYTES),
+            scratch_bytes: *file_bytes,
+        }
+    };
+    plan.batches.iter().map(moment).collect()
 }
 
 /// Refuses work that writes about so many bytes in a directory whose disk has fewer free. What a file system does not
@@ -261,20 +312,11 @@ mod tests {
 
     /// What a solve needs that takes so much memory, at least.
     fn needing(memory_bytes: u64, least_memory_bytes: u64) -> Needs {
-        let (steps, scratch) = (Vec::new(), 0);
-        let plan = Plan { steps, positions: 0, peak_memory_bytes: 0, scratch_bytes: scratch };
-        let (what, threads) = ("solving it".to_owned(), 1);
-        let [table_bytes, store_bytes, scratch_bytes] = [0; 3];
-        Needs {
-            what,
-            plan,
-            threads,
-            memory_bytes,
-            least_memory_bytes,
-            table_bytes,
-            store_bytes,
-            scratch_bytes,
-        }
+        let (steps, batches) = Default::default();
+        let plan = Plan { steps, batches, positions: 0, peak_memory_bytes: 0, scratch_bytes: 0 };
+        let (what, threads, table_bytes) = ("solving it".to_owned(), 1, 0);
+        let in_directory = Vec::new();
+        Needs { what, plan, threads, memory_bytes, least_memory_bytes, table_bytes, in_directory }
     }
 
     #[test]
@@ -322,7 +364,8 @@ mod tests {
         let out = dir.path().join("table.zgt");
         let arrays = Arrays::InFiles { budget: 0 };
         let fits = |[table_bytes, store_bytes, scratch_bytes]: [u64; 3], arrays, has_directory| {
-            let needs = Needs { table_bytes, store_bytes, scratch_bytes, ..needing(0, 0) };
+            let in_directory = vec![Disk { table_bytes, store_bytes, scratch_bytes }];
+            let needs = Needs { table_bytes, in_directory, ..needing(0, 0) };
             let job = dir.path().join("some/job");
             let (dir, there) = (Some(&*job).filter(|_| has_directory), 0);
             needs.check_disk(arrays, dir, &out, there).map_err(|failure| failure.exit)
@@ -335,6 +378,19 @@ mod tests {
         assert_eq!(fits([0, most, most], Arrays::InMemory, true), Ok(()));
         assert_eq!(fits([most, most, most], arrays, false), Ok(()));
         assert_eq!(fits([2 * most, 0, 0], arrays, false), refused);
+    }
+
+    #[test]
+    fn the_disk_of_a_solve_is_that_of_the_moment_at_which_it_takes_most() {
+        let disk = |table_bytes, store_bytes, scratch_bytes| Disk {
+            table_bytes,
+            store_bytes,
+            scratch_bytes,
+        };
+        let moments = vec![disk(1, 2, 9), disk(4, 5, 1), disk(9, 1, 1)];
+        let needs = Needs { in_directory: moments, ..needing(0, 0) };
+        assert_eq!(needs.disk(Arrays::InFiles { budget: 0 }), disk(1, 2, 9));
+        assert_eq!(needs.disk(Arrays::InMemory), disk(9, 1, 0));
     }
 
     #[test]

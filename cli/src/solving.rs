@@ -4,7 +4,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    path::{Path, PathBuf},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -13,11 +13,9 @@ use ziggurat_advice::{Advisor, Bound};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Column, Event, Found, Part, Precision, Settings, Simd, SolveError, StepStore, StepStoreError,
-    Summary, Surroundings, TierStatistics as Made, TierValues, slow_rolls, solve,
+    Summary, Surroundings, TierStatistics as Made, slow_rolls, solve,
 };
-use ziggurat_table::{
-    AnyTable, Compression, Existing, TableError, TableWriter, TierStatistics, ValueType,
-};
+use ziggurat_table::{AnyTable, Compression, Existing, ValueType};
 
 use crate::{
     advice,
@@ -29,22 +27,11 @@ use crate::{
     program_name,
     progress::Progress,
     resources, showcase,
+    writing::{Writing, WrittenDown, resume_with},
 };
 
 /// What rounding may come to, in steps between chances near 1, where supersteps have gone as far as they can.
 const ROUNDING: f64 = 16.0;
-
-/// A solve that is written down in a directory, from which another process can go on.
-pub trait WrittenDown: StepStore {
-    /// The directory.
-    fn dir(&self) -> &Path;
-
-    /// Where arrays can be that do not fit memory.
-    fn scratch(&self) -> PathBuf;
-
-    /// What was found damaged and is computed again, since the last call.
-    fn take_forgotten(&self) -> Vec<String>;
-}
 
 /// Somebody who takes note of what becomes of a solve.
 pub trait Witness: Sync {
@@ -74,6 +61,10 @@ impl StepStore for Witnessed<'_> {
 
     fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), StepStoreError> {
         self.store.load(step, parts)
+    }
+
+    fn handed_on(&self, step: Tier) -> Result<Option<f64>, StepStoreError> {
+        self.store.handed_on(step)
     }
 
     fn is_due(&self, unwritten: Duration, last: Duration) -> bool {
@@ -257,8 +248,7 @@ pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure
         Arrays::InMemory => needs.memory_bytes,
         Arrays::InFiles { budget } => budget,
     };
-    let scratch = if arrays == Arrays::InMemory { 0 } else { needs.scratch_bytes };
-    let disk_bytes = needs.table_bytes + dir.map_or(0, |_| needs.store_bytes) + scratch;
+    let disk_bytes = dir.map_or(needs.table_bytes, |_| needs.disk(arrays).bytes());
     if json {
         return print_json(&json!({
             "event": "planned",
@@ -307,7 +297,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
     let Solving { encoding, settings, simd, needs, arrays, job, out, existing, .. } = *solving;
     let interrupted = interrupt::flag_on_interrupt()?;
     let (value_type, compression) = (solving.value_type, solving.compression);
-    let mut writer = TableWriter::create(out, existing, encoding, value_type, compression)?;
+    let mut writing = Writing::begin(encoding, out, existing, value_type, compression, job)?;
     let mut progress = Progress::new(&needs.plan, encoding.ruleset(), settings, solving.json);
     let scratch = job.map(WrittenDown::scratch).unwrap_or_default();
     let memory = memory(arrays, needs.threads, &scratch)?;
@@ -333,16 +323,7 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
             if let Some(witness) = solving.witness {
                 witness.solved(tier, &made);
             }
-            let statistics = TierStatistics {
-                supersteps: made.supersteps,
-                residual: Some(made.residual),
-                certificate: made.certificate.map(|certificate| certificate.bound),
-            };
-            match values {
-                TierValues::F32(values) => writer.write_tier(tier, statistics, values),
-                TierValues::F64(values) => writer.write_tier(tier, statistics, values),
-            }
-            .map_err(Into::into)
+            writing.write_tier(tier, &made, values).map_err(Into::into)
         },
     );
     drop(progress); // clears the drawing
@@ -363,11 +344,13 @@ fn solve_into(solving: &Solving<'_>) -> Result<(Summary, u64), Failure> {
         }
         (other, None) => other?,
     };
-    writer.finish().map_err(|error| match (error, job) {
-        (exists @ TableError::Exists { .. }, _) => Failure::from(exists)
-            .help("it is not what this solve writes: give --out FILE, or --force to replace it"),
-        (error, Some(job)) => Failure::from(error).and_help(go_on_with(job)),
-        (error, None) => error.into(),
+    // Of steps that others have solved, too.
+    let solved =
+        solving.witness.into_iter().flat_map(|it| summary.tiers.iter().map(move |of| (it, of)));
+    solved.for_each(|(witness, (tier, made))| witness.solved(*tier, made));
+    writing.finish(out, existing).map_err(|failure| match job {
+        Some(job) => failure.and_help(go_on_with(job)),
+        None => failure,
     })?;
     Ok((summary, swept))
 }
@@ -381,11 +364,6 @@ fn is_within(file: &Path, directory: &Path) -> bool {
 /// What to do about what has stopped a job.
 fn go_on_with(job: &dyn WrittenDown) -> String {
     format!("when that is put right, go on: {}", resume_with(job))
-}
-
-/// The command that goes on with a job.
-fn resume_with(job: &dyn WrittenDown) -> String {
-    format!("{} resume {}", program_name(), typed(job.dir()))
 }
 
 /// The end of a solve for a person: the chance, some positions, what to try next.

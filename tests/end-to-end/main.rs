@@ -19,6 +19,8 @@ mod fences;
 #[cfg(feature = "full")]
 mod file_systems;
 mod games;
+#[cfg(feature = "full")]
+mod growing_table;
 mod interrupt;
 #[cfg(feature = "full")]
 mod jobs;

@@ -27,7 +27,7 @@ use crate::{
 
 /// The version of what a job writes down, and of what is done to it: a job that another version began would end
 /// in other bytes.
-pub const MANIFEST_FORMAT: u32 = 23;
+pub const MANIFEST_FORMAT: u32 = 24;
 
 // What a solve is said to take has room for a store.
 const _: () = assert!(STORE_MEMORY_BYTES >= LEAST_MEMORY_BUDGET_BYTES);
@@ -37,6 +37,9 @@ const OWNER: u64 = 0x5a49_4747_5552_4154;
 
 /// Where the store is in the directory of a job.
 pub(crate) const STORE: &str = "store";
+
+/// The table in the directory of a job, until it is complete.
+const UNFINISHED_TABLE: &str = "unfinished-table";
 
 /// The key of the manifest in the store's state.
 const MANIFEST: &str = "manifest";
@@ -60,7 +63,7 @@ pub struct Manifest {
     pub certified: bool,
     /// See `Settings::shard_positions`.
     pub shard_positions: Option<u64>,
-    /// The table to write in the end.
+    /// What the table is called when it is complete.
     pub out: PathBuf,
     /// Whether the table may replace a file of that name.
     pub replace: bool,
@@ -159,6 +162,8 @@ pub struct Job {
     pub(crate) steps: Mutex<HashMap<Tier, StepRecord>>,
     /// What was given up because it was damaged.
     pub(crate) forgotten: Mutex<Vec<String>>,
+    /// Held while values are given up.
+    pub(crate) giving_up: Mutex<()>,
     /// Held while progress is written down.
     pub(crate) writing: Mutex<()>,
 }
@@ -229,9 +234,21 @@ impl Job {
         let encoding = Encoding::new(&ruleset)?;
         let plan = plan(&encoding, &manifest.settings());
         let forgotten = Mutex::new(store.recovery().map(ToString::to_string).into_iter().collect());
-        let (steps, writing) = Default::default();
-        let job = Self { store, dir, options, manifest, encoding, plan, steps, forgotten, writing };
+        let (steps, giving_up, writing) = Default::default();
+        let job = Self {
+            store,
+            dir,
+            options,
+            manifest,
+            encoding,
+            plan,
+            steps,
+            forgotten,
+            giving_up,
+            writing,
+        };
         job.drop_unnamed()?;
+        job.give_up_values()?;
         job.write_progress();
         Ok(job)
     }
@@ -257,6 +274,11 @@ impl Job {
         &self.dir
     }
 
+    /// Where the table is until it is complete.
+    pub fn unfinished_table(&self) -> PathBuf {
+        self.dir.join(UNFINISHED_TABLE)
+    }
+
     /// Where arrays can be that do not fit memory.
     pub fn scratch(&self) -> PathBuf {
         self.dir.join("scratch")
@@ -266,8 +288,17 @@ impl Job {
     ///
     /// # Errors
     /// If it does not tell.
-    pub fn statistics(&self) -> Result<Statistics, StoreError> {
+    pub(crate) fn statistics(&self) -> Result<Statistics, StoreError> {
         self.store.statistics()
+    }
+
+    /// Bytes of values in the store, and of the unfinished table.
+    ///
+    /// # Errors
+    /// If the store does not tell.
+    pub fn bytes(&self) -> Result<u64, StoreError> {
+        let table = fs::metadata(self.unfinished_table()).map_or(0, |table| table.len());
+        Ok(self.statistics()?.disk_bytes + table)
     }
 
     /// What was found damaged and is computed again, since the last call.

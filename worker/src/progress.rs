@@ -30,9 +30,9 @@ pub struct Progress {
     pub positions: u64,
     /// Those of solved steps.
     pub positions_solved: u64,
-    /// Bytes of values in the store.
+    /// Bytes of values in the store, and of the unfinished table.
     pub disk_bytes: u64,
-    /// What these take per value.
+    /// What values in the store take each.
     pub bytes_per_value: f64,
     /// Bytes written per byte of values, since the process began; `None` if it has written no values.
     pub write_amplification: Option<f64>,
@@ -124,7 +124,7 @@ impl Job {
             written: now.map_or(0, |now| now.as_secs()),
             positions: self.plan.positions,
             positions_solved: steps.iter().filter(|s| s.solved).map(|s| s.positions).sum(),
-            disk_bytes: statistics.disk_bytes,
+            disk_bytes: self.bytes().ok()?,
             bytes_per_value: statistics.bytes_per_value(),
             write_amplification: (statistics.page_bytes_written > 0)
                 .then(|| statistics.write_amplification()),

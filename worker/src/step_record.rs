@@ -19,6 +19,8 @@ pub(crate) struct StepRecord {
     course: Option<Box<StepController>>,
     /// How its solution came about, if it is solved.
     solved: Option<TierStatistics>,
+    /// Its first value, if the table has them all for good. They may be given up then.
+    pub(crate) handed_on: Option<f64>,
     /// The parts there are: ranges of shards, by column, with the checkpoint they are from.
     pub(crate) columns: Vec<(Column, u32)>,
     /// Ranges of shards a column has.

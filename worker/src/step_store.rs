@@ -26,13 +26,22 @@ impl StepStore for Job {
         let record = self.record(step).map_err(failed)?;
         let load = |Part { column, shard, range, data }: Part<'_>| {
             let Some(epoch) = record.epoch_of(column) else {
-                let what = format!("{column:?} of step {step} was not written down");
+                let what = match record.handed_on {
+                    Some(_) => {
+                        format!("values of step {step} were given up when the table had them")
+                    }
+                    None => format!("{column:?} of step {step} was not written down"),
+                };
                 return Err(StepStoreError { is_damage: true, source: what.into() });
             };
             parts::read(&self.store, key(JOB, step, column, shard, range), epoch, data)
                 .map_err(failed)
         };
         parts.into_par_iter().map(load).collect()
+    }
+
+    fn handed_on(&self, step: Tier) -> Result<Option<f64>, StepStoreError> {
+        self.record(step).map(|record| record.handed_on).map_err(failed)
     }
 
     fn is_due(&self, unwritten: Duration, last: Duration) -> bool {
@@ -70,6 +79,9 @@ impl StepStore for Job {
                 let old = Epoch(old);
                 self.store.drop_epochs(&before.keys(step, column), old..=old).map_err(failed)?;
             }
+        }
+        if matches!(found, Found::Solved(_)) {
+            self.give_up_values().map_err(failed)?; // those that it has read
         }
         self.write_progress();
         Ok(())
@@ -122,7 +134,7 @@ mod tests {
 
     use ziggurat_encoding::Encoding;
     use ziggurat_game::{Overrides, Ruleset};
-    use ziggurat_kernel::{Data, Precision};
+    use ziggurat_kernel::{Data, Precision, TierStatistics};
 
     use super::*;
     use crate::{JobOptions, MANIFEST_FORMAT, Manifest, progress_of};
@@ -134,7 +146,11 @@ mod tests {
     const OPTIONS: JobOptions = JobOptions { checkpoint_every: Duration::MAX };
 
     fn manifest() -> Manifest {
-        let pieces = Overrides { pieces: Some(1), ..Overrides::default() };
+        manifest_of(1)
+    }
+
+    fn manifest_of(pieces: u8) -> Manifest {
+        let pieces = Overrides { pieces: Some(pieces), ..Overrides::default() };
         let ruleset = Ruleset::builtin("finkel").unwrap().with(&pieces).unwrap();
         Manifest {
             format: MANIFEST_FORMAT,
@@ -193,6 +209,65 @@ mod tests {
         assert_eq!(values, [0.5; 3]);
         job.save(step, &Found::Nothing, part(&mut values), &[]).unwrap();
         assert_eq!(left(), [Epoch(3)]);
+    }
+
+    #[test]
+    fn values_go_when_the_table_has_them_and_no_step_will_read_them() {
+        let dir = tempfile::tempdir().unwrap();
+        let job = Job::create(dir.path(), manifest_of(2), OPTIONS).unwrap();
+        let [first, second, third] = [(1, 1), (2, 1), (2, 2)].map(|(n, m)| Tier::new(n, m));
+        let solve = |job: &Job, step| {
+            let solved = Found::Solved(TierStatistics::default());
+            job.save(step, &solved, part(&mut [0.25; 3]), &[]).unwrap();
+        };
+        let has_values = |job: &Job| {
+            [first, second, third].map(|step| job.load(step, part(&mut [0.0; 3])).is_ok())
+        };
+        let in_table =
+            |job: &Job, step, value| job.put_table(&"index", Some((step, value))).unwrap();
+        solve(&job, first);
+        in_table(&job, first, 0.125);
+        assert_eq!(has_values(&job), [true, false, false], "the second step reads it");
+        assert_eq!(job.handed_on(first).unwrap(), Some(0.125));
+        solve(&job, second);
+        assert_eq!(has_values(&job), [false, true, false]);
+        solve(&job, third);
+        assert_eq!(has_values(&job), [false, true, true], "the table has not got them");
+        // The table has lost what cannot be written again, or what can.
+        assert!(!job.take_back(&|_| false).unwrap());
+        assert_eq!(job.handed_on(first).unwrap(), Some(0.125));
+        in_table(&job, second, 0.5);
+        assert_eq!(has_values(&job), [false, false, true]);
+        in_table(&job, third, 0.5);
+        assert_eq!(has_values(&job), [false; 3]);
+        assert_eq!(job.store.epochs().unwrap().len(), 0);
+        // A step that is computed again needs those that it reads.
+        let damage = job.load(second, part(&mut [0.0; 3])).unwrap_err();
+        job.forget(second, &damage).unwrap();
+        drop(job);
+        let job = Job::open(dir.path(), OPTIONS).unwrap();
+        assert_eq!(job.table::<String>().unwrap(), "index");
+        solve(&job, first);
+        assert_eq!(has_values(&job), [true, false, false]);
+        solve(&job, second);
+        assert_eq!(has_values(&job), [false; 3], "the table has both");
+        assert_eq!(job.handed_on(second).unwrap(), Some(0.5));
+    }
+
+    #[test]
+    fn a_table_that_has_lost_a_step_gets_it_again_if_its_values_are_there() {
+        let dir = tempfile::tempdir().unwrap();
+        let job = Job::create(dir.path(), manifest_of(2), OPTIONS).unwrap();
+        let step = Tier::new(1, 1);
+        let solved = Found::Solved(TierStatistics::default());
+        job.save(step, &solved, part(&mut [0.25; 3]), &[]).unwrap();
+        job.put_table(&"index", Some((step, 0.25))).unwrap();
+        assert!(job.take_back(&|_| true).unwrap());
+        assert_eq!(job.handed_on(step).unwrap(), Some(0.25));
+        assert!(job.take_back(&|_| false).unwrap());
+        drop(job);
+        let job = Job::open(dir.path(), OPTIONS).unwrap();
+        assert_eq!(job.handed_on(step).unwrap(), None);
     }
 
     #[test]

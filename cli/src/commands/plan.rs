@@ -63,13 +63,12 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let seconds = traffic.seconds(&encoding, &needs);
     let scale = args.scale.scale(&encoding, &settings);
     if args.json {
-        let (memory_bytes, disk_bytes) = match arrays {
-            Arrays::InMemory => {
-                let written = if args.dir.is_some() { needs.store_bytes } else { 0 };
-                (needs.memory_bytes, needs.table_bytes + written)
-            }
-            Arrays::InFiles { budget } => (budget, needs.disk_bytes()),
+        let disk = needs.disk(arrays);
+        let memory_bytes = match arrays {
+            Arrays::InMemory => needs.memory_bytes,
+            Arrays::InFiles { budget } => budget,
         };
+        let disk_bytes = if args.dir.is_some() { disk.bytes() } else { needs.table_bytes };
         let mut planned = json!({
             "ruleset": encoding.ruleset().name(),
             "pieces": encoding.ruleset().pieces(),
@@ -79,8 +78,8 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
             "least_memory_bytes": needs.least_memory_bytes,
             "disk_bytes": disk_bytes,
             "table_bytes": needs.table_bytes,
-            "store_bytes": needs.store_bytes,
-            "scratch_bytes": needs.scratch_bytes,
+            "store_bytes": disk.store_bytes,
+            "scratch_bytes": disk.scratch_bytes,
             "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
             "seconds": seconds,
             "steps": needs.plan.steps.iter().map(|step| json!({
@@ -167,13 +166,14 @@ fn text(
         row
     }));
     let explained = if in_files { "\nread, written: at most, per superstep\n" } else { "" };
+    let disk = needs.disk(traffic.arrays);
     let memory = match traffic.arrays {
         Arrays::InMemory if let Some(dir) = dir => format!(
-            "At most {} of memory, about {} on disk, and {} in {}",
+            "At most {} of memory, and {} in {} until the table is there, of about {}",
             bytes(needs.memory_bytes),
-            bytes(needs.table_bytes),
-            bytes(needs.store_bytes),
+            bytes(disk.bytes()),
             dir.display(),
+            bytes(needs.table_bytes),
         ),
         Arrays::InMemory => {
             let less = match needs.least_memory_bytes {
@@ -183,20 +183,21 @@ fn text(
                 _ => String::new(),
             };
             format!(
-                "At most {} of memory, about {} on disk; in a directory (--dir) about {} more{less}",
+                "At most {} of memory, about {} on disk; in a directory (--dir) {} until then{less}",
                 bytes(needs.memory_bytes),
                 bytes(needs.table_bytes),
-                bytes(needs.store_bytes),
+                bytes(disk.bytes()),
             )
         }
         Arrays::InFiles { budget } => format!(
-            "{} of memory, and {} on disk: {} for the table, {} written down, {} for arrays that\n\
-             would take {} of memory",
+            "{} of memory, and {} on disk at the most: {} of the table, which will have {}, {} written\n\
+             down, {} for arrays that would take {} of memory",
             bytes(budget),
-            bytes(needs.disk_bytes()),
+            bytes(disk.bytes()),
+            bytes(disk.table_bytes),
             bytes(needs.table_bytes),
-            bytes(needs.store_bytes),
-            bytes(needs.scratch_bytes),
+            bytes(disk.store_bytes),
+            bytes(disk.scratch_bytes),
             bytes(needs.memory_bytes),
         ),
     };

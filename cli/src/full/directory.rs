@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use ziggurat_encoding::Encoding;
+use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_table::{Compression, Existing};
 use ziggurat_worker::{
     Job, JobError, JobOptions, MANIFEST_FORMAT, Manifest, holds_job, progress_of,
@@ -16,7 +16,8 @@ use crate::{
     failure::{Explain, Failure},
     output::typed,
     program_name,
-    solving::{Solving, WrittenDown},
+    solving::Solving,
+    writing::{TableRecord, WrittenDown, path_to_write_down},
 };
 
 impl WrittenDown for Job {
@@ -26,6 +27,22 @@ impl WrittenDown for Job {
 
     fn scratch(&self) -> PathBuf {
         self.scratch()
+    }
+
+    fn unfinished_table(&self) -> PathBuf {
+        self.unfinished_table()
+    }
+
+    fn table(&self) -> anyhow::Result<TableRecord> {
+        Ok(self.table()?)
+    }
+
+    fn put_table(&self, table: &TableRecord, step: Option<(Tier, f64)>) -> anyhow::Result<()> {
+        Ok(self.put_table(table, step)?)
+    }
+
+    fn take_back(&self, is_in_table: &dyn Fn(Tier) -> bool) -> anyhow::Result<bool> {
+        Ok(self.take_back(is_in_table)?)
     }
 
     fn take_forgotten(&self) -> Vec<String> {
@@ -79,12 +96,6 @@ pub fn check_free(dir: &Path) -> Result<(), Failure> {
 /// If the path of its table cannot be.
 pub fn manifest(solving: &Solving<'_>) -> Result<Manifest, Failure> {
     let &Solving { encoding, settings, out, existing, value_type, compression, .. } = solving;
-    let path = std::path::absolute(out)?;
-    if path.to_str().is_none() {
-        let what =
-            format!("the path {} is not UTF-8, in which a solve is written down", path.display());
-        return Err(Failure::bad_input(what).help("let the table go elsewhere: --out FILE"));
-    }
     Ok(Manifest {
         format: MANIFEST_FORMAT,
         program: env!("CARGO_PKG_VERSION").to_owned(),
@@ -94,7 +105,7 @@ pub fn manifest(solving: &Solving<'_>) -> Result<Manifest, Failure> {
         tolerance: settings.tolerance,
         certified: settings.certified,
         shard_positions: settings.shard_positions,
-        out: path,
+        out: path_to_write_down(out)?,
         replace: existing == Existing::Replace,
         value_type: value_type.to_string(),
         raw: compression == Compression::Raw,

@@ -99,7 +99,7 @@ fn resume_solve(args: &Args, dir: &Path) -> Result<Exit, Failure> {
     let encoding = job.encoding();
     let needs = Needs::of(encoding, &settings, value_type, compression);
     let arrays = needs.arrange(args.memory, resources::available_memory_bytes(), true)?;
-    needs.check_disk(arrays, Some(dir), &out, job.statistics()?.disk_bytes)?;
+    needs.check_disk(arrays, Some(dir), &out, job.bytes()?)?;
     let solving = Solving {
         encoding,
         settings: &settings,

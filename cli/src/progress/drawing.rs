@@ -71,7 +71,8 @@ mod tests {
     fn three_pieces_make_three_levels_that_are_finished_by_the_top() {
         let step = |more, fewer| Step { tier: Tier::new(more, fewer), positions: 1, shards: 1 };
         let steps = vec![step(1, 1), step(2, 1), step(2, 2), step(3, 1), step(3, 2), step(3, 3)];
-        let plan = Plan { steps, positions: 6, peak_memory_bytes: 0, scratch_bytes: 0 };
+        let batches = Vec::new();
+        let plan = Plan { steps, batches, positions: 6, peak_memory_bytes: 0, scratch_bytes: 0 };
         let mut states = [StepState::Done { supersteps: 1 }; 6];
         states[5] = StepState::Waiting;
         assert_eq!(ziggurat(&plan, &states), ["    ░░░    ", "  ███ ███  ", "███ ███ ███"]);

@@ -75,7 +75,7 @@ pub use solver::{
     error::SolveError,
     inputs::ResumeFrom,
     member::{Assignment, Member, Sources, take_part},
-    plan::{Plan, plan},
+    plan::{Batch, Plan, plan},
     solve::{Cancelled, Event, Summary, Surroundings, solve},
     step_store::{Found, StepStore, StepStoreError},
     timing::time_supersteps,

@@ -101,6 +101,11 @@ impl StepController {
         }
     }
 
+    /// Whether there is as little to be remembered as there ever is of such a step: between two cycles, or before a proof.
+    pub fn is_light(&self) -> bool {
+        self.vectors() <= CycleSlot::FIRST.vector() && !self.offsets()
+    }
+
     /// Whether the offsets of a proof are to be remembered.
     pub fn offsets(&self) -> bool {
         self.proof().is_some_and(|proof| proof.sweeps() > 0)

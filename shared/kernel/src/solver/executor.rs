@@ -69,8 +69,36 @@ pub struct Executor<'a, T: Value> {
     stage: Stage<'a, T>,
     /// Equations of sampled positions, once they are needed.
     sample: Option<Sample<'a>>,
-    /// Whether the values are those that were written down last.
-    values_are_saved: bool,
+    saved: Saved,
+}
+
+/// What is as it was written down last.
+#[derive(Clone, Copy, Default)]
+struct Saved {
+    /// Whether the values are.
+    values: bool,
+    /// How many of the vectors of changes are, the first ones.
+    vectors: usize,
+}
+
+impl Saved {
+    /// What of it an order leaves as it is.
+    fn after(self, order: &Order) -> Self {
+        let values =
+            self.values && matches!(order, Order::Measure | Order::Sample { .. } | Order::Prove(_));
+        let vectors = match order {
+            Order::Measure | Order::Sample { .. } | Order::Correct { .. } => self.vectors,
+            Order::Sweep { slot, .. } => self.vectors.min(slot.vector()),
+            Order::Extrapolate { .. } | Order::Widen | Order::Prove(_) => 0,
+        };
+        Self { values, vectors }
+    }
+
+    /// The columns that need not be written again.
+    fn columns(self) -> Vec<Column> {
+        let vectors = (0..).take(self.vectors).map(Column::Vector);
+        self.values.then_some(Column::Values).into_iter().chain(vectors).collect()
+    }
 }
 
 impl<'a, T: AsTierValues> Executor<'a, T> {
@@ -88,7 +116,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
             fill(&mut values, 0.0_f32, inputs.step, inputs.team);
             Stage::Warmup(inputs.warmup_state(values)?, inputs.warmup_finals()?)
         };
-        Ok(Self { inputs, stage, sample: None, values_are_saved: false })
+        Ok(Self { inputs, stage, sample: None, saved: Saved::default() })
     }
 
     /// Goes on from a checkpoint.
@@ -110,7 +138,8 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         } else {
             Stage::Sweeping(inputs.state(inputs.room()?)?)
         };
-        let mut work = Self { inputs, stage, sample: None, values_are_saved: true };
+        let saved = Saved { values: true, vectors: place.vectors };
+        let mut work = Self { inputs, stage, sample: None, saved };
         load(work.parts(place.vectors, place.offsets))?;
         if let Some(team) = team {
             match &mut work.stage {
@@ -131,8 +160,7 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
     /// # Errors
     /// If there is no room for it, it does not fit where the step is, or other members cannot be reached.
     pub fn carry_out(&mut self, order: &Order) -> Result<Outcome, SolveError> {
-        self.values_are_saved &=
-            matches!(order, Order::Measure | Order::Sample { .. } | Order::Prove(_));
+        self.saved = self.saved.after(order);
         let team = self.inputs.team;
         match order {
             &Order::Sweep { slot, finest } => self.superstep(slot, finest).map(Outcome::Swept),
@@ -253,18 +281,15 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         controller: &StepController,
         step_store: &dyn StepStore,
     ) -> Result<(), SolveError> {
-        let (tier, kept) = (self.inputs.step.tier, self.kept());
+        let (tier, vectors) = (self.inputs.step.tier, controller.vectors());
+        let Saved { values, vectors: before } = self.saved;
+        let kept = Saved { values, vectors: before.min(vectors) }.columns();
         let found = Found::Begun(Box::new(controller.clone()));
-        let mut parts = self.parts(controller.vectors(), controller.offsets());
+        let mut parts = self.parts(vectors, controller.offsets());
         parts.retain(|part| !kept.contains(&part.column));
-        step_store.save(tier, &found, parts, kept)?;
-        self.values_are_saved = true;
+        step_store.save(tier, &found, parts, &kept)?;
+        self.saved = Saved { values: true, vectors };
         Ok(())
-    }
-
-    /// The columns that need not be saved again.
-    fn kept(&self) -> &'static [Column] {
-        if self.values_are_saved { &[Column::Values] } else { &[] }
     }
 
     /// All that is to be remembered of the own shards: values, so many vectors of changes, and offsets if
@@ -299,13 +324,13 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         statistics: TierStatistics,
         step_store: Option<&dyn StepStore>,
     ) -> Result<Vec<Array<T>>, SolveError> {
-        let kept = self.kept();
+        let kept = Saved { vectors: 0, ..self.saved }.columns();
         let step = self.inputs.step;
         let mut values = self.into_values().expect("the step is solved");
         if let Some(step_store) = step_store {
             let mut parts = step.parts(Column::Values, &mut values);
             parts.retain(|part| !kept.contains(&part.column));
-            step_store.save(step.tier, &Found::Solved(statistics), parts, kept)?;
+            step_store.save(step.tier, &Found::Solved(statistics), parts, &kept)?;
         }
         Ok(values)
     }

@@ -1,5 +1,7 @@
 //! The plan of solving a ruleset: its steps in their order, and the memory they take.
 
+use std::ops::Range;
+
 use ziggurat_encoding::Encoding;
 use ziggurat_planning::{
     correction::Corrected,
@@ -15,11 +17,22 @@ use crate::{
     sweep::{elimination::validity::CandidateLists, order::order_bytes, scratch::Scratch},
 };
 
+/// Steps that are solved at the same time.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Batch {
+    /// Their places in [`Plan::steps`].
+    pub steps: Range<usize>,
+    /// The most bytes of arrays that are there with them, where these are in files.
+    pub file_bytes: u64,
+}
+
 /// The steps and the memory of a solve.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
     /// The steps in the order they are solved.
     pub steps: Vec<Step>,
+    /// The same by those that are solved at the same time.
+    pub batches: Vec<Batch>,
     /// Undecided positions of the ruleset.
     pub positions: u64,
     /// The most memory the solver will hold at once, in bytes.
@@ -33,13 +46,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
     let size = settings.precision.bytes() as u64;
     let threads = settings.thread_count();
     let (mut peak, mut ordering, mut sampling) = (0, 0, 0);
-    let mut steps = Vec::new();
+    let (mut steps, mut planned) = (Vec::new(), Vec::new());
     let mut finals: Vec<(u8, u64)> = Vec::new();
     for batch in batches(encoding) {
+        let first = steps.len();
         let this = batch[0].level();
         finals.retain(|&(at, _)| at + 1 >= this);
         let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
-        let (mut working, mut samples) = (0, 0);
+        let (mut working, mut samples, mut lists) = (0, 0, 0);
         for &tier in &batch {
             let positions = encoding.step_len(tier);
             let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
@@ -51,6 +65,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             let proving =
                 positions * size + Offsets::bytes(&step) + CandidateLists::bytes(positions);
             working += sweeping.max(if settings.certified { proving } else { 0 });
+            lists += CandidateLists::bytes(positions);
             samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
                 Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
@@ -60,11 +75,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working);
+        // There are no lists then.
+        planned.push(Batch { steps: first..steps.len(), file_bytes: kept + working - lists });
         sampling = samples.max(sampling);
     }
     let scratch_bytes = threads as u64 * ordering + sampling + scratch_bytes(encoding, settings);
     let peak_memory_bytes = peak + scratch_bytes;
-    Plan { steps, positions: encoding.undecided(), peak_memory_bytes, scratch_bytes }
+    let (positions, batches) = (encoding.undecided(), planned);
+    Plan { steps, batches, positions, peak_memory_bytes, scratch_bytes }
 }
 
 /// The working memory of all threads.

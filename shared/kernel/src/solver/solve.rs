@@ -6,7 +6,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
-    time::Instant,
+    time::{Duration, Instant},
 };
 
 use rayon::prelude::*;
@@ -20,6 +20,7 @@ use ziggurat_planning::{
     settings::{Precision, Settings},
     statistics::TierStatistics,
     steps::{batches, shards},
+    weights::DIFFERENCES,
 };
 
 use crate::{
@@ -133,9 +134,9 @@ impl<'a> Surroundings<'a> {
     }
 }
 
-/// Solves every tier in dependency order and hands each to `store`, which keeps the values it needs (the
-/// slice is gone afterwards): once it is solved, or with a step store, once all are. Steps that the step store
-/// holds already are not computed again.
+/// Solves every tier in dependency order and hands each to `store` once it is solved, which keeps the values it needs
+/// (the slice is gone afterwards). Steps that the step store holds already are not computed again, nor handed on if
+/// that [was done for good](StepStore::handed_on).
 ///
 /// # Errors
 /// If the threads cannot be started, there is no room, `store` or the step store fails, or `cancelled`
@@ -217,9 +218,9 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
 
     fn run(mut self, store: &mut Store<'_>) -> Result<Summary, SolveError> {
         let mut statistics = Vec::new();
+        let mut first_value = 0.0;
         let mut steps = 0..;
-        let batches = batches(self.encoding);
-        for batch in &batches {
+        for batch in &batches(self.encoding) {
             let batch: Vec<Unsolved> =
                 steps.by_ref().zip(batch).map(|(step, &tier)| Unsolved { step, tier }).collect();
             let mut unsolved = Vec::new();
@@ -232,36 +233,46 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 }
             }
             for solved in self.solve_steps(&unsolved)? {
-                if self.surroundings.step_store.is_none() {
-                    self.store(solved, store)?;
-                }
                 statistics.push((solved, self.finals[&solved].statistics));
             }
-        }
-        if self.surroundings.step_store.is_some() {
-            for &step in batches.iter().flatten() {
-                if self.surroundings.cancelled.load(Ordering::Relaxed) {
-                    return Err(SolveError::Cancelled);
-                }
-                self.provide(step)?;
-                self.store(step, store)?;
-                let start = self.encoding.rank(&Position::start()).tier;
-                self.finals.retain(|&tier, _| tier == start);
+            for step in batch {
+                first_value = self.hand_on(step.tier, store)?;
             }
         }
         let swept = |(tier, made): &(Tier, TierStatistics)| {
             u64::from(made.supersteps) * self.encoding.step_len(*tier)
         };
         let swept_positions = statistics.iter().map(swept).sum();
-        let start = self.encoding.rank(&Position::start());
-        let first_player = self.finals[&start.tier].values[start.offset as usize].to_f64();
+        // The last step has all pieces left, and its first position none on the board.
+        debug_assert_eq!(self.encoding.rank(&Position::start()).offset, 0);
         let mut tiers: Vec<_> = statistics
             .into_iter()
             .flat_map(|(tier, made)| tier.both().map(move |tier| (tier, made)))
             .collect();
         tiers.sort_by_key(|(tier, _)| (tier.level(), tier.just_moved));
         tiers.dedup();
-        Ok(Summary { first_player_wins: 0.5 - first_player, tiers, swept_positions })
+        Ok(Summary { first_player_wins: 0.5 - first_value, tiers, swept_positions })
+    }
+
+    /// Hands the tiers of a solved step to `store`, unless that was done for good, and returns the first value.
+    fn hand_on(&mut self, step: Tier, store: &mut Store<'_>) -> Result<f64, SolveError> {
+        if let Some(step_store) = self.surroundings.step_store {
+            if let Some(first_value) = step_store.handed_on(step)? {
+                return Ok(first_value);
+            }
+            if self.surroundings.cancelled.load(Ordering::Relaxed) {
+                return Err(SolveError::Cancelled);
+            }
+            self.provide(step)?;
+            // Of many steps found solved, no more are in memory than of others.
+            self.finals.retain(|tier, _| tier.level() + 1 >= step.level());
+        }
+        for tier in step.both() {
+            let Final { values, statistics } = &self.finals[&tier];
+            store(tier, *statistics, T::as_tier_values(values.values()))
+                .map_err(|source| SolveError::Store { tier, source })?;
+        }
+        Ok(self.finals[&step].values[0].to_f64())
     }
 
     /// The statistics of a step that is solved according to the step store.
@@ -271,16 +282,6 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             Found::Solved(statistics) => Some(statistics),
             Found::Begun(_) | Found::Nothing => None,
         })
-    }
-
-    /// Hands both tiers of a step to `store`.
-    fn store(&self, step: Tier, store: &mut Store<'_>) -> Result<(), SolveError> {
-        for tier in step.both() {
-            let Final { values, statistics } = &self.finals[&tier];
-            store(tier, *statistics, T::as_tier_values(values.values()))
-                .map_err(|source| SolveError::Store { tier, source })?;
-        }
-        Ok(())
     }
 
     /// Solves steps of one level at the same time, and returns them.
@@ -351,10 +352,14 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
         let positions = self.encoding.step_len(tier);
         let sharded = self.sharded(tier);
         let (mut controller, mut work) = self.begin(step, &sharded)?;
-        let mut saved = Instant::now();
+        let (mut saved, mut superstep) = (Instant::now(), Duration::ZERO);
+        let mut saved_light = controller.is_light();
         while let Some(order) = controller.order() {
             let started = Instant::now();
             let outcome = work.carry_out(&order)?;
+            if matches!(order, Order::Sweep { .. } | Order::Prove(_)) {
+                superstep = started.elapsed();
+            }
             let swept = match (&order, &outcome) {
                 (Order::Prove(proof), Outcome::Proved(growth)) => {
                     Some((proof.sweeps() + 1, proof.distance(growth.largest)))
@@ -375,11 +380,15 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
                 self.tell(Event::Certifying { step, sweep, distance });
             }
             let stops = cancelled.load(Ordering::Relaxed);
-            if let Some(step_store) = step_store.filter(|_| controller.can_be_saved())
-                && (stops || step_store.is_due(saved.elapsed(), started.elapsed()))
-            {
-                work.save(&controller, step_store)?;
-                saved = Instant::now();
+            if let Some(step_store) = step_store.filter(|_| controller.can_be_saved()) {
+                // Two checkpoints are there for a moment, so one of them is a light one: where another would be due before
+                // the next light one, a light one is written down now, and after another in any case.
+                let is_light = controller.is_light();
+                let next = superstep * if is_light { DIFFERENCES as u32 } else { 1 };
+                if stops || is_light && !saved_light || step_store.is_due(saved.elapsed(), next) {
+                    work.save(&controller, step_store)?;
+                    (saved, saved_light) = (Instant::now(), is_light);
+                }
             }
             if stops && controller.can_be_saved() {
                 return Err(SolveError::Cancelled);

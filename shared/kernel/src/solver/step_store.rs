@@ -46,6 +46,13 @@ pub trait StepStore: Sync {
     /// If one of them cannot be read.
     fn load(&self, step: Tier, parts: Vec<Part<'_>>) -> Result<(), StepStoreError>;
 
+    /// The first value of a solved step whose values were handed on for good, and are not to be handed on again; `None`
+    /// if they were not.
+    ///
+    /// # Errors
+    /// If that cannot be read.
+    fn handed_on(&self, step: Tier) -> Result<Option<f64>, StepStoreError>;
+
     /// Whether a step should be written down now, after `unwritten` of work, if the next superstep takes
     /// as long as the last.
     fn is_due(&self, unwritten: Duration, last: Duration) -> bool;
