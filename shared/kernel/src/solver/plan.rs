@@ -14,7 +14,10 @@ use crate::{
     coarse::sample::Sample,
     shards::step::ShardedStep,
     superstep::state::StepState,
-    sweep::{elimination::validity::CandidateLists, order::order_bytes, scratch::Scratch},
+    sweep::{
+        elimination::validity::CandidateLists, order::order_bytes, scratch::Scratch,
+        successors::table::SuccessorTables,
+    },
 };
 
 /// Steps that are solved at the same time.
@@ -53,7 +56,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         let this = batch[0].level();
         finals.retain(|&(at, _)| at + 1 >= this);
         let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
-        let (mut working, mut samples, mut lists) = (0, 0, 0);
+        let (mut working, mut in_files, mut samples) = (0, 0, 0);
         for &tier in &batch {
             let positions = encoding.step_len(tier);
             let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
@@ -64,8 +67,11 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             };
             let proving =
                 positions * size + Offsets::bytes(&step) + CandidateLists::bytes(positions);
-            working += sweeping.max(if settings.certified { proving } else { 0 });
-            lists += CandidateLists::bytes(positions);
+            let proving = if settings.certified { proving } else { 0 };
+            working += sweeping.max(proving);
+            // There are no lists then.
+            let successors = SuccessorTables::bytes(&step, threads);
+            in_files += (sweeping - successors).max(proving) - CandidateLists::bytes(positions);
             samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
                 Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
@@ -75,8 +81,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working);
-        // There are no lists then.
-        planned.push(Batch { steps: first..steps.len(), file_bytes: kept + working - lists });
+        planned.push(Batch { steps: first..steps.len(), file_bytes: kept + in_files });
         sampling = samples.max(sampling);
     }
     let scratch_bytes = threads as u64 * ordering + sampling + scratch_bytes(encoding, settings);
