@@ -33,7 +33,7 @@ fn kills_while_the_table_grows_and_values_go_change_nothing() {
     let expected = expected(path);
     let mut random = Random::new();
     let mut kills = 0;
-    for _ in 0..3 {
+    for _ in 0..2 {
         loop {
             let before = table_bytes(path);
             let mut solve = start(path);
@@ -90,11 +90,14 @@ fn an_unfinished_table_that_is_damaged_is_named_with_the_remedy() {
     stop_after(path, 100);
     let table = path.join("job/unfinished-table");
     let whole = fs::read(&table).unwrap();
+    // In the first tier, which comes after the header, and of which there are no values any more.
+    let header = u32::from_le_bytes(whole[12..16].try_into().unwrap());
+    let first = (16 + header as usize).next_multiple_of(64);
     let mut flipped = whole.clone();
-    flipped[whole.len() / 4] ^= 1;
+    flipped[first] ^= 1;
     for (damaged, said) in [
         (Some(flipped), "does not match"),
-        (Some(whole[..whole.len() / 4].to_vec()), "bytes of at least"),
+        (Some(whole[..first + 1].to_vec()), "bytes of at least"),
         (None, "No such file"),
     ] {
         match damaged {
@@ -195,7 +198,7 @@ fn used(game: &[&str]) -> Option<(u64, u64)> {
             }
             most
         });
-        let more = ["--out", "disk/table.zgt", "--checkpoint-every", "0s"];
+        let more = ["--out", "disk/table.zgt", "--checkpoint-every", "100ms"];
         let solve = [&["solve"], &in_files[..], &more].concat();
         let output = ziggurat(path, &solve).stdout(Stdio::null()).output().unwrap();
         is_over.store(true, Ordering::Relaxed);
@@ -210,7 +213,7 @@ fn used(game: &[&str]) -> Option<(u64, u64)> {
 fn a_solve_takes_no_more_disk_than_was_promised_and_not_much_less() {
     for game in [
         &["finkel", "--pieces", "5", "--tolerance", "1e-2"][..],
-        &["finkel", "--pieces", "5", "--precision", "f32", "--value-type", "f64", "--raw"],
+        &["finkel", "--pieces", "5", "--tolerance", "1e-2", "--precision", "f32", "--raw"],
     ] {
         let Some((promised, used)) = used(game) else { return };
         println!("{game:?}: {used} of {promised} bytes");
