@@ -37,6 +37,16 @@ fn compressed_hundredths(stored: ValueType) -> u128 {
 /// Disk for what a job writes down besides values.
 const STORE_BYTES: u64 = 4 << 20;
 
+/// What a file of the store takes besides what is in it, with the rest of its last block.
+const FILE_BYTES: u128 = 8 << 10;
+
+/// A shard has a range for each orientation, and each column of it is a file. Of two checkpoints these are the columns: values
+/// and quanta in both, and the vectors.
+const FILES_OF_SHARD: u128 = 2 * (2 + 2 + VECTORS_OF_TWO);
+
+/// Vectors of changes in two checkpoints that follow each other, of which one is light.
+const VECTORS_OF_TWO: u128 = (VECTORS - 1 + CycleSlot::FIRST.vector()) as u128;
+
 /// What a solve needs.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Needs {
@@ -206,10 +216,13 @@ impl Needs {
 /// take more.
 fn in_directory(plan: &Plan, precision: Precision, table_bytes: u64) -> Vec<Disk> {
     let compressed = compressed_hundredths(value_type_of(precision));
-    // There is room for a checkpoint if it does not shrink. Of two that follow each other one is light.
-    let largest = 101 * precision.bytes() as u128 + 1;
-    let vectors = 101 * (VECTORS - 1 + CycleSlot::FIRST.vector()) as u128;
+    // There is room for a checkpoint if it does not shrink.
+    let largest = 101 * (precision.bytes() as u128 + VECTORS_OF_TWO) + 1;
     let positions = |steps: &[Step]| steps.iter().map(|step| u128::from(step.positions)).sum();
+    let of_step = |step: &Step, hundredths: u128, files: u128| {
+        let bytes = u128::from(step.positions) * hundredths / 100;
+        bytes + step.shards as u128 * files * FILE_BYTES
+    };
     let mut solved: u128 = 0;
     let moment = |Batch { steps, file_bytes }: &Batch| {
         let (before, rest) = plan.steps.split_at(steps.start);
@@ -218,14 +231,16 @@ fn in_directory(plan: &Plan, precision: Precision, table_bytes: u64) -> Vec<Disk
             let mut read = rest.iter().flat_map(|step| step.tier.reads());
             read.any(|tier| tier.first_of_step() == step.tier)
         };
-        let read: u128 = before.iter().filter(is_read).map(|step| u128::from(step.positions)).sum();
-        let stored = read * compressed + batch * (compressed + largest + vectors);
+        let read = before.iter().filter(is_read).map(|step| of_step(step, compressed, 2));
+        let under_way = rest[..steps.len()].iter();
+        let under_way = under_way.map(|step| of_step(step, compressed + largest, FILES_OF_SHARD));
+        let stored: u128 = read.chain(under_way).sum();
         let table = u128::from(table_bytes) * solved / u128::from(plan.positions.max(1));
         solved += batch;
         let bytes = |bytes: u128| u64::try_from(bytes).unwrap_or(u64::MAX);
         Disk {
             table_bytes: bytes(table),
-            store_bytes: bytes(stored / 100).saturating_add(STORE_BYTES),
+            store_bytes: bytes(stored).saturating_add(STORE_BYTES),
             scratch_bytes: *file_bytes,
         }
     };
