@@ -6,8 +6,8 @@ use std::path::Path;
 use ziggurat_encoding::Encoding;
 use ziggurat_files::Limit;
 use ziggurat_kernel::{
-    Batch, CycleSlot, LEAST_MAPPED_BYTES, Memory, Plan, Precision, Settings, Step, VECTORS,
-    base_memory_bytes, plan,
+    Arrays, Batch, CycleSlot, Memory, Plan, Precision, Settings, Step, VECTORS, base_memory_bytes,
+    plan,
 };
 use ziggurat_table::{Compression, ValueType};
 
@@ -56,8 +56,10 @@ pub struct Needs {
     pub plan: Plan,
     /// Threads it runs on.
     pub threads: usize,
-    /// Memory, if all its arrays are in memory.
+    /// Memory, with all its arrays there and the tables that only save time.
     pub memory_bytes: u64,
+    /// Memory, with all its arrays and nothing besides.
+    pub sparing_memory_bytes: u64,
     /// The least memory: with arrays in files, unless they take less than what is mapped of files.
     pub least_memory_bytes: u64,
     /// Disk for the table.
@@ -84,18 +86,6 @@ impl Disk {
     }
 }
 
-/// Where the arrays of a solve are.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Arrays {
-    /// In memory.
-    InMemory,
-    /// In files of the job's directory, with at most so much in memory.
-    InFiles {
-        /// The memory of the whole process, in bytes.
-        budget: u64,
-    },
-}
-
 impl Needs {
     /// What solving `encoding`'s ruleset takes.
     pub fn of(
@@ -113,18 +103,27 @@ impl Needs {
         Self {
             what: format!("solving {}", game(ruleset)),
             threads,
-            memory_bytes: plan.peak_memory_bytes + base,
-            least_memory_bytes: (plan.scratch_bytes + base + LEAST_MAPPED_BYTES)
-                .min(plan.peak_memory_bytes + base),
+            memory_bytes: plan.memory.peak_bytes + base,
+            sparing_memory_bytes: plan.memory.sparing_bytes + base,
+            least_memory_bytes: plan.memory.least_bytes(base),
             table_bytes,
             in_directory,
             plan,
         }
     }
 
+    /// The most memory that it takes then.
+    pub fn memory_in(&self, arrays: Arrays) -> u64 {
+        match arrays {
+            Arrays::InMemory => self.memory_bytes,
+            Arrays::Sparing => self.sparing_memory_bytes,
+            Arrays::InFiles { budget } => budget,
+        }
+    }
+
     /// Disk for a solve with a directory, when it takes most.
     pub fn disk(&self, arrays: Arrays) -> Disk {
-        let in_files = arrays != Arrays::InMemory;
+        let in_files = arrays.are_in_files();
         let moments = self.in_directory.iter().map(|&disk| Disk {
             scratch_bytes: if in_files { disk.scratch_bytes } else { 0 },
             ..disk
@@ -149,6 +148,9 @@ impl Needs {
         if self.memory_bytes <= allowed {
             return Ok(Arrays::InMemory);
         }
+        if self.sparing_memory_bytes <= allowed {
+            return Ok(Arrays::Sparing);
+        }
         let is_allowed = budget == Some(allowed);
         let refuse = |needed: u64| {
             let limit = if is_allowed {
@@ -164,9 +166,9 @@ impl Needs {
         } else {
             format!("run it where {} is available", bytes(least))
         };
-        if !has_directory && least < self.memory_bytes {
+        if !has_directory && least < self.sparing_memory_bytes {
             let and_more = if allowed < least { format!(", and {enough}") } else { String::new() };
-            return Err(refuse(self.memory_bytes).help(format!(
+            return Err(refuse(self.sparing_memory_bytes).help(format!(
                 "give the solve a directory (--dir DIR): what does not fit will be there, about {}{and_more}; \
                  or try fewer pieces (--pieces N) or half the digits (--precision f32)",
                 bytes(self.disk(Arrays::InFiles { budget: least }).bytes())
@@ -300,11 +302,8 @@ pub fn check_available(what: &str, needed: u64) -> Result<(), Failure> {
 /// # Errors
 /// If files cannot be made there.
 pub fn memory(arrays: Arrays, threads: usize, scratch: &Path) -> Result<Memory, Failure> {
-    match arrays {
-        Arrays::InMemory => Ok(Memory::anonymous()),
-        Arrays::InFiles { budget } => Memory::in_files(scratch, budget, threads)
-            .context(format!("cannot keep arrays in {}", scratch.display())),
-    }
+    Memory::new(arrays, scratch, threads)
+        .context(format!("cannot keep arrays in {}", scratch.display()))
 }
 
 /// About how many bytes a table will have. Compressed values take as much as measured on solved
@@ -326,12 +325,32 @@ mod tests {
     const MIB: u64 = 1 << 20;
 
     /// What a solve needs that takes so much memory, at least.
-    fn needing(memory_bytes: u64, least_memory_bytes: u64) -> Needs {
-        let (steps, batches) = Default::default();
-        let plan = Plan { steps, batches, positions: 0, peak_memory_bytes: 0, scratch_bytes: 0 };
-        let (what, threads, table_bytes) = ("solving it".to_owned(), 1, 0);
-        let in_directory = Vec::new();
-        Needs { what, plan, threads, memory_bytes, least_memory_bytes, table_bytes, in_directory }
+    fn needing(sparing_memory_bytes: u64, least_memory_bytes: u64) -> Needs {
+        let (steps, batches, memory) = Default::default();
+        Needs {
+            what: "solving it".to_owned(),
+            plan: Plan { steps, batches, positions: 0, memory },
+            threads: 1,
+            memory_bytes: sparing_memory_bytes,
+            sparing_memory_bytes,
+            least_memory_bytes,
+            table_bytes: 0,
+            in_directory: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn tables_that_only_save_time_are_left_out_where_there_is_no_room_for_them() {
+        let needs = Needs { memory_bytes: 2000 * MIB, ..needing(900 * MIB, 300 * MIB) };
+        for (allowed, arrays) in
+            [(2000, Arrays::InMemory), (1999, Arrays::Sparing), (900, Arrays::Sparing)]
+        {
+            assert_eq!(needs.arrange(Some(allowed * MIB), None, false).unwrap(), arrays);
+            assert!(needs.memory_in(arrays) <= allowed * MIB);
+        }
+        let said = needs.arrange(Some(899 * MIB), None, false).unwrap_err().report();
+        assert!(said.contains("takes 944 MB of memory"), "{said}");
+        assert_eq!(needs.memory_in(needs.arrange(Some(899 * MIB), None, true).unwrap()), 899 * MIB);
     }
 
     #[test]

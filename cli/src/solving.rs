@@ -12,8 +12,8 @@ use serde_json::json;
 use ziggurat_advice::{Advisor, Bound};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Column, Event, Found, Part, Precision, Settings, Simd, SolveError, StepStore, StepStoreError,
-    Summary, Surroundings, TierStatistics as Made, slow_rolls, solve,
+    Arrays, Column, Event, Found, Part, Precision, Settings, Simd, SolveError, StepStore,
+    StepStoreError, Summary, Surroundings, TierStatistics as Made, slow_rolls, solve,
 };
 use ziggurat_table::{AnyTable, Compression, Existing, ValueType};
 
@@ -22,7 +22,7 @@ use crate::{
     failure::{Exit, Failure},
     format::Format,
     interrupt,
-    needs::{Arrays, Needs, memory},
+    needs::{Needs, memory},
     output::{bound, bytes, count, duration, game, note, percent, print, print_json, short, typed},
     program_name,
     progress::Progress,
@@ -244,10 +244,7 @@ pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure
     let Solving { encoding, needs, arrays, out, json, .. } = *solving;
     let ruleset = encoding.ruleset();
     let available = resources::available_memory_bytes();
-    let memory_bytes = match arrays {
-        Arrays::InMemory => needs.memory_bytes,
-        Arrays::InFiles { budget } => budget,
-    };
+    let memory_bytes = needs.memory_in(arrays);
     let disk_bytes = dir.map_or(needs.table_bytes, |_| needs.disk(arrays).bytes());
     if json {
         return print_json(&json!({
@@ -258,7 +255,7 @@ pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure
             "steps": needs.plan.steps.len(),
             "memory_bytes": memory_bytes,
             "memory_available_bytes": available,
-            "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
+            "arrays": if arrays.are_in_files() { "files" } else { "memory" },
             "disk_bytes": disk_bytes,
             "disk_free_bytes": resources::free_bytes(resources::directory_of(out)),
             "file": out.to_string_lossy(),
@@ -281,10 +278,10 @@ pub fn announce(solving: &Solving<'_>, dir: Option<&Path>) -> Result<(), Failure
         out.display(),
         dir.map_or(String::new(), |dir| format!(" and {}", dir.display())),
     );
-    if arrays != Arrays::InMemory {
+    if arrays.are_in_files() {
         note!(
             "In memory alone it would take {}: what does not fit is in {} while it is swept.",
-            bytes(needs.memory_bytes),
+            bytes(needs.sparing_memory_bytes),
             dir.map_or_else(String::new, |dir| dir.display().to_string()),
         );
     }

@@ -215,7 +215,7 @@ fn check_memory(encoding: &Encoding, plan: &Plan, step: Option<&Step>) -> Result
         let (of_step, of_game) = RIVAL_BYTES;
         of_step * step.positions + of_game * plan.positions
     });
-    let need = plan.peak_memory_bytes.max(rival);
+    let need = plan.memory.peak_bytes.max(rival);
     let what = format!("measuring {}", game(encoding.ruleset()));
     check_available(&what, need).or_help(match step {
         Some(_) => "try fewer pieces (--pieces N), or without --baseline",

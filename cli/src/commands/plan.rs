@@ -6,12 +6,12 @@ use std::path::{Path, PathBuf};
 
 use serde_json::json;
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{Precision, Settings, Step};
+use ziggurat_kernel::{Arrays, Precision, Settings, Step};
 
 use crate::{
     failure::{Exit, Failure},
     job::JobArgs,
-    needs::{Arrays, Needs},
+    needs::Needs,
     output::{bytes, columns, duration, game, grouped, print, print_json},
     resources,
 };
@@ -64,23 +64,19 @@ pub fn run(args: &Args) -> Result<Exit, Failure> {
     let scale = args.scale.scale(&encoding, &settings);
     if args.json {
         let disk = needs.disk(arrays);
-        let memory_bytes = match arrays {
-            Arrays::InMemory => needs.memory_bytes,
-            Arrays::InFiles { budget } => budget,
-        };
         let disk_bytes = if args.dir.is_some() { disk.bytes() } else { needs.table_bytes };
         let mut planned = json!({
             "ruleset": encoding.ruleset().name(),
             "pieces": encoding.ruleset().pieces(),
             "positions": needs.plan.positions,
-            "memory_bytes": memory_bytes,
-            "in_memory_bytes": needs.memory_bytes,
+            "memory_bytes": needs.memory_in(arrays),
+            "in_memory_bytes": needs.sparing_memory_bytes,
             "least_memory_bytes": needs.least_memory_bytes,
             "disk_bytes": disk_bytes,
             "table_bytes": needs.table_bytes,
             "store_bytes": disk.store_bytes,
             "scratch_bytes": disk.scratch_bytes,
-            "arrays": if arrays == Arrays::InMemory { "memory" } else { "files" },
+            "arrays": if arrays.are_in_files() { "files" } else { "memory" },
             "seconds": seconds,
             "steps": needs.plan.steps.iter().map(|step| json!({
                 "tier": step.tier.to_string(), "positions": step.positions, "shards": step.shards,
@@ -113,18 +109,12 @@ impl Traffic<'_> {
     /// Bytes that a superstep reads if nothing stays in memory: the values of the step, and of the
     /// tiers it reads, which are about as many.
     fn read(&self, step: &Step) -> u64 {
-        match self.arrays {
-            Arrays::InMemory => 0,
-            Arrays::InFiles { .. } => 2 * step.positions * self.value_bytes(),
-        }
+        if self.arrays.are_in_files() { 2 * step.positions * self.value_bytes() } else { 0 }
     }
 
     /// Bytes that a superstep changes: the values, and a byte for each difference.
     fn written(&self, step: &Step) -> u64 {
-        match self.arrays {
-            Arrays::InMemory => 0,
-            Arrays::InFiles { .. } => step.positions * (self.value_bytes() + 1),
-        }
+        if self.arrays.are_in_files() { step.positions * (self.value_bytes() + 1) } else { 0 }
     }
 
     /// About how long the solve takes.
@@ -137,7 +127,7 @@ impl Traffic<'_> {
             POSITION_SECONDS
         };
         let precision = if self.settings.precision == Precision::F32 { IN_F32 } else { 1.0 };
-        let in_files = if self.arrays == Arrays::InMemory { 1.0 } else { IN_FILES };
+        let in_files = if self.arrays.are_in_files() { IN_FILES } else { 1.0 };
         needs.plan.positions as f64 * of_position / needs.threads as f64 * precision * in_files
     }
 }
@@ -149,7 +139,7 @@ fn text(
     seconds: f64,
     dir: Option<&Path>,
 ) -> String {
-    let in_files = traffic.arrays != Arrays::InMemory;
+    let in_files = traffic.arrays.are_in_files();
     let mut header = vec!["  step", "tiers", "positions", "shards"];
     if in_files {
         header.extend(["read", "written"]);
@@ -167,28 +157,14 @@ fn text(
     }));
     let explained = if in_files { "\nread, written: at most, per superstep\n" } else { "" };
     let disk = needs.disk(traffic.arrays);
-    let memory = match traffic.arrays {
-        Arrays::InMemory if let Some(dir) = dir => format!(
-            "At most {} of memory, and {} in {} until the table is there, of about {}",
-            bytes(needs.memory_bytes),
-            bytes(disk.bytes()),
-            dir.display(),
-            bytes(needs.table_bytes),
-        ),
-        Arrays::InMemory => {
-            let less = match needs.least_memory_bytes {
-                least if least < needs.memory_bytes => {
-                    format!(",\nand then as little as {} of memory (--memory)", bytes(least))
-                }
-                _ => String::new(),
-            };
-            format!(
-                "At most {} of memory, about {} on disk; in a directory (--dir) {} until then{less}",
-                bytes(needs.memory_bytes),
-                bytes(needs.table_bytes),
-                bytes(disk.bytes()),
-            )
+    let spared = needs.sparing_memory_bytes;
+    let tables = match traffic.arrays {
+        Arrays::InMemory if spared < needs.memory_bytes => {
+            format!(" ({} without tables that save time)", bytes(spared))
         }
+        _ => String::new(),
+    };
+    let memory = match traffic.arrays {
         Arrays::InFiles { budget } => format!(
             "{} of memory, and {} on disk at the most: {} of the table, which will have {}, {} written\n\
              down, {} for arrays that would take {} of memory",
@@ -198,8 +174,30 @@ fn text(
             bytes(needs.table_bytes),
             bytes(disk.store_bytes),
             bytes(disk.scratch_bytes),
-            bytes(needs.memory_bytes),
+            bytes(needs.sparing_memory_bytes),
         ),
+        arrays if let Some(dir) = dir => format!(
+            "At most {} of memory, and {} in {} until the table is there, of about {}",
+            bytes(needs.memory_in(arrays)),
+            bytes(disk.bytes()),
+            dir.display(),
+            bytes(needs.table_bytes),
+        ),
+        arrays => {
+            let less = match needs.least_memory_bytes {
+                least if least < needs.sparing_memory_bytes => {
+                    format!(",\nand then as little as {} of memory (--memory)", bytes(least))
+                }
+                _ => String::new(),
+            };
+            format!(
+                "At most {} of memory{}, about {} on disk; in a directory (--dir) {} until then{less}",
+                bytes(needs.memory_in(arrays)),
+                tables,
+                bytes(needs.table_bytes),
+                bytes(disk.bytes()),
+            )
+        }
     };
     format!(
         "{}: {} undecided positions in {} steps\n\n{}{explained}\n{memory}\n\

@@ -5,7 +5,7 @@ use std::{error::Error, fmt, net::SocketAddr, path::PathBuf, sync::Arc, time::Du
 use tokio::sync::oneshot;
 use ziggurat_coordinator::{Alone, CoordinatorError, Options, run_watched};
 use ziggurat_encoding::Encoding;
-use ziggurat_kernel::{LEAST_MAPPED_BYTES, Settings, base_memory_bytes, plan};
+use ziggurat_kernel::{Settings, base_memory_bytes, plan};
 use ziggurat_rpc::{RpcError, Security};
 use ziggurat_telemetry::BindError;
 use ziggurat_web::{dashboard, server};
@@ -267,13 +267,12 @@ fn parse_lease(text: &str) -> Result<Duration, String> {
 
 /// What one process takes on one thread that does a job alone.
 fn memory_alone(encoding: &Encoding, settings: &Settings) -> Alone {
-    let plan = plan(encoding, &Settings { threads: 1, ..settings.clone() });
+    let memory = plan(encoding, &Settings { threads: 1, ..settings.clone() }).memory;
     let base = base_memory_bytes(1);
-    let memory_bytes = plan.peak_memory_bytes + base;
     Alone {
-        memory_bytes,
-        least_memory_bytes: (plan.scratch_bytes + base + LEAST_MAPPED_BYTES).min(memory_bytes),
-        arrays_bytes: plan.peak_memory_bytes - plan.scratch_bytes,
+        memory_bytes: memory.sparing_bytes + base,
+        least_memory_bytes: memory.least_bytes(base),
+        arrays_bytes: memory.sparing_bytes - memory.scratch_bytes,
     }
 }
 

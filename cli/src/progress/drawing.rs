@@ -63,7 +63,7 @@ fn larger(tier: Tier) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use ziggurat_kernel::Step;
+    use ziggurat_kernel::{SolveMemory, Step};
 
     use super::*;
 
@@ -72,7 +72,7 @@ mod tests {
         let step = |more, fewer| Step { tier: Tier::new(more, fewer), positions: 1, shards: 1 };
         let steps = vec![step(1, 1), step(2, 1), step(2, 2), step(3, 1), step(3, 2), step(3, 3)];
         let batches = Vec::new();
-        let plan = Plan { steps, batches, positions: 6, peak_memory_bytes: 0, scratch_bytes: 0 };
+        let plan = Plan { steps, batches, positions: 6, memory: SolveMemory::default() };
         let mut states = [StepState::Done { supersteps: 1 }; 6];
         states[5] = StepState::Waiting;
         assert_eq!(ziggurat(&plan, &states), ["    ░░░    ", "  ███ ███  ", "███ ███ ███"]);

@@ -63,7 +63,7 @@ pub use halo::{
     team::{Exchange, ExchangeError, HaloPart, PART_BYTES, PARTS_AHEAD},
 };
 pub use memory::{
-    budget::{Memory, MemoryError, resident_bytes},
+    budget::{Arrays, Memory, MemoryError, resident_bytes},
     process::{LEAST_MAPPED_BYTES, PROGRAM_MEMORY_BYTES, STORE_MEMORY_BYTES, base_memory_bytes},
 };
 pub use moves::tables::Tables;
@@ -75,7 +75,7 @@ pub use solver::{
     error::SolveError,
     inputs::ResumeFrom,
     member::{Assignment, Member, Sources, take_part},
-    plan::{Batch, Plan, plan},
+    plan::{Batch, Plan, SolveMemory, plan},
     solve::{Cancelled, Event, Summary, Surroundings, solve},
     step_store::{Found, StepStore, StepStoreError},
     timing::time_supersteps,

@@ -17,8 +17,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_files::size;
 use ziggurat_kernel::{
-    Assignment, Column, LEAST_MAPPED_BYTES, Member as Working, MemberIndex, Memory, Order, Outcome,
-    Part, Plan, ResumeFrom, Settings, SolveError, SolvedTierCache, Tables, VECTORS,
+    Arrays, Assignment, Column, Member as Working, MemberIndex, Memory, Order, Outcome, Part,
+    ResumeFrom, Settings, SolveError, SolveMemory, SolvedTierCache, Tables, VECTORS,
     base_memory_bytes, plan, shards, take_part,
 };
 use ziggurat_rpc::{
@@ -45,36 +45,32 @@ pub struct KnownJob {
     pub encoding: Encoding,
     pub settings: Settings,
     pub tables: Tables,
-    /// The most memory a step of it takes if one process solves it, and how much of that cannot be in files.
-    pub peak_memory_bytes: u64,
-    pub scratch_bytes: u64,
+    /// The memory of one process that solves it.
+    pub memory: SolveMemory,
 }
 
 impl KnownJob {
-    /// What a worker with so much memory keeps within, on so many threads and beside what it stores with: nothing if all
-    /// arrays fit.
+    /// Where the arrays of a worker go that may take so much memory, on so many threads and beside what it stores with.
     ///
     /// # Errors
     /// If that is not enough even with arrays in files.
-    fn budget(
+    fn arrays(
         &self,
         allowed: Option<u64>,
         threads: usize,
         storing_bytes: u64,
-    ) -> Result<Option<u64>, Failure> {
+    ) -> Result<Arrays, Failure> {
         let base_bytes = base_memory_bytes(threads) + storing_bytes;
-        let whole_bytes = self.peak_memory_bytes + base_bytes;
-        let least_bytes = (self.scratch_bytes + base_bytes + LEAST_MAPPED_BYTES).min(whole_bytes);
-        match allowed.filter(|&allowed| allowed < whole_bytes) {
-            Some(allowed) if allowed < least_bytes => Err(unable(format!(
+        self.memory.arrays(allowed, base_bytes).ok_or_else(|| {
+            let least_bytes = self.memory.least_bytes(base_bytes);
+            unable(format!(
                 "the job takes at least {} of memory on {threads} threads, and {} is allowed: start the worker again \
                  with --memory {}MiB",
                 size(least_bytes),
-                size(allowed),
+                allowed.map_or_else(|| "less".to_owned(), size),
                 least_bytes.div_ceil(1 << 20)
-            ))),
-            budget => Ok(budget),
-        }
+            ))
+        })
     }
 }
 
@@ -229,12 +225,9 @@ impl TakesPart {
         }
         let threads = worker.pool.current_num_threads();
         let storing_bytes = worker.checkpoints().map_or(0, |_| STORING_MEMORY_BYTES);
-        let budget = known.budget(worker.options.memory_bytes, threads, storing_bytes)?;
-        let memory = match budget {
-            None => Memory::anonymous(),
-            Some(budget) => Memory::in_files(&worker.scratch, budget, threads)
-                .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?,
-        };
+        let arrays = known.arrays(worker.options.memory_bytes, threads, storing_bytes)?;
+        let memory = Memory::new(arrays, &worker.scratch, threads)
+            .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?;
         let assignment = Assignment {
             encoding,
             settings,
@@ -467,8 +460,8 @@ impl Worker {
         let threads = self.pool.current_num_threads();
         let settings = Settings { threads, ..job_of_spec.settings() };
         let tables = self.pool.install(|| Tables::new(&encoding));
-        let Plan { peak_memory_bytes, scratch_bytes, .. } = plan(&encoding, &settings);
-        let new = KnownJob { spec, encoding, settings, tables, peak_memory_bytes, scratch_bytes };
+        let memory = plan(&encoding, &settings).memory;
+        let new = KnownJob { spec, encoding, settings, tables, memory };
         let new = Arc::new(new);
         *known = Some((job, new.clone()));
         Ok(new)
@@ -522,25 +515,20 @@ mod tests {
     fn a_job_that_takes_more_than_is_allowed_even_in_files_is_refused_with_what_it_takes() {
         let ruleset = ziggurat_game::Ruleset::builtin("finkel").unwrap();
         let encoding = Encoding::new(&ruleset).unwrap();
-        let (peak_memory_bytes, scratch_bytes) = (3 << 30, 1 << 30);
+        let [peak_bytes, sparing_bytes, scratch_bytes] = [9 << 30, 3 << 30, 1 << 30];
         let known = KnownJob {
             spec: proto::JobSpec::default(),
             settings: Settings::new(ziggurat_kernel::Precision::F64),
             tables: Tables::new(&encoding),
             encoding,
-            peak_memory_bytes,
-            scratch_bytes,
+            memory: SolveMemory { peak_bytes, sparing_bytes, scratch_bytes },
         };
         let (base, storing) = (base_memory_bytes(2), 5);
-        let whole = peak_memory_bytes + base + storing;
-        let least = scratch_bytes + base + storing + LEAST_MAPPED_BYTES;
-        let budget = |allowed| known.budget(allowed, 2, storing).map_err(|failure| failure.message);
-        assert_eq!([None, Some(whole)].map(budget), [Ok(None), Ok(None)]);
-        assert_eq!(
-            [whole - 1, least].map(Some).map(budget),
-            [Ok(Some(whole - 1)), Ok(Some(least))]
-        );
-        let refused = budget(Some(least - 1)).unwrap_err();
+        let least = known.memory.least_bytes(base + storing);
+        let arrays = |allowed| known.arrays(allowed, 2, storing).map_err(|failure| failure.message);
+        assert_eq!(arrays(None), Ok(Arrays::InMemory));
+        assert_eq!(arrays(Some(least)), Ok(Arrays::InFiles { budget: least }));
+        let refused = arrays(Some(least - 1)).unwrap_err();
         assert!(refused.contains(&format!("--memory {}MiB", least.div_ceil(1 << 20))), "{refused}");
     }
 }

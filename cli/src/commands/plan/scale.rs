@@ -84,7 +84,8 @@ impl ScaleArgs {
             Workers {
                 by_count: up_to(workers).map(|n| (n, model.predict(&team(n)))).collect(),
                 worth_having: model.worth_having(&team(1), MOST_WORKERS, GAIN),
-                fixed_bytes: plan(encoding, &settings).scratch_bytes + base_memory_bytes(cores),
+                fixed_bytes: plan(encoding, &settings).memory.scratch_bytes
+                    + base_memory_bytes(cores),
                 link,
             }
         });

@@ -63,8 +63,8 @@ fn samples_take_memory_that_cannot_be_in_files() {
     };
     let (all, none) = (plan(CorrectedFrom::ALL), plan(CorrectedFrom::NOTHING));
     let largest = Sample::bytes(&encoding, Tier::new(2, 2), 1);
-    assert!(all.scratch_bytes >= none.scratch_bytes + largest);
-    let in_files = |plan: &Plan| plan.peak_memory_bytes - plan.scratch_bytes;
+    assert!(all.memory.scratch_bytes >= none.memory.scratch_bytes + largest);
+    let in_files = |plan: &Plan| plan.memory.sparing_bytes - plan.memory.scratch_bytes;
     assert_eq!(in_files(&all), in_files(&none));
 }
 

@@ -64,12 +64,35 @@ pub struct MemoryError {
     pub source: io::Error,
 }
 
+/// Where the arrays of a solve are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Arrays {
+    /// In memory, beside tables that only save time.
+    InMemory,
+    /// In memory, without such tables.
+    Sparing,
+    /// In files, with at most so much in memory.
+    InFiles {
+        /// The memory of the whole process, in bytes.
+        budget: u64,
+    },
+}
+
+impl Arrays {
+    /// Whether they are in files.
+    pub fn are_in_files(self) -> bool {
+        matches!(self, Self::InFiles { .. })
+    }
+}
+
 /// Where large arrays live.
 #[derive(Debug)]
 pub struct Memory {
     pub(super) files: Option<Arc<Files>>,
     /// The thread that unmaps.
     watch: Option<JoinHandle<()>>,
+    /// Whether tables that only save time are left out.
+    is_sparing: bool,
 }
 
 /// The files of arrays, and which places in memory they are mapped to.
@@ -83,9 +106,26 @@ pub(super) struct Files {
 }
 
 impl Memory {
+    /// Where they are asked for; files are in `dir`.
+    ///
+    /// # Errors
+    /// Those of [`Self::in_files`].
+    pub fn new(arrays: Arrays, dir: &Path, threads: usize) -> io::Result<Self> {
+        match arrays {
+            Arrays::InMemory => Ok(Self::anonymous()),
+            Arrays::Sparing => Ok(Self::sparing()),
+            Arrays::InFiles { budget } => Self::in_files(dir, budget, threads),
+        }
+    }
+
     /// Arrays are in memory.
     pub const fn anonymous() -> Self {
-        Self { files: None, watch: None }
+        Self { files: None, watch: None, is_sparing: false }
+    }
+
+    /// Arrays are in memory, and there is no room for tables that only save time.
+    pub const fn sparing() -> Self {
+        Self { files: None, watch: None, is_sparing: true }
     }
 
     /// Large arrays are in files in `dir`, which vanish with the process; with all else it holds,
@@ -106,12 +146,17 @@ impl Memory {
             thread::Builder::new().name("memory".to_owned()).spawn(move || watched.watch())?;
         lock(&LIMITED).push(Arc::clone(&files));
         ANY_LIMITED.store(true, Ordering::Relaxed);
-        Ok(Self { files: Some(files), watch: Some(watch) })
+        Ok(Self { files: Some(files), watch: Some(watch), is_sparing: true })
     }
 
     /// Whether arrays are in files, of which the process holds only a part.
     pub fn is_limited(&self) -> bool {
         self.files.is_some()
+    }
+
+    /// Whether tables that only save time are left out.
+    pub fn is_sparing(&self) -> bool {
+        self.is_sparing
     }
 }
 

@@ -53,7 +53,7 @@ impl<'a> Certifier<'a> {
             peak = peak.max(values + Offsets::bytes(&step));
         }
         let settings = Settings { threads, ..Settings::new(Precision::F64) };
-        peak + plan(encoding, &settings).scratch_bytes
+        peak + plan(encoding, &settings).memory.scratch_bytes
     }
 
     /// Proves that the values of the step of a tier are within `bound` of the true ones; `None` if that cannot be

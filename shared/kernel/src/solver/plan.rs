@@ -12,6 +12,7 @@ use ziggurat_planning::{
 use crate::{
     certificate::offsets::Offsets,
     coarse::sample::Sample,
+    memory::{budget::Arrays, process::LEAST_MAPPED_BYTES},
     shards::step::ShardedStep,
     superstep::state::StepState,
     sweep::{
@@ -38,17 +39,47 @@ pub struct Plan {
     pub batches: Vec<Batch>,
     /// Undecided positions of the ruleset.
     pub positions: u64,
-    /// The most memory the solver will hold at once, in bytes.
-    pub peak_memory_bytes: u64,
+    /// The memory it takes.
+    pub memory: SolveMemory,
+}
+
+/// The memory of a solve, in bytes, without what its process takes besides.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct SolveMemory {
+    /// The most that it holds at once.
+    pub peak_bytes: u64,
+    /// The same without successor tables, which save time.
+    pub sparing_bytes: u64,
     /// How much of it cannot be in files: the threads' working memory, and the samples of steps.
     pub scratch_bytes: u64,
+}
+
+impl SolveMemory {
+    /// The least that a process takes which holds so many bytes besides: with arrays in files, unless these take less than
+    /// what is mapped of files.
+    pub fn least_bytes(&self, base_bytes: u64) -> u64 {
+        (self.scratch_bytes + LEAST_MAPPED_BYTES).min(self.sparing_bytes) + base_bytes
+    }
+
+    /// Where the arrays go of a process that may take so much memory (any, unless that is given) and holds so many bytes
+    /// besides; nowhere if that is less than the least.
+    pub fn arrays(&self, allowed: Option<u64>, base_bytes: u64) -> Option<Arrays> {
+        match allowed {
+            Some(allowed) if allowed < self.least_bytes(base_bytes) => None,
+            Some(budget) if budget < self.sparing_bytes + base_bytes => {
+                Some(Arrays::InFiles { budget })
+            }
+            Some(allowed) if allowed < self.peak_bytes + base_bytes => Some(Arrays::Sparing),
+            _ => Some(Arrays::InMemory),
+        }
+    }
 }
 
 /// The plan of solving `encoding`'s ruleset with `settings`.
 pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
     let size = settings.precision.bytes() as u64;
     let threads = settings.thread_count();
-    let (mut peak, mut ordering, mut sampling) = (0, 0, 0);
+    let (mut peak, mut sparing, mut ordering, mut sampling) = (0, 0, 0, 0);
     let (mut steps, mut planned) = (Vec::new(), Vec::new());
     let mut finals: Vec<(u8, u64)> = Vec::new();
     for batch in batches(encoding) {
@@ -56,7 +87,7 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
         let this = batch[0].level();
         finals.retain(|&(at, _)| at + 1 >= this);
         let kept: u64 = finals.iter().map(|&(_, bytes)| bytes).sum();
-        let (mut working, mut in_files, mut samples) = (0, 0, 0);
+        let (mut working, mut without_tables, mut in_files, mut samples) = (0, 0, 0, 0);
         for &tier in &batch {
             let positions = encoding.step_len(tier);
             let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
@@ -69,9 +100,9 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
                 positions * size + Offsets::bytes(&step) + CandidateLists::bytes(positions);
             let proving = if settings.certified { proving } else { 0 };
             working += sweeping.max(proving);
-            // There are no lists then.
-            let successors = SuccessorTables::bytes(&step, threads);
-            in_files += (sweeping - successors).max(proving) - CandidateLists::bytes(positions);
+            let sparing = (sweeping - SuccessorTables::bytes(&step, threads)).max(proving);
+            without_tables += sparing;
+            in_files += sparing - CandidateLists::bytes(positions); // there are no lists then
             samples += match settings.corrected_from.when(encoding, tier) {
                 Corrected::Never => 0,
                 Corrected::AtFirst | Corrected::Always => Sample::bytes(encoding, tier, threads),
@@ -81,13 +112,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             finals.push((this, positions * size));
         }
         peak = peak.max(kept + working);
+        sparing = sparing.max(kept + without_tables);
         planned.push(Batch { steps: first..steps.len(), file_bytes: kept + in_files });
         sampling = samples.max(sampling);
     }
     let scratch_bytes = threads as u64 * ordering + sampling + scratch_bytes(encoding, settings);
-    let peak_memory_bytes = peak + scratch_bytes;
-    let (positions, batches) = (encoding.undecided(), planned);
-    Plan { steps, batches, positions, peak_memory_bytes, scratch_bytes }
+    let [peak_bytes, sparing_bytes] = [peak, sparing].map(|bytes| bytes + scratch_bytes);
+    let memory = SolveMemory { peak_bytes, sparing_bytes, scratch_bytes };
+    Plan { steps, batches: planned, positions: encoding.undecided(), memory }
 }
 
 /// The working memory of all threads.
@@ -101,9 +133,41 @@ fn scratch_bytes(encoding: &Encoding, settings: &Settings) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use ziggurat_game::Ruleset;
+    use ziggurat_game::{Overrides, Ruleset};
 
     use super::*;
+
+    #[test]
+    fn successor_tables_are_left_out_where_memory_is_short() {
+        let murray = Ruleset::builtin("murray").unwrap();
+        let murray = murray.with(&Overrides { pieces: Some(3), ..Overrides::default() }).unwrap();
+        let settings = Settings { threads: 1, ..Settings::new(Precision::F64) };
+        let plan = plan(&Encoding::new(&murray).unwrap(), &settings);
+        let SolveMemory { peak_bytes, sparing_bytes, .. } = plan.memory;
+        assert!(sparing_bytes < 50 * plan.positions && peak_bytes > 2 * sparing_bytes, "{plan:?}");
+    }
+
+    #[test]
+    fn tables_are_left_out_before_arrays_are_in_files() {
+        let [peak_bytes, sparing_bytes, scratch_bytes] = [9 << 30, 3 << 30, 1 << 30];
+        let memory = SolveMemory { peak_bytes, sparing_bytes, scratch_bytes };
+        let (arrays, least) = (|allowed| memory.arrays(allowed, 7), memory.least_bytes(7));
+        assert_eq!([None, Some(peak_bytes + 7)].map(arrays), [Some(Arrays::InMemory); 2]);
+        let sparing = [peak_bytes + 6, sparing_bytes + 7].map(|allowed| arrays(Some(allowed)));
+        assert_eq!(sparing, [Some(Arrays::Sparing); 2]);
+        for budget in [sparing_bytes + 6, least] {
+            assert_eq!(arrays(Some(budget)), Some(Arrays::InFiles { budget }));
+        }
+        assert_eq!(arrays(Some(least - 1)), None);
+    }
+
+    #[test]
+    fn the_least_memory_has_arrays_in_files_unless_that_takes_more() {
+        let memory =
+            |sparing_bytes| SolveMemory { peak_bytes: 1 << 40, sparing_bytes, scratch_bytes: 7 };
+        assert_eq!(memory(1 << 30).least_bytes(5), 7 + LEAST_MAPPED_BYTES + 5);
+        assert_eq!(memory(1 << 20).least_bytes(5), (1 << 20) + 5);
+    }
 
     #[test]
     fn a_plan_has_room_for_every_step_what_it_reads_and_its_proof() {
@@ -120,8 +184,8 @@ mod tests {
                     let sweeping = StepState::<f64>::bytes(&step, 2);
                     let proof = Offsets::bytes(&step) + CandidateLists::bytes(positions);
                     let proving = if settings.certified { 8 * positions + proof } else { 0 };
-                    let needed = read + sweeping.max(proving) + plan.scratch_bytes;
-                    assert!(plan.peak_memory_bytes >= needed, "{game} {tier}: {needed}");
+                    let needed = read + sweeping.max(proving) + plan.memory.scratch_bytes;
+                    assert!(plan.memory.sparing_bytes >= needed, "{game} {tier}: {needed}");
                 }
             }
         }

@@ -93,7 +93,7 @@ pub struct SuccessorTables {
 impl SuccessorTables {
     /// Room for those of a step, if it has any.
     pub fn new(memory: &Memory, step: &ShardedStep<'_>) -> Self {
-        let is_there_room = !memory.is_limited() && Self::bytes(step, 1) > 0;
+        let is_there_room = !memory.is_sparing() && Self::bytes(step, 1) > 0;
         let units = if is_there_room { step.units.len() } else { 0 };
         Self { of_units: (0..units).map(|_| OnceLock::new()).collect() }
     }
@@ -155,7 +155,9 @@ mod tests {
         };
         let (has, bytes) = of("murray", Tier::new(3, 3), &memory);
         assert!(has && (1 << 28..MOST_BYTES_OF_STEP).contains(&bytes), "{bytes}");
-        assert!(!of("murray", Tier::new(3, 3), &limited).0);
+        for short in [limited, Memory::sparing()] {
+            assert!(!of("murray", Tier::new(3, 3), &short).0);
+        }
         assert_eq!(of("murray", Tier::new(4, 4), &memory), (false, 0));
         assert_eq!(of("finkel", Tier::new(3, 3), &memory), (false, 0));
     }
