@@ -59,8 +59,9 @@ mod sweep;
 pub use certificate::problem::Certified;
 pub use halo::{
     partition::MemberIndex,
+    parts::PART_BYTES,
     places::Places,
-    team::{Exchange, ExchangeError, HaloPart, PART_BYTES, PARTS_AHEAD},
+    team::{Exchange, ExchangeError, HaloPart, PARTS_AHEAD},
 };
 pub use memory::{
     budget::{Arrays, Memory, MemoryError, resident_bytes},

@@ -3,12 +3,12 @@
 use std::time::Duration;
 
 /// The version of the protocol, and of what members do to their shards.
-pub const PROTOCOL: u32 = 25;
+pub const PROTOCOL: u32 = 26;
 
 /// The oldest version that is understood, too: the one before, while the programs of a cluster are replaced one after
 /// another. Requests that both versions mean the same by name this one, so
 /// those who know only that one understand them. Peers of other versions are refused.
-pub const OLDEST_PROTOCOL: u32 = 24;
+pub const OLDEST_PROTOCOL: u32 = 25;
 
 /// From this version on, members do the same to their shards: those of one go on from checkpoints of another. Whoever changes
 /// that raises this along with [`PROTOCOL`].

@@ -197,7 +197,7 @@ async fn a_message_that_is_too_large_ends_a_stream_and_its_sender_is_disconnecte
     // Without the limits that a good client keeps to.
     let mut client = DataClient::new(connection);
     let data = Bytes::from(vec![0; MESSAGE_BYTES + 1]);
-    let payload = HaloPayload { barrier: 0, data, last: true };
+    let payload = HaloPayload { barrier: 0, data, part: 0 };
     let message = HaloMessage { message: Some(halo_message::Message::Payload(payload)) };
     let refused = client.exchange(tokio_stream::iter([message])).await.unwrap_err();
     assert_eq!(refused.code(), Code::OutOfRange, "{refused}");

@@ -112,21 +112,21 @@ impl DataService {
         let name = AttemptName { incarnation, job, step, attempt };
         let inbox = self.0.inboxes.enter(name, open.member, PATIENCE).await?;
         let received = self.0.metrics.received.of(name.job);
-        let mut at = None;
+        let mut at = 0;
         while let Some(message) = messages.message().await.map_err(note)? {
             received.inc_by(message.encoded_len() as u64 + OVERHEAD_BYTES);
             let Some(Content::Payload(payload)) = message.message else {
                 return Err(wrong("a message is no payload"));
             };
-            let HaloPayload { barrier, data, last } = payload;
+            let HaloPayload { barrier, data, part } = payload;
             if data.len() > CHUNK_BYTES {
                 return Err(wrong("a part of a payload is too large"));
             }
-            if at.is_some_and(|at| at != barrier) {
-                return Err(wrong("a payload is cut short"));
+            if barrier < at {
+                return Err(wrong("a part of a payload comes after those of a later barrier"));
             }
-            at = (!last).then_some(barrier);
-            let part = HaloPart { bytes: data.to_vec(), is_last: last };
+            at = barrier;
+            let part = HaloPart { number: part, bytes: data.into() };
             inbox.put(barrier, part).await.ok_or_else(over)?;
         }
         Ok(())
@@ -382,10 +382,8 @@ mod tests {
             incarnation: name.incarnation,
         };
         let data = bytes::Bytes::from(vec![7; CHUNK_BYTES]);
-        let parts = (1..=PARTS).map(move |part| {
-            let (data, last) = (data.clone(), part == PARTS);
-            Content::Payload(HaloPayload { barrier: 0, data, last })
-        });
+        let payload = move |part| HaloPayload { barrier: 0, data: data.clone(), part };
+        let parts = (0..PARTS as u32).map(move |part| Content::Payload(payload(part)));
         let messages = std::iter::once(Content::Open(open)).chain(parts);
         let messages = messages.map(|it| HaloMessage { message: Some(it) });
         let sent =
@@ -393,14 +391,13 @@ mod tests {
                 async move { client().exchange(tokio_stream::iter(messages)).await.map(drop) },
             );
         let receive = move || {
-            let mut bytes = 0;
-            loop {
-                let HaloPart { bytes: more, is_last } = halo.receive(MemberIndex(1), 0).unwrap();
-                bytes += more.len() as u64;
-                if is_last {
-                    return (halo, bytes);
-                }
-            }
+            let parts = (0..PARTS as u32).map(|number| {
+                let part = halo.receive(MemberIndex(1), 0).unwrap();
+                assert_eq!(part.number, number);
+                part.bytes.len() as u64
+            });
+            let bytes: u64 = parts.sum();
+            (halo, bytes)
         };
         let (halo, bytes) = tokio::task::spawn_blocking(receive).await.unwrap();
         assert_eq!(bytes, PARTS << 20);
@@ -430,7 +427,7 @@ mod tests {
             address: address.to_owned(),
         };
         let members = [member(&ends, &address), member(&stays, "127.0.0.1:1")];
-        let part = || HaloPart { bytes: vec![7], is_last: true };
+        let part = || HaloPart { number: 0, bytes: vec![7] };
         for attempt in 1..=2 {
             let name = AttemptName { incarnation: 1, job: 1, step: STEP, attempt };
             let stop = CancellationToken::new();
@@ -472,8 +469,8 @@ mod tests {
                 incarnation: 1,
             })
         };
-        let payload = |barrier, bytes: usize, last| {
-            Content::Payload(HaloPayload { barrier, data: vec![7; bytes].into(), last })
+        let payload = |barrier, bytes: usize| {
+            Content::Payload(HaloPayload { barrier, data: vec![7; bytes].into(), part: 0 })
         };
         let exchange = async |messages: Vec<Content>| {
             let messages = messages.into_iter().map(|it| HaloMessage { message: Some(it) });
@@ -481,18 +478,18 @@ mod tests {
             answer.map(drop).map_err(|status| (status.code(), status.message().to_owned()))
         };
         let halo = opened(1);
-        let right = vec![open(1, me), payload(0, 1, false), payload(0, CHUNK_BYTES, true)];
+        let right = vec![open(1, me), payload(0, 1), payload(0, CHUNK_BYTES), payload(1, 1)];
         assert_eq!(exchange(right).await, Ok(()));
         drop(halo);
 
         let wrong = [
+            (vec![open(2, me), payload(0, CHUNK_BYTES + 1)], "a part of a payload is too large"),
             (
-                vec![open(2, me), payload(0, CHUNK_BYTES + 1, true)],
-                "a part of a payload is too large",
+                vec![open(3, me), payload(1, 1), payload(0, 1)],
+                "comes after those of a later barrier",
             ),
-            (vec![open(3, me), payload(0, 1, false), payload(1, 1, true)], "is cut short"),
             (vec![open(4, me), open(4, me)], "a message is no payload"),
-            (vec![payload(0, 1, true)], "the first message is not `open`"),
+            (vec![payload(0, 1)], "the first message is not `open`"),
         ];
         for (attempt, (messages, said)) in (2..).zip(wrong) {
             let _halo = opened(attempt);

@@ -1,8 +1,9 @@
 //! The halo of an attempt on its way between members.
 //!
-//! What a member sends to another goes, part by part, through a bounded queue to a task that writes it to a
-//! stream; what others send is put into queues by the [Data service](super::data), which have room for some parts. A
-//! full queue holds its sender up. So a payload may have any size: no more than some parts of it are ever in memory.
+//! What a member sends to another goes, part by part, through a queue to a task that writes it to a stream; what others
+//! send is put into queues by the [Data service](super::data), which have room for so many bytes. A full queue holds its
+//! sender up. Values of a whole step may have any size: no more than some parts of them wait to be sent. What is sent
+//! while a wave is swept, at most about a byte for each of its positions, waits for nobody.
 
 use std::{
     collections::HashMap,
@@ -17,10 +18,7 @@ use std::{
 use prost::Message;
 use tokio::{
     runtime::Handle,
-    sync::{
-        Notify,
-        mpsc::{self, error::TrySendError},
-    },
+    sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc},
     time::error::Elapsed,
 };
 use tokio_stream::wrappers::ReceiverStream;
@@ -40,11 +38,12 @@ use ziggurat_telemetry::{Counted, Gauge, WorkerMetrics};
 use super::moved::Moved;
 use crate::state::lock;
 
-/// How many parts may wait to be sent to a member.
+/// How many parts of a whole step may wait to be sent to a member.
 const OUTGOING: usize = 16;
 
-/// How many parts of a member may wait to be applied: a member may take no more before it has sent so many itself.
-const INCOMING: usize = PARTS_AHEAD;
+/// How many bytes of a member's parts may wait to be applied: of values of a whole step no more come before as many were
+/// sent.
+const INCOMING_BYTES: usize = PARTS_AHEAD * PART_BYTES;
 
 const _: () = assert!(PART_BYTES <= CHUNK_BYTES);
 
@@ -63,6 +62,8 @@ pub struct Waiting {
     barrier: u32,
     part: HaloPart,
     _counted: Counted,
+    /// Its room in the queue.
+    _room: Option<OwnedSemaphorePermit>,
 }
 
 /// An attempt at a step of a job.
@@ -93,16 +94,22 @@ struct AttemptInboxes {
 
 /// Where the parts of a member's payloads come in.
 pub struct Inbox {
-    queue: mpsc::Sender<Waiting>,
+    queue: mpsc::UnboundedSender<Waiting>,
+    /// A permit for each byte that there is room for.
+    room: Arc<Semaphore>,
     waiting: Gauge,
 }
 
 impl Inbox {
     /// Lets a part in as soon as there is room for it; `None` if the attempt is over.
     pub async fn put(&self, barrier: u32, part: HaloPart) -> Option<()> {
-        let room = self.queue.reserve().await.ok()?;
-        room.send(Waiting { barrier, part, _counted: Counted::by(&self.waiting) });
-        Some(())
+        let bytes = part.bytes.len().min(INCOMING_BYTES) as u32;
+        let room = tokio::select! {
+            () = self.queue.closed() => return None,
+            room = self.room.clone().acquire_many_owned(bytes) => room.ok(),
+        };
+        let _counted = Counted::by(&self.waiting);
+        self.queue.send(Waiting { barrier, part, _counted, _room: room }).ok()
     }
 }
 
@@ -163,9 +170,9 @@ pub struct Halo {
     name: AttemptName,
     inboxes: Arc<Inboxes>,
     runtime: Handle,
-    /// By member: to the task that sends, and what came.
-    outgoing: Vec<mpsc::Sender<Waiting>>,
-    incoming: Vec<Mutex<mpsc::Receiver<Waiting>>>,
+    /// By member: to the task that sends, with the room for parts of whole steps, and what came.
+    outgoing: Vec<(mpsc::UnboundedSender<Waiting>, Arc<Semaphore>)>,
+    incoming: Vec<Mutex<mpsc::UnboundedReceiver<Waiting>>>,
     shared: Arc<Shared>,
     to_send: Gauge,
     moved: Moved,
@@ -173,7 +180,7 @@ pub struct Halo {
     packing: Mutex<Packing>,
 }
 
-/// The time between successive calls about one barrier, which is spent on packing and unpacking.
+/// The time between successive calls about one barrier that may wait, which is spent on packing and unpacking.
 #[derive(Default)]
 struct Packing {
     /// The barrier of the last call, and when that ended.
@@ -227,12 +234,13 @@ impl Halo {
             Arc::new(Shared { stop, failed: Mutex::default(), sent_bytes: AtomicU64::new(0) });
         let (mut outgoing, mut incoming, mut by_member) = (Vec::new(), Vec::new(), Vec::new());
         for (member, Member { worker, address }) in (0..).map(MemberIndex).zip(members) {
-            let (queue, came) = mpsc::channel(INCOMING);
+            let (queue, came) = mpsc::unbounded_channel();
             incoming.push(Mutex::new(came));
+            let room = Arc::new(Semaphore::new(INCOMING_BYTES));
             let waiting = metrics.halo_parts_to_apply.clone();
-            by_member.push((member != me).then_some(Inbox { queue, waiting }));
-            let (send, parts) = mpsc::channel(OUTGOING);
-            outgoing.push(send);
+            by_member.push((member != me).then_some(Inbox { queue, room, waiting }));
+            let (send, parts) = mpsc::unbounded_channel();
+            outgoing.push((send, Arc::new(Semaphore::new(OUTGOING))));
             let outbox = Outbox {
                 name,
                 me: me.0 as u32,
@@ -271,7 +279,8 @@ impl Halo {
         Duration::from_nanos(self.waited_nanos.load(Ordering::Relaxed))
     }
 
-    /// Time spent on packing and unpacking so far: that between the first and the last part of each barrier, without waiting.
+    /// Time spent on exchanging so far, without waiting and without what was packed while a wave was swept: that between the
+    /// first and the last call about each barrier that may wait.
     pub fn packed(&self) -> Duration {
         lock(&self.packing).total
     }
@@ -294,6 +303,22 @@ impl Halo {
         let (member, message) =
             lock(&self.shared.failed).clone().unwrap_or((member, "the attempt is over".to_owned()));
         ExchangeError { member, message }
+    }
+
+    /// Leaves a part to the task that sends.
+    fn send_with(
+        &self,
+        room: Option<OwnedSemaphorePermit>,
+        member: MemberIndex,
+        barrier: u32,
+        part: HaloPart,
+    ) -> Result<(), ExchangeError> {
+        let bytes = part.bytes.len();
+        let _counted = Counted::by(&self.to_send);
+        let part = Waiting { barrier, part, _counted, _room: room };
+        self.outgoing[member.0].0.send(part).map_err(|_| self.failure(member))?;
+        self.moved.add(bytes);
+        Ok(())
     }
 
     /// Waits, unless everything is over before.
@@ -327,19 +352,24 @@ impl Drop for Halo {
 }
 
 impl Exchange for Halo {
+    fn post(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+        self.send_with(None, member, barrier, part)
+    }
+
     fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         self.begins(barrier);
-        let bytes = part.bytes.len();
-        let part = Waiting { barrier, part, _counted: Counted::by(&self.to_send) };
-        let sent = match self.outgoing[member.0].try_send(part) {
-            Ok(()) => Ok(()),
-            Err(TrySendError::Closed(_)) => Err(self.failure(member)),
-            Err(TrySendError::Full(part)) => {
-                self.wait(member, async { self.outgoing[member.0].send(part).await.ok() })
-            }
+        let (queue, room) = &self.outgoing[member.0];
+        let room = match room.clone().try_acquire_owned() {
+            Ok(room) => room,
+            Err(_) => self.wait(member, async {
+                tokio::select! {
+                    () = queue.closed() => None,
+                    room = room.clone().acquire_owned() => room.ok(),
+                }
+            })?,
         };
         self.ends(barrier);
-        sent.inspect(|()| self.moved.add(bytes))
+        self.send_with(Some(room), member, barrier, part)
     }
 
     fn receive(&self, member: MemberIndex, barrier: u32) -> Result<HaloPart, ExchangeError> {
@@ -368,7 +398,7 @@ struct Outbox {
 }
 
 impl Outbox {
-    async fn send_all(self, mut parts: mpsc::Receiver<Waiting>) {
+    async fn send_all(self, mut parts: mpsc::UnboundedReceiver<Waiting>) {
         // A member of whom nobody reads anything is never connected to.
         let Some(first) = parts.recv().await else { return };
         let stop = self.shared.stop.clone();
@@ -387,7 +417,7 @@ impl Outbox {
     async fn stream(
         &self,
         first: Waiting,
-        parts: &mut mpsc::Receiver<Waiting>,
+        parts: &mut mpsc::UnboundedReceiver<Waiting>,
     ) -> Result<(), Status> {
         let connection = connect(&self.address, &self.security, CONNECT_TIMEOUT)
             .map_err(|error| Status::unavailable(error.to_string()))?;
@@ -408,8 +438,8 @@ impl Outbox {
             self.send(&messages, Content::Open(open)).await?;
             let mut next = Some(first);
             while let Some(Waiting { barrier, part, .. }) = next {
-                let HaloPart { bytes, is_last } = part;
-                let payload = HaloPayload { barrier, data: bytes.into(), last: is_last };
+                let HaloPart { number, bytes } = part;
+                let payload = HaloPayload { barrier, data: bytes.into(), part: number };
                 self.send(&messages, Content::Payload(payload)).await?;
                 next = parts.recv().await;
             }
@@ -452,29 +482,29 @@ mod tests {
         let ports = Ports { security, inboxes: &inboxes, metrics: &metrics, moved };
         let halo = Halo::open(name, &members, MemberIndex(0), ports, stop);
         let inbox = inboxes.enter(name, 1, Duration::ZERO).await.unwrap();
-        let part = |is_last| HaloPart { bytes: vec![7], is_last };
-        inbox.put(0, part(false)).await.unwrap();
-        inbox.put(0, part(true)).await.unwrap();
+        let part = |number, bytes| HaloPart { number, bytes: vec![7; bytes] };
+        inbox.put(0, part(0, 1)).await.unwrap();
+        inbox.put(0, part(1, 1)).await.unwrap();
         assert_eq!(metrics.halo_parts_to_apply.get(), 2);
         let receive = move || {
             let came = [
                 halo.receive(MemberIndex(1), 0).unwrap(),
                 halo.receive(MemberIndex(1), 0).unwrap(),
             ];
-            (halo, came.map(|part| part.is_last))
+            (halo, came.map(|part| part.number))
         };
         let (halo, came) = tokio::task::spawn_blocking(receive).await.unwrap();
-        assert_eq!((came, metrics.halo_parts_to_apply.get()), ([false, true], 0));
+        assert_eq!((came, metrics.halo_parts_to_apply.get()), ([0, 1], 0));
         assert_eq!(moved.bytes(), 2);
 
-        for _ in 0..INCOMING {
-            inbox.put(1, part(false)).await.unwrap();
+        for number in 0..PARTS_AHEAD as u32 {
+            inbox.put(1, part(number, PART_BYTES)).await.unwrap();
         }
         let soon = Duration::from_millis(50);
-        assert!(tokio::time::timeout(soon, inbox.put(1, part(true))).await.is_err());
+        assert!(tokio::time::timeout(soon, inbox.put(1, part(99, 1))).await.is_err());
         drop(halo);
         assert_eq!(metrics.halo_parts_to_apply.get(), 0);
-        assert_eq!(inbox.put(9, part(true)).await, None);
+        assert_eq!(inbox.put(9, part(99, 1)).await, None);
     }
 
     #[tokio::test]

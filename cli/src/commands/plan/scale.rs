@@ -73,7 +73,6 @@ impl ScaleArgs {
         let link = Link {
             bytes_per_second: self.bandwidth,
             round_trip_seconds: self.latency.as_secs_f64(),
-            overlaps: false,
         };
         let one_core = model.predict(&Team::alone(1));
         let of_cores = up_to(cores).map(|cores| (cores, model.predict(&Team::alone(cores))));

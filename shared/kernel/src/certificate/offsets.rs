@@ -13,9 +13,9 @@ use ziggurat_planning::{
 use crate::{
     halo::{
         arrays::fill,
-        codec::{Content, Packed, STRIP},
+        codec::{Content, PackedStrip, STRIP},
         partition::{HaloStrip, slices},
-        team::{Barrier, ExchangeError, Team, is_own},
+        team::{ExchangeError, Team, is_own},
     },
     memory::{
         array::Array,
@@ -62,9 +62,14 @@ impl Offsets {
     /// # Errors
     /// If they cannot be reached.
     pub fn fill_halo(&mut self, team: &Team<'_>) -> Result<(), ExchangeError> {
-        exchange(&mut self.all, &team.barrier(None), |all, strip, packed| {
-            packed.push_offsets(all.each_ref().map(|all| strip.of(all)), [&[0; STRIP]; 2]);
-        })
+        team.exchange(
+            (Content::Offsets, 2),
+            &mut self.all,
+            |all, strip, packed| {
+                packed.push_offsets(all.each_ref().map(|all| strip.of(all)), [&[0; STRIP]; 2]);
+            },
+            take_over,
+        )
     }
 
     /// The most bytes they take.
@@ -93,19 +98,13 @@ fn live_len(step: &ShardedStep<'_>, own: impl Fn(UnitIndex) -> bool) -> u64 {
 /// The offsets of all positions, by bound and orientation.
 pub type AllOffsets = [Vec<Array<u16>>; 2];
 
-/// Sends the other members the changes of their halo, and makes those that they send.
-pub fn exchange(
-    all: &mut AllOffsets,
-    barrier: &Barrier<'_>,
-    pack: impl Fn(&AllOffsets, &HaloStrip, &mut Packed) + Sync,
-) -> Result<(), ExchangeError> {
-    barrier.exchange((Content::Offsets, 2), all, pack, |all, strips, packed| {
-        let [lower, upper] = all.each_mut().map(|arrays| slices(arrays, strips));
-        let places = lower.into_par_iter().zip(upper);
-        packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {
-            packed[0].change_offsets(&packed[1], [lower, upper]);
-        });
-    })
+/// Changes the offsets of strips as others have sent them.
+pub fn take_over(all: &mut AllOffsets, strips: &[&HaloStrip], packed: &[PackedStrip<'_>]) {
+    let [lower, upper] = all.each_mut().map(|arrays| slices(arrays, strips));
+    let places = lower.into_par_iter().zip(upper);
+    packed.par_chunks(2).zip(places).for_each(|(packed, (lower, upper))| {
+        packed[0].change_offsets(&packed[1], [lower, upper]);
+    });
 }
 
 /// The offsets of each unit of a wave.

@@ -1,9 +1,6 @@
 //! Interval sweeps of a step: both bounds of all intervals, wave by wave.
 
-use std::{
-    collections::HashMap,
-    sync::{PoisonError, RwLock},
-};
+use std::sync::{PoisonError, RwLock};
 
 use rayon::prelude::*;
 use ziggurat_encoding::Shard;
@@ -15,12 +12,14 @@ use ziggurat_planning::{
 use crate::{
     certificate::{
         bounds::Bound,
-        offsets::{AllOffsets, Offsets, UnitOffsets, exchange, own_offsets},
+        offsets::{AllOffsets, Offsets, UnitOffsets, own_offsets, take_over},
         pair::UnitBounds,
         problem::Unproven,
     },
     halo::{
-        team::{Barrier, ExchangeError, Team},
+        codec::Content,
+        partition::HaloStrip,
+        team::{ExchangeError, Team, WaveExchange},
         waves::{SweepByWaves, sweep_by_waves},
     },
     memory::{budget, pool::Pool},
@@ -66,7 +65,7 @@ impl<'s, T: Value> Unproven<'s, T> {
     /// Computes the bounds of the intervals of a unit.
     fn sweep_unit(
         &self,
-        Unswept { part, list, mut live }: Unswept<'_>,
+        Unswept { part, list, live, .. }: &mut Unswept<'_>,
         (others, mode): (&AllOffsets, SweepMode),
         Room { slabs, scratch }: &mut Room<'s, f64>,
         simd: Simd,
@@ -81,6 +80,7 @@ impl<'s, T: Value> Unproven<'s, T> {
             }
         }
         let (first, growth) = (Bound::Upper, Growth::default());
+        let live = live.each_mut().map(|live| live.each_mut().map(|live| &mut **live));
         let mut bounds = UnitBounds { step: self, part, live, others, first, simd, growth };
         let locator = OwnRanges { part, last };
         for_each_pair_of_slabs(context, part, &locator, slabs, |slabs, is_own_swap| {
@@ -104,6 +104,8 @@ const BOTH: [Bound; 2] = [Bound::Upper, Bound::Lower];
 
 /// A unit to be swept.
 struct Unswept<'a> {
+    /// Its place.
+    place: UnitIndex,
     /// The part of a shard that it is.
     part: &'a Shard,
     /// Its candidates.
@@ -126,40 +128,46 @@ struct IntervalSweep<'a, 's, T> {
 impl<T: Value> SweepByWaves for IntervalSweep<'_, '_, T> {
     type Swept = ();
 
-    fn sweep(&mut self, own: &[UnitIndex]) {
+    fn sweep(
+        &mut self,
+        own: &[UnitIndex],
+        exchange: Option<&WaveExchange<'_>>,
+    ) -> Result<(), ExchangeError> {
         let Self { problem, lists, mode, simd, .. } = *self;
         let parts = problem.parts(own);
         let Offsets { all, live } = &mut *self.offsets;
         let (all, rooms) = (&*all, &self.rooms);
         let live = own.iter().zip(&parts).zip(own_offsets(live, &parts));
         let unswept =
-            live.map(|((&unit, part), live)| Unswept { part, list: lists.of(unit), live });
-        let sweep = |unit: Unswept<'_>| {
+            live.map(|((&place, part), live)| Unswept { place, part, list: lists.of(place), live });
+        let sweep = |mut unit: Unswept<'_>| {
             let new_room = || Room::new(problem.step.encoding);
-            rooms.with(new_room, |room| problem.sweep_unit(unit, (all, mode), room, simd))
+            let growth =
+                rooms.with(new_room, |room| problem.sweep_unit(&mut unit, (all, mode), room, simd));
+            if let Some(exchange) = exchange {
+                exchange.swept(unit.place, |strip: &HaloStrip, packed| {
+                    let place = strip.start..strip.start + strip.values.len();
+                    let new = unit.live.each_ref().map(|live| &live[strip.range][place.clone()]);
+                    packed.push_offsets(new, all.each_ref().map(|all| strip.of(all)));
+                })?;
+            }
+            Ok(growth)
         };
         let swept = largest_first(unswept.collect(), |unit| unit.part.len()).map(sweep);
-        self.growth = swept.reduce(Growth::default, Growth::and).and(self.growth);
+        let growth = swept.try_reduce(Growth::default, |one, other| Ok(one.and(other)))?;
+        self.growth = growth.and(self.growth);
+        Ok(())
     }
 
     fn publish(
         &mut self,
         own: &[UnitIndex],
         (): (),
-        barrier: Option<&Barrier<'_>>,
+        exchange: Option<&WaveExchange<'_>>,
     ) -> Result<(), ExchangeError> {
         let parts = self.problem.parts(own);
         let Offsets { all, live, .. } = &mut *self.offsets;
         let swept = own_offsets(live, &parts);
-        if let Some(barrier) = barrier {
-            let places: HashMap<_, _> = own.iter().zip(&swept).collect();
-            exchange(all, barrier, |all, strip, packed| {
-                let place = strip.start..strip.start + strip.values.len();
-                let of_unit = places[&strip.unit].each_ref();
-                let new = of_unit.map(|offsets| &offsets[strip.range][place.clone()]);
-                packed.push_offsets(new, all.each_ref().map(|all| strip.of(all)));
-            })?;
-        }
         for (bound, offsets) in all.iter_mut().enumerate() {
             let places = self.problem.step.split_some(own, offsets).into_par_iter();
             places.for_each(|(range, offsets)| {
@@ -167,6 +175,7 @@ impl<T: Value> SweepByWaves for IntervalSweep<'_, '_, T> {
                 budget::copy(offsets, swept[unit][bound][range.range]);
             });
         }
-        Ok(())
+        let Some(exchange) = exchange else { return Ok(()) };
+        exchange.receive((Content::Offsets, 2), |strips, packed| take_over(all, strips, packed))
     }
 }

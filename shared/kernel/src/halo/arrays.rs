@@ -44,7 +44,7 @@ pub fn fill<V: Pod + PartialEq + Send + Sync>(
 /// # Errors
 /// If they cannot be reached.
 pub fn fill_halo<T: Value>(arrays: &mut [Array<T>], team: &Team<'_>) -> Result<(), ExchangeError> {
-    team.barrier(None).exchange(
+    team.exchange(
         (Content::Values(size_of::<T>()), 1),
         arrays,
         |arrays, strip, packed| packed.push_values(strip.of(arrays)),

@@ -1,32 +1,30 @@
 //! The halo on the wire: the changes between two barriers, as bytes.
 //!
-//! A payload is sent in parts, each compressed by itself (a zstd frame), so that threads compress and unpack several
-//! at a time, and the first are on their way while others are made. A part is a list of *strips* of at most [`STRIP`]
-//! numbers: first a byte for each, its *head*, then the data of one after the other. There are three kinds:
+//! A payload is sent in parts, so that threads pack and unpack several at a time, and the first are on their way while
+//! others are made. A part is a list of *strips* of at most [`STRIP`] numbers: first a byte for each, its *head*, then
+//! the data of one after the other. There are three kinds:
 //!
-//! * The changes of values, in quanta ([`encode`](crate::delta::encoding::encode)): a byte each. A head of n is a
+//! * The changes of values, in quanta ([`encode`](crate::delta::encoding::encode)), of a byte each. A head of n is a
 //!   quantum of 2^-n; a head of 128 + n says that it is this, but nothing changed, and nothing follows.
-//! * The changes of a proof's offsets: as many bytes each as the head says, 0, 1 or 2, all first (lower)
+//! * The changes of a proof's offsets, of as many bytes each as the head says, 0, 1 or 2, all first (lower)
 //!   bytes before all second ones. The offsets of both bounds change alike, so a strip of lower bounds comes
 //!   before one of how much more the upper bounds changed.
 //! * Values as they are, as many bytes each as the head says, the lowest first.
 //!
-//! Changes are sent as remainders of their [prediction](crate::halo::prediction). The data of offsets begin with a
-//! byte that says how many zero bits all changes end in, which are not sent.
-
-use std::{cell::RefCell, io};
+//! Changes are sent as remainders of their [prediction](crate::halo::prediction), folded to numbers without a sign,
+//! in [few bits](crate::halo::bits). The data of offsets begin with a byte that says how many zero bits all changes end
+//! in, which are not sent.
 
 use bytemuck::Pod;
 use thiserror::Error;
 use ziggurat_planning::quanta::{exponent_of, quantum};
-use zstd::{
-    bulk::{Compressor, Decompressor},
-    zstd_safe::{CParameter, ParamSwitch},
-};
 
 use crate::{
     delta::encoding::change,
-    halo::prediction::{remainders, restore},
+    halo::{
+        bits,
+        prediction::{remainders, restore},
+    },
     shards::ranges::PIECE,
     simd::{dispatch::Simd, value::Value},
 };
@@ -38,17 +36,6 @@ const _: () = assert!(PIECE.is_multiple_of(STRIP));
 
 /// The bit of the head of changes that says that there are none.
 const NOTHING: u8 = 1 << 7;
-
-/// How zstd compresses parts. There is hardly anything to find in them twice, so it looks for matches at few places;
-/// the gain is that it codes bytes by how frequent they are, in every block of 16 KiB anew.
-const COMPRESSION_LEVEL: i32 = 1;
-const COMPRESSION: [CParameter; 5] = [
-    CParameter::MinMatch(7),
-    CParameter::HashLog(8),
-    CParameter::TargetLength(4096),
-    CParameter::LiteralCompressionMode(ParamSwitch::Enable),
-    CParameter::WindowLog(14),
-];
 
 /// A part of a payload is not as it should be.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Error)]
@@ -66,18 +53,12 @@ pub enum Content {
     Values(usize),
 }
 
-impl Content {
-    /// How many bytes the data of a strip of so many numbers have by its head, if there can be such a head.
-    fn bytes(self, head: u8, len: usize) -> Option<usize> {
-        match (self, head) {
-            (Self::Changes, 1..=126) => Some(len),
-            (Self::Changes, 129..=254) | (Self::Offsets, 0) => Some(0),
-            (Self::Offsets, 1..=2) => Some(1 + usize::from(head) * len),
-            (Self::Values(bytes), _) if usize::from(head) == bytes => Some(bytes * len),
-            _ => None,
-        }
-    }
-}
+/// The most bytes that the packs of a strip take for each number, if a short strip counts as one of [`SHORT`].
+pub const MOST_BYTES: usize = 9;
+pub const SHORT: usize = 64;
+
+const _: () = assert!(8 * SHORT < MOST_BYTES * SHORT);
+const _: () = assert!(2 * (2 + 2 * bits::most_bytes(SHORT)) <= MOST_BYTES * SHORT);
 
 /// The strips of a part while it is made.
 #[derive(Default)]
@@ -94,6 +75,12 @@ impl Packed {
         heads
     }
 
+    /// Adds the strips of another one.
+    pub fn append(&mut self, other: Self) {
+        self.heads.extend(other.heads);
+        self.data.extend(other.data);
+    }
+
     /// Adds a strip of changes of values, in quanta of a power of two.
     pub fn push_changes(&mut self, changes: &[i8], quantum: f32) {
         let head = -exponent_of(quantum.into()) as u8;
@@ -104,7 +91,8 @@ impl Packed {
             let mut left = [0; STRIP];
             let left = &mut left[..changes.len()];
             remainders(changes, left);
-            self.data.extend_from_slice(bytemuck::cast_slice(left));
+            left.iter_mut().for_each(|left| *left = (*left << 1) ^ (*left >> 7));
+            bits::pack(bytemuck::cast_slice(left), &mut self.data);
         }
     }
 
@@ -131,11 +119,14 @@ impl Packed {
         let left = &mut left[..changes.len()];
         remainders(changes, left);
         self.data.push(zeros as u8);
-        let is_narrow = left.iter().all(|&left| i8::try_from(left).is_ok());
-        let width = if is_narrow { 1 } else { 2 };
-        self.heads.push(width);
-        for byte in 0..u32::from(width) {
-            self.data.extend(left.iter().map(|&left| (left >> (8 * byte)) as u8));
+        left.iter_mut().for_each(|left| *left = (*left << 1) ^ (*left >> 15));
+        let bytes = if left.iter().all(|&left| left as u16 <= 0xff) { 1 } else { 2 };
+        self.heads.push(bytes);
+        for byte in 0..u32::from(bytes) {
+            let mut numbers = [0; STRIP];
+            let numbers = &mut numbers[..left.len()];
+            numbers.iter_mut().zip(&*left).for_each(|(to, &left)| *to = (left >> (8 * byte)) as u8);
+            bits::pack(numbers, &mut self.data);
         }
     }
 
@@ -151,49 +142,16 @@ fn zeros_of(numbers: &[i16]) -> u32 {
     numbers.iter().fold(0, |all, number| all | number).trailing_zeros().min(15)
 }
 
-/// Compresses a part.
-///
-/// # Errors
-/// If there is no memory for it.
-pub fn compressed(part: &[u8]) -> io::Result<Vec<u8>> {
-    thread_local! {
-        static COMPRESSOR: RefCell<Option<Compressor<'static>>> = const { RefCell::new(None) };
-    }
-    COMPRESSOR.with_borrow_mut(|compressor| {
-        let compressor = match compressor {
-            Some(compressor) => compressor,
-            None => compressor.insert(new_compressor()?),
-        };
-        compressor.compress(part)
-    })
-}
-
-fn new_compressor() -> io::Result<Compressor<'static>> {
-    let mut compressor = Compressor::new(COMPRESSION_LEVEL)?;
-    COMPRESSION.into_iter().try_for_each(|one| compressor.set_parameter(one))?;
-    Ok(compressor)
-}
-
-/// A part of strips of these lengths that was compressed.
-///
-/// # Errors
-/// If there can be no such part.
-pub fn decompressed(part: &[u8], lengths: &[usize]) -> Result<Vec<u8>, WrongPart> {
-    thread_local! {
-        static DECOMPRESSOR: RefCell<Decompressor<'static>> = RefCell::default();
-    }
-    let most_bytes = lengths.iter().map(|len| 2 + 8 * len).sum();
-    let part = DECOMPRESSOR.with_borrow_mut(|all| all.decompress(part, most_bytes));
-    part.map_err(|_| WrongPart)
-}
-
 /// A strip of a part.
 #[derive(Clone, Copy, Debug)]
 pub struct PackedStrip<'a> {
     head: u8,
     /// How many bits that are 0 follow each number.
     zeros: u8,
+    /// The bytes of values, or the first bytes of numbers, packed; nothing if these are 0.
     data: &'a [u8],
+    /// The second bytes, if any.
+    high: &'a [u8],
     len: usize,
 }
 
@@ -208,13 +166,24 @@ pub fn strips<'a>(
 ) -> Result<Vec<PackedStrip<'a>>, WrongPart> {
     let (heads, mut data) = part.split_at_checked(lengths.len()).ok_or(WrongPart)?;
     let strips = heads.iter().zip(lengths).map(|(&head, &len)| {
-        let bytes = content.bytes(head, len).ok_or(WrongPart)?;
-        let mut own = data.split_off(..bytes).ok_or(WrongPart)?;
-        let mut zeros = 0;
-        if bytes > 0 && content == Content::Offsets {
-            zeros = own.split_off_first().copied().filter(|&zeros| zeros < 16).ok_or(WrongPart)?;
+        let mut strip = PackedStrip { head, zeros: 0, data: &[], high: &[], len };
+        match (content, head) {
+            (Content::Changes, 129..=254) | (Content::Offsets, 0) => {}
+            (Content::Changes, 1..=126) => strip.data = bits::split_off(&mut data, len)?,
+            (Content::Offsets, 1..=2) => {
+                let zeros = data.split_off_first().copied().filter(|&zeros| zeros < 16);
+                strip.zeros = zeros.ok_or(WrongPart)?;
+                strip.data = bits::split_off(&mut data, len)?;
+                if head == 2 {
+                    strip.high = bits::split_off(&mut data, len)?;
+                }
+            }
+            (Content::Values(bytes), _) if usize::from(head) == bytes => {
+                strip.data = data.split_off(..bytes * len).ok_or(WrongPart)?;
+            }
+            _ => return Err(WrongPart),
         }
-        Ok(PackedStrip { head, zeros, data: own, len })
+        Ok(strip)
     });
     let strips = strips.collect::<Result<_, _>>()?;
     if data.is_empty() { Ok(strips) } else { Err(WrongPart) }
@@ -239,7 +208,8 @@ impl PackedStrip<'_> {
         if self.data.is_empty() {
             return changes.fill(0);
         }
-        changes.copy_from_slice(bytemuck::cast_slice(self.data));
+        bits::unpack(self.data, bytemuck::cast_slice_mut(changes));
+        changes.iter_mut().for_each(|left| *left = (*left as u8 >> 1) as i8 ^ -(*left & 1));
         restore(changes);
     }
 
@@ -259,20 +229,20 @@ impl PackedStrip<'_> {
     }
 
     fn integers<'b>(&self, room: &'b mut [i16; STRIP]) -> &'b [i16] {
-        let Self { head, zeros, data, len } = *self;
+        let Self { zeros, data, high, len, .. } = *self;
         let room = &mut room[..len];
         if data.is_empty() {
             return room;
         }
-        match head {
-            1 => room.iter_mut().zip(data).for_each(|(to, &byte)| *to = i16::from(byte as i8)),
-            _ => {
-                let (low, high) = data.split_at(len);
-                for ((to, &low), &high) in room.iter_mut().zip(low).zip(high) {
-                    *to = i16::from_le_bytes([low, high]);
-                }
-            }
+        let mut numbers = [0; STRIP];
+        let numbers = &mut numbers[..len];
+        bits::unpack(data, numbers);
+        room.iter_mut().zip(&*numbers).for_each(|(to, &low)| *to = low.into());
+        if !high.is_empty() {
+            bits::unpack(high, numbers);
+            room.iter_mut().zip(numbers).for_each(|(to, high)| *to |= i16::from(*high) << 8);
         }
+        room.iter_mut().for_each(|left| *left = (*left as u16 >> 1) as i16 ^ -(*left & 1));
         restore(room);
         room.iter_mut().for_each(|number| *number <<= zeros);
         room
@@ -351,15 +321,6 @@ mod tests {
                 }
             }
         }
-    }
-
-    #[test]
-    fn parts_come_back() {
-        let part: Vec<u8> = (0..100_000_u32).map(|i| (i.wrapping_mul(i) >> 11) as u8).collect();
-        let compressed = compressed(&part).unwrap();
-        assert_eq!(decompressed(&compressed, &[20_000]).unwrap(), part);
-        assert_eq!(decompressed(&compressed, &[10_000]), Err(WrongPart));
-        assert_eq!(decompressed(&compressed[1..], &[20_000]), Err(WrongPart));
     }
 
     #[test]

@@ -111,11 +111,15 @@ impl Partition {
         Self { own, own_shards, sends, receives, finals: mine.finals }
     }
 
-    /// A part of which nothing but the halo is known.
+    /// A part with so many own units, of which nothing but the halo is known.
     #[cfg(test)]
-    pub(crate) fn of_strips(sends: Vec<Vec<HaloStrip>>, receives: Vec<Vec<HaloStrip>>) -> Self {
-        let (own, own_shards) = Default::default();
-        Self { own, own_shards, sends, receives, finals: Default::default() }
+    pub(crate) fn of_strips(
+        units: usize,
+        sends: Vec<Vec<HaloStrip>>,
+        receives: Vec<Vec<HaloStrip>>,
+    ) -> Self {
+        let (own_shards, finals) = Default::default();
+        Self { own: vec![true; units], own_shards, sends, receives, finals }
     }
 
     /// Whether a shard is the member's.

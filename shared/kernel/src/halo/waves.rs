@@ -2,18 +2,25 @@
 
 use ziggurat_planning::waves::{UnitIndex, Wave};
 
-use crate::halo::team::{Barrier, ExchangeError, Team, is_own};
+use crate::halo::team::{ExchangeError, Team, WaveExchange, is_own};
 
 /// A sweep of all units of a step.
 pub trait SweepByWaves {
     /// The results of a wave before they are published.
     type Swept;
 
-    /// Sweeps units of a wave, all own ones, in ascending order. They read the results of earlier waves.
-    fn sweep(&mut self, own: &[UnitIndex]) -> Self::Swept;
+    /// Sweeps units of a wave, all own ones, in ascending order. They read the results of earlier waves. A team's member
+    /// sends the results of each to the others as soon as it is swept.
+    ///
+    /// # Errors
+    /// If other members cannot be reached.
+    fn sweep(
+        &mut self,
+        own: &[UnitIndex],
+        exchange: Option<&WaveExchange<'_>>,
+    ) -> Result<Self::Swept, ExchangeError>;
 
-    /// Publishes the results of these units. A team's member sends them to the others at the barrier, and receives
-    /// theirs.
+    /// Publishes the results of these units. A team's member receives those of the others, too.
     ///
     /// # Errors
     /// If other members cannot be reached.
@@ -21,7 +28,7 @@ pub trait SweepByWaves {
         &mut self,
         own: &[UnitIndex],
         swept: Self::Swept,
-        barrier: Option<&Barrier<'_>>,
+        exchange: Option<&WaveExchange<'_>>,
     ) -> Result<(), ExchangeError>;
 }
 
@@ -34,11 +41,11 @@ pub fn sweep_by_waves(
     waves: &[Wave],
     team: Option<&Team<'_>>,
 ) -> Result<(), ExchangeError> {
-    for wave in waves {
+    for (i, wave) in waves.iter().enumerate() {
         let own: Wave = wave.iter().copied().filter(|&unit| is_own(team, unit)).collect();
-        let swept = sweep.sweep(&own);
-        let barrier = team.map(|team| team.barrier(Some(wave)));
-        sweep.publish(&own, swept, barrier.as_ref())?;
+        let exchange = team.map(|team| team.wave(i));
+        let swept = sweep.sweep(&own, exchange.as_ref())?;
+        sweep.publish(&own, swept, exchange.as_ref())?;
     }
     Ok(())
 }

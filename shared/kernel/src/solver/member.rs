@@ -141,7 +141,7 @@ fn take_part_in<T: AsTierValues>(
     let members = (assignment.member, assignment.members);
     let partition = Partition::new(&step, tables, owners, members);
     let read = read_finals::<T>(assignment, &partition, sources, T::tiers(cache))?;
-    let team = Team::new(&partition, assignment.exchange);
+    let team = Team::new(&partition, &step.waves, assignment.exchange);
     let (simd, finals) = (Simd::best(), &read.finals);
     let inputs = StepInputs { step: &step, memory, tables, finals, simd, team: Some(&team) };
     let shards = (0..).map(ShardIndex).zip(&step.shards);

@@ -20,7 +20,7 @@ use crate::{
         arrays::fill_halo,
         codec::{Content, PackedStrip},
         partition::{HaloStrip, slices},
-        team::{Barrier, ExchangeError, Team},
+        team::{ExchangeError, Team, WaveExchange},
         waves::{SweepByWaves, sweep_by_waves},
     },
     memory::{array::Array, budget::enforce_budget, pool::Pool},
@@ -58,33 +58,22 @@ impl<T: Value> StepState<'_, T> {
         Ok(residual)
     }
 
-    /// Sends others a vector of the own units, and applies theirs to the halo with
-    /// `apply`.
-    fn exchange(
+    /// Keeps a vector of strips that others have sent, and applies it to their values.
+    fn take_over(
         &mut self,
-        barrier: &Barrier<'_>,
         vector: usize,
+        (strips, packed): (&[&HaloStrip], &[PackedStrip<'_>]),
         apply: impl Fn(&PackedStrip<'_>, &mut [T], &mut [i8]) + Sync,
-    ) -> Result<(), ExchangeError> {
+    ) {
         let Self { step, published, vectors, quanta, .. } = self;
-        let piece = |strip: &HaloStrip| step.piece(strip.unit, strip.range, strip.start);
-        barrier.exchange(
-            (Content::Changes, 1),
-            &mut (published, &mut vectors[vector], quanta),
-            |(_, changes, quanta), strip, packed| {
-                packed.push_changes(strip.of(changes), quanta[piece(strip)][vector]);
-            },
-            |(published, changes, quanta), strips, packed| {
-                for (strip, packed) in strips.iter().zip(packed) {
-                    quanta[piece(strip)][vector] = packed.quantum();
-                }
-                let changes = slices(changes, strips);
-                let places = slices(published, strips).into_par_iter().zip(changes);
-                packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
-                    apply(packed, values, changes);
-                });
-            },
-        )
+        for (strip, packed) in strips.iter().zip(packed) {
+            quanta[step.piece(strip.unit, strip.range, strip.start)][vector] = packed.quantum();
+        }
+        let changes = slices(&mut vectors[vector], strips);
+        let places = slices(published, strips).into_par_iter().zip(changes);
+        packed.par_iter().zip(places).for_each(|(packed, (values, changes))| {
+            apply(packed, values, changes);
+        });
     }
 
     /// Receives the halo, of which this one has nothing but 0: the values, and so
@@ -95,10 +84,19 @@ impl<T: Value> StepState<'_, T> {
     pub fn fill_halo(&mut self, vectors: usize, team: &Team<'_>) -> Result<(), ExchangeError> {
         fill_halo(&mut self.published, team)?;
         for vector in 0..vectors {
-            let read = |packed: &PackedStrip<'_>, _: &mut [T], changes: &mut [i8]| {
-                packed.read_changes(changes);
-            };
-            self.exchange(&team.barrier(None), vector, read)?;
+            team.exchange(
+                (Content::Changes, 1),
+                self,
+                |Self { step, vectors, quanta, .. }, strip, packed| {
+                    let piece = step.piece(strip.unit, strip.range, strip.start);
+                    packed.push_changes(strip.of(&vectors[vector]), quanta[piece][vector]);
+                },
+                |state, strips, packed| {
+                    state.take_over(vector, (strips, packed), |packed, _, changes| {
+                        packed.read_changes(changes);
+                    });
+                },
+            )?;
         }
         Ok(())
     }
@@ -121,7 +119,11 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
     /// The changes of each unit.
     type Swept = Vec<(UnitIndex, Swept)>;
 
-    fn sweep(&mut self, own: &[UnitIndex]) -> Self::Swept {
+    fn sweep(
+        &mut self,
+        own: &[UnitIndex],
+        exchange: Option<&WaveExchange<'_>>,
+    ) -> Result<Self::Swept, ExchangeError> {
         let Self { context, vector, finest, lists, .. } = *self;
         let StepState { step, published, live, vectors, simd, candidate_lists, successors, .. } =
             &mut *self.state;
@@ -141,11 +143,21 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
         }
         let new_live = || Array::filled(T::default(), live_len(step));
         let new_room = || Room::new(context.encoding);
-        let sweep = |unit: Unswept<'_>| {
-            let sweep = |room: &mut _, live: &mut Array<T>| {
+        let sweep = |mut unit: Unswept<'_>| {
+            let mut sweep = |room: &mut _, live: &mut Array<T>| {
                 unit.sweep(context, published, (room, live), (lists, finest), simd)
             };
-            rooms.with(new_room, |room| live.with(new_live, |live| sweep(room, live)))
+            let swept = rooms.with(new_room, |room| live.with(new_live, |live| sweep(room, live)));
+            if let Some(exchange) = exchange {
+                exchange.swept(
+                    unit.place,
+                    |&HaloStrip { range, start, ref values, .. }, packed| {
+                        let changes = &unit.changes[range][start..start + values.len()];
+                        packed.push_changes(changes, swept[range][start / PIECE].quantum);
+                    },
+                )?;
+            }
+            Ok((unit.place, swept))
         };
         largest_first(parts, |unit| unit.part.len()).map(sweep).collect()
     }
@@ -154,7 +166,7 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
         &mut self,
         own: &[UnitIndex],
         swept: Self::Swept,
-        barrier: Option<&Barrier<'_>>,
+        exchange: Option<&WaveExchange<'_>>,
     ) -> Result<(), ExchangeError> {
         let Self { ref mut state, ref mut residual, vector, .. } = *self;
         for (unit, swept) in swept {
@@ -178,9 +190,11 @@ impl<T: Value> SweepByWaves for Superstep<'_, '_, '_, T> {
                 change(published, changes, quanta[vector], simd);
             });
         });
-        let Some(barrier) = barrier else { return Ok(()) };
-        state.exchange(barrier, vector, |packed, values, changes| {
-            packed.change_values(values, changes, simd);
+        let Some(exchange) = exchange else { return Ok(()) };
+        exchange.receive((Content::Changes, 1), |strips, packed| {
+            state.take_over(vector, (strips, packed), |packed, values, changes| {
+                packed.change_values(values, changes, simd);
+            });
         })
     }
 }

@@ -59,17 +59,16 @@ pub fn padded_lengths(part: &Shard) -> [usize; 2] {
 }
 
 impl Unswept<'_> {
-    /// Updates every position of the unit, and encodes its changes while they are still in the caches. Returns the
-    /// unit's place, too.
+    /// Updates every position of the unit, and encodes its changes while they are still in the caches.
     pub fn sweep<'c, T: Value>(
-        self,
+        &mut self,
         context: &Context<'c, T>,
         published: &[Array<T>],
         (Room { slabs, scratch }, live): (&mut Room<'c, T>, &mut [T]),
         (lists, finest): (SweepMode, i32),
         simd: Simd,
-    ) -> (UnitIndex, Swept) {
-        let Self { place, part, is_tail, candidate_list, successors, changes } = self;
+    ) -> Swept {
+        let Self { place, part, is_tail, candidate_list, successors, ref mut changes } = *self;
         let write_down = || SuccessorTable::write_down(context, part, is_tail, slabs);
         let table = successors.of(place, write_down);
         let [first, second] = padded_lengths(part);
@@ -109,13 +108,13 @@ impl Unswept<'_> {
         if let (Some(recorded), Some(mut candidate_list)) = (recorded, guard) {
             *candidate_list = recorded;
         }
-        let encoded = |((live, old), changes): ((&&mut [T], &[T]), &mut [i8])| {
+        let encoded = |((live, old), changes): ((&&mut [T], &[T]), &mut &mut [i8])| {
             let pieces = live[..old.len()]
                 .chunks(PIECE)
                 .zip(old.chunks(PIECE))
                 .zip(changes.chunks_mut(PIECE));
             pieces.map(|((new, old), changes)| encode(new, old, changes, finest, simd)).collect()
         };
-        (place, values.live.iter().zip(published_of).zip(changes).map(encoded).collect())
+        values.live.iter().zip(published_of).zip(changes).map(encoded).collect()
     }
 }

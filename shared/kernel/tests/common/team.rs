@@ -16,9 +16,8 @@ use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
     Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, MemberIndex, Memory,
-    Order, Outcome, PART_BYTES, PARTS_AHEAD, Part, Places, ResumeFrom, Settings, SolvedTierCache,
-    Sources, StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards,
-    take_part,
+    Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, SolvedTierCache, Sources,
+    StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards, take_part,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -74,7 +73,7 @@ type Sent = (u32, HaloPart);
 
 struct Channels<'a> {
     me: MemberIndex,
-    to: &'a [Vec<mpsc::SyncSender<Sent>>],
+    to: &'a [Vec<mpsc::Sender<Sent>>],
     from: Vec<Mutex<mpsc::Receiver<Sent>>>,
     exchanged: &'a Exchanged,
     /// Whether the member sends for a proof.
@@ -82,7 +81,7 @@ struct Channels<'a> {
 }
 
 impl Exchange for Channels<'_> {
-    fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+    fn post(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
         assert!(part.bytes.len() <= PART_BYTES);
         self.exchanged.add((self.me.0, member.0, barrier), &part.bytes);
         let bytes = part.bytes.len() as u64 + OVERHEAD_BYTES;
@@ -94,6 +93,10 @@ impl Exchange for Channels<'_> {
         self.to[member.0][self.me.0]
             .send((barrier, part))
             .map_err(|_| ExchangeError { member, message })
+    }
+
+    fn send(&self, member: MemberIndex, barrier: u32, part: HaloPart) -> Result<(), ExchangeError> {
+        self.post(member, barrier, part)
     }
 
     fn receive(&self, member: MemberIndex, barrier: u32) -> Result<HaloPart, ExchangeError> {
@@ -192,7 +195,7 @@ impl Attempt<'_> {
         let (mut to, mut from) = (Vec::new(), Vec::new());
         for _ in 0..self.members {
             let (senders, receivers): (Vec<_>, Vec<_>) =
-                (0..self.members).map(|_| mpsc::sync_channel(PARTS_AHEAD)).unzip();
+                (0..self.members).map(|_| mpsc::channel()).unzip();
             to.push(senders);
             from.push(receivers);
         }

@@ -45,17 +45,17 @@ impl Costs {
     ///
     /// | cost | source |
     /// | --- | --- |
-    /// | superstep, halo | two workers of a thread each on blitz 5, Zen 4: `docs/experiments/scale.md` |
+    /// | superstep, halo | two workers of a thread each on blitz 5: `docs/experiments/scale.md` |
     /// | interval sweep | two supersteps: `docs/experiments/proofs.md` |
-    /// | bytes of a halo | messages of blitz 4 and finkel 4: `docs/experiments/exchange.md`, `proofs.md` |
+    /// | bytes of a halo | messages of blitz, finkel and masters: `docs/experiments/exchange.md` |
     /// | checkpoint | 657 MB/s and core for 14 bytes a position, packed as measured on solved games: `store.md` |
     /// | disk | 2.2 GB/s: `store.md` |
     pub const MEASURED: Self = Self {
         superstep_nanoseconds: 13.7,
         interval_sweep_nanoseconds: 27.4,
-        halo_nanoseconds: 5.2,
-        superstep_bytes: 0.57,
-        interval_sweep_bytes: 0.86,
+        halo_nanoseconds: 4.2,
+        superstep_bytes: 0.75,
+        interval_sweep_bytes: 1.1,
         checkpoint_nanoseconds: 21.3,
         packed: 0.9,
         disk_bytes_per_second: 2.2e9,

@@ -216,11 +216,8 @@ mod tests {
     fn an_idle_network_makes_members_of_one_core_as_fast_as_cores_and_a_slow_one_makes_them_useless()
      {
         let model = model("blitz", 5, 1 << 14);
-        let link = |bytes_per_second, round_trip_seconds| Link {
-            bytes_per_second,
-            round_trip_seconds,
-            overlaps: false,
-        };
+        let link =
+            |bytes_per_second, round_trip_seconds| Link { bytes_per_second, round_trip_seconds };
         let team = |members, link| Team { members, cores: 1, link };
         let alone = model.predict(&Team::alone(1)).seconds();
         let costs_nothing = Costs { halo_nanoseconds: 0.0, ..model.costs };
@@ -238,7 +235,7 @@ mod tests {
     #[test]
     fn what_a_member_holds_and_sends_follows_its_halo() {
         let model = model("blitz", 5, 1 << 14);
-        let link = Link { bytes_per_second: 1e9, round_trip_seconds: 1e-4, overlaps: false };
+        let link = Link { bytes_per_second: 1e9, round_trip_seconds: 1e-4 };
         let [one, two, eight] =
             [1, 2, 8].map(|members| model.predict(&Team { members, cores: 1, link }));
         assert_eq!((one.superstep_bytes, one.halo_per_position), (0.0, 0.0));
