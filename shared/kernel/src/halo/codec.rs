@@ -169,13 +169,15 @@ pub fn strips<'a>(
         let mut strip = PackedStrip { head, zeros: 0, data: &[], high: &[], len };
         match (content, head) {
             (Content::Changes, 129..=254) | (Content::Offsets, 0) => {}
-            (Content::Changes, 1..=126) => strip.data = bits::split_off(&mut data, len)?,
+            (Content::Changes, 1..=126) => {
+                strip.data = bits::split_off(&mut data, len).ok_or(WrongPart)?
+            }
             (Content::Offsets, 1..=2) => {
                 let zeros = data.split_off_first().copied().filter(|&zeros| zeros < 16);
                 strip.zeros = zeros.ok_or(WrongPart)?;
-                strip.data = bits::split_off(&mut data, len)?;
+                strip.data = bits::split_off(&mut data, len).ok_or(WrongPart)?;
                 if head == 2 {
-                    strip.high = bits::split_off(&mut data, len)?;
+                    strip.high = bits::split_off(&mut data, len).ok_or(WrongPart)?;
                 }
             }
             (Content::Values(bytes), _) if usize::from(head) == bytes => {
