@@ -372,6 +372,20 @@ mod tests {
         (start / STRIP % 251) as i8
     }
 
+    /// Keeps strips that came, whose changes must be those of where they begin.
+    fn check_and_keep(
+        received: &mut Vec<HaloStrip>,
+        strips: &[&HaloStrip],
+        packed: &[PackedStrip<'_>],
+    ) {
+        for (strip, packed) in strips.iter().zip(packed) {
+            let mut changes = [0; STRIP];
+            packed.read_changes(&mut changes);
+            assert_eq!(changes, [change_at(strip.values.start); STRIP]);
+            received.push((*strip).clone());
+        }
+    }
+
     #[test]
     fn payloads_of_any_size_need_little_room() {
         // By member, the parts that it sends each other one: one sends little, and one nothing.
@@ -404,14 +418,7 @@ mod tests {
                             let change = change_at(strip.values.start);
                             packed.push_changes(&[change; STRIP], 0.5);
                         },
-                        |received, strips, packed| {
-                            for (strip, packed) in strips.iter().zip(packed) {
-                                let mut changes = [0; STRIP];
-                                packed.read_changes(&mut changes);
-                                assert_eq!(changes, [change_at(strip.values.start); STRIP]);
-                                received.push((*strip).clone());
-                            }
-                        },
+                        check_and_keep,
                     );
                     exchanged.unwrap();
                     received.sort_by_key(|strip| strip.values.start);
@@ -459,12 +466,7 @@ mod tests {
         assert_eq!([swept(2), swept(0), swept(1)], [36, 84, 180]);
         let mut received = Vec::new();
         let exchanged = exchange.receive((Content::Changes, 1), |strips, packed| {
-            for (strip, packed) in strips.iter().zip(packed) {
-                let mut changes = [0; STRIP];
-                packed.read_changes(&mut changes);
-                assert_eq!(changes, [change_at(strip.values.start); STRIP]);
-                received.push((*strip).clone());
-            }
+            check_and_keep(&mut received, strips, packed);
         });
         exchanged.unwrap();
         received.sort_by_key(|strip| strip.values.start);
