@@ -103,6 +103,10 @@ fn a_disk_that_is_lost_is_said_with_replace_and_a_solved_job_is_solved_again_on_
     let lost = "values are lost: worker worker-0";
     cluster.wait_for("status to say so", || message(&cluster, &job).contains(lost));
     assert_eq!(cluster.state(&job), "solved");
+    let status = cluster.status(&job).unwrap();
+    for step in status["steps"].as_array().unwrap() {
+        assert_eq!(step["workers"], Value::Array(Vec::new()), "they have lost it: {step}");
+    }
     cluster.ask(&["resume", &job]);
     cluster.ends_well(&job, &expected);
 }

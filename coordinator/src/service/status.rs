@@ -140,7 +140,10 @@ fn step(machine: &Machine, id: StepId, mut status: StepStatus, now: Time) -> Ste
     let at = attempt.map(|attempt| {
         attempt.members.iter().map(|member| member.worker).collect::<Vec<WorkerId>>()
     });
-    let have = checkpoint.map(|checkpoint| checkpoint.owners.clone());
+    let have = checkpoint.map(|checkpoint| {
+        let owners = checkpoint.owners.iter().copied();
+        owners.filter(|&owner| checkpoint.is_with(owner)).collect()
+    });
     let workers = at.or(have).unwrap_or_default();
     let storing = attempt.and_then(|attempt| {
         let behind = attempt.behind.as_ref()?;
