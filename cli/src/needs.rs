@@ -116,7 +116,7 @@ impl Needs {
     pub fn memory_in(&self, arrays: Arrays) -> u64 {
         match arrays {
             Arrays::InMemory => self.memory_bytes,
-            Arrays::Sparing => self.sparing_memory_bytes,
+            Arrays::Sparing | Arrays::ByPage => self.sparing_memory_bytes,
             Arrays::InFiles { budget } => budget,
         }
     }

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use team::{Exchanged, Rules, solve};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::{Overrides, Ruleset};
-use ziggurat_kernel::{MemberIndex, Precision, Settings, shards, units, waves};
+use ziggurat_kernel::{Arrays, MemberIndex, Precision, Settings, shards, units, waves};
 use ziggurat_planning::placement::{deal, shards_by_wave};
 
 fn main() {
@@ -36,8 +36,12 @@ fn print_exchanged(game: &str, encoding: &Encoding, members: usize) {
         let owners = owners.into_iter().map(MemberIndex).collect();
         (members, owners)
     };
-    let rules =
-        Rules { most_members: members, owners: &owners, orders_of_attempt: u32::MAX, files: None };
+    let rules = Rules {
+        most_members: members,
+        owners: &owners,
+        orders_of_attempt: u32::MAX,
+        arrays: Arrays::InMemory,
+    };
     let exchanged = Exchanged::default();
     solve(encoding, &settings, &rules, &exchanged);
     let Exchanged { bytes, for_proofs, halo, halo_of_proofs, .. } = &exchanged;

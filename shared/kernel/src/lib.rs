@@ -75,7 +75,7 @@ pub use solver::{
     certifier::Certifier,
     error::SolveError,
     inputs::ResumeFrom,
-    member::{Assignment, Member, Sources, take_part},
+    member::{Assignment, Member, Share, Sources},
     plan::{Batch, Plan, SolveMemory, plan},
     solve::{Cancelled, Event, Summary, Surroundings, solve},
     step_store::{Found, StepStore, StepStoreError},

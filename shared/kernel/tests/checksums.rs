@@ -21,7 +21,7 @@ use xxhash_rust::xxh3::Xxh3;
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, CorrectedFrom, MemberIndex, Memory, Precision, Settings, Surroundings,
+    Arrays, Cancelled, CorrectedFrom, MemberIndex, Memory, Precision, Settings, Surroundings,
     TierStatistics, TierValues, solve,
 };
 
@@ -108,7 +108,12 @@ impl Job {
         let owners = |_: Tier, shards: usize, attempt: u32| {
             (3, (0..shards).map(|shard| MemberIndex((shard + attempt as usize) % 3)).collect())
         };
-        let rules = Rules { most_members: 3, owners: &owners, orders_of_attempt: 9, files: None };
+        let rules = Rules {
+            most_members: 3,
+            owners: &owners,
+            orders_of_attempt: 9,
+            arrays: Arrays::InMemory,
+        };
         let exchanged = Exchanged::default();
         team::solve(&encoding, &settings, &rules, &exchanged);
         exchanged.checksum.into_inner()

@@ -13,8 +13,8 @@ use common::{
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_game::Ruleset;
 use ziggurat_kernel::{
-    Cancelled, Column, CorrectedFrom, MemberIndex, Precision, Settings, Surroundings, TierValues,
-    shards,
+    Arrays, Cancelled, Column, CorrectedFrom, MemberIndex, Precision, Settings, Surroundings,
+    TierValues, shards,
 };
 use ziggurat_planning::model::units::StepUnits;
 
@@ -79,8 +79,12 @@ fn any_team_gives_the_same_bits_on_every_track() {
         };
         let most_members = 2 + i % 4;
         let owners = any_owners(most_members, i as u64);
-        let rules =
-            Rules { most_members, owners: &owners, orders_of_attempt: u32::MAX, files: None };
+        let rules = Rules {
+            most_members,
+            owners: &owners,
+            orders_of_attempt: u32::MAX,
+            arrays: Arrays::InMemory,
+        };
         assert_same_bits(ruleset, &settings, &rules);
     }
 }
@@ -101,24 +105,33 @@ fn a_team_gives_the_same_bits_of_corrected_steps() {
         for orders_of_attempt in [5, u32::MAX] {
             let most_members = 3;
             let owners = any_owners(most_members, u64::from(orders_of_attempt));
-            let rules = Rules { most_members, owners: &owners, orders_of_attempt, files: None };
+            let rules = Rules {
+                most_members,
+                owners: &owners,
+                orders_of_attempt,
+                arrays: Arrays::InMemory,
+            };
             assert_same_bits(&builtin(name, 2), &settings, &rules);
         }
     }
 }
 
 #[test]
-fn a_team_whose_arrays_are_in_files_gives_the_same_bits() {
-    let dir = tempfile::tempdir().unwrap();
-    for (name, precision) in [("finkel", Precision::F64), ("double-short", Precision::F32)] {
-        let settings =
-            Settings { shard_positions: Some(3000), threads: 1, ..Settings::new(precision) };
-        for orders_of_attempt in [5, u32::MAX] {
+fn a_team_whose_members_have_little_memory_gives_the_same_bits() {
+    for (name, precision) in [("masters", Precision::F64), ("skiriuk", Precision::F32)] {
+        let settings = Settings {
+            shard_positions: Some(30_000),
+            tolerance: 1e-4,
+            threads: 1,
+            ..Settings::new(precision)
+        };
+        for (arrays, orders_of_attempt) in
+            [(Arrays::InFiles { budget: 1 }, u32::MAX), (Arrays::ByPage, 9)]
+        {
             let most_members = 3;
             let owners = any_owners(most_members, u64::from(orders_of_attempt));
-            let files = Some((dir.path(), 1));
-            let rules = Rules { most_members, owners: &owners, orders_of_attempt, files };
-            assert_same_bits(&builtin(name, 2), &settings, &rules);
+            let rules = Rules { most_members, owners: &owners, orders_of_attempt, arrays };
+            assert_same_bits(&builtin(name, 3), &settings, &rules);
         }
     }
 }
@@ -131,7 +144,12 @@ fn a_team_that_changes_all_the_time_gives_the_same_bits() {
         for orders_of_attempt in [3, 7] {
             let most_members = 3;
             let owners = any_owners(most_members, u64::from(orders_of_attempt));
-            let rules = Rules { most_members, owners: &owners, orders_of_attempt, files: None };
+            let rules = Rules {
+                most_members,
+                owners: &owners,
+                orders_of_attempt,
+                arrays: Arrays::InMemory,
+            };
             assert_same_bits(&builtin(name, 3), &settings, &rules);
         }
     }
@@ -161,7 +179,7 @@ fn members_read_all_that_the_model_has_them_read() {
             most_members: members,
             owners: &dealt,
             orders_of_attempt: u32::MAX,
-            files: None,
+            arrays: Arrays::InMemory,
         };
         let exchanged = Exchanged::default();
         let solved = solve(&encoding, &settings, &rules, &exchanged);

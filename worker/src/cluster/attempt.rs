@@ -18,8 +18,8 @@ use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_files::size;
 use ziggurat_kernel::{
     Arrays, Assignment, Column, Member as Working, MemberIndex, Memory, Order, Outcome, Part,
-    ResumeFrom, Settings, SolveError, SolveMemory, SolvedTierCache, Tables, VECTORS,
-    base_memory_bytes, plan, shards, take_part,
+    ResumeFrom, Settings, Share, SolveError, SolveMemory, SolvedTierCache, Tables, VECTORS,
+    base_memory_bytes, plan, shards,
 };
 use ziggurat_rpc::{
     convert::{
@@ -50,7 +50,8 @@ pub struct KnownJob {
 }
 
 impl KnownJob {
-    /// Where the arrays of a worker go that may take so much memory, on so many threads and beside what it stores with.
+    /// Where the arrays of a worker go that may take so much memory, on so many threads and beside what it stores with,
+    /// and whose share of the step takes so many bytes.
     ///
     /// # Errors
     /// If that is not enough even with arrays in files.
@@ -59,9 +60,10 @@ impl KnownJob {
         allowed: Option<u64>,
         threads: usize,
         storing_bytes: u64,
+        share_bytes: u64,
     ) -> Result<Arrays, Failure> {
         let base_bytes = base_memory_bytes(threads) + storing_bytes;
-        self.memory.arrays(allowed, base_bytes).ok_or_else(|| {
+        self.memory.arrays_of_member(allowed, base_bytes, share_bytes).ok_or_else(|| {
             let least_bytes = self.memory.least_bytes(base_bytes);
             unable(format!(
                 "the job takes at least {} of memory on {threads} threads, and {} is allowed: start the worker again \
@@ -225,14 +227,10 @@ impl TakesPart {
         }
         let threads = worker.pool.current_num_threads();
         let storing_bytes = worker.checkpoints().map_or(0, |_| STORING_MEMORY_BYTES);
-        let arrays = known.arrays(worker.options.memory_bytes, threads, storing_bytes)?;
-        let memory = Memory::new(arrays, &worker.scratch, threads)
-            .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?;
         let assignment = Assignment {
             encoding,
             settings,
             tables,
-            memory: &memory,
             tier: self.name.step,
             owners: &owners,
             member: me,
@@ -240,11 +238,17 @@ impl TakesPart {
             exchange: &halo,
             place,
         };
+        let share = worker.pool.install(|| Share::new(assignment));
+        let share_bytes = share.bytes(kept);
+        let allowed = worker.options.memory_bytes;
+        let arrays = known.arrays(allowed, threads, storing_bytes, share_bytes)?;
+        let memory = Memory::new(arrays, &worker.scratch, threads)
+            .map_err(|error| unable(format!("{}: {error}", worker.scratch.display())))?;
         let span = tracing::Span::current();
         let result = worker.pool.install(|| {
             let _in_span = span.enter();
             let mut work = |member: &mut dyn Working| self.carry_out_orders(member, &halo, &saved);
-            take_part(&assignment, &saved, kept, &mut work)
+            share.take_part(&memory, &saved, kept, &mut work)
         });
         self.saves.end();
         result.map_err(|error| self.failure(error))
@@ -525,10 +529,13 @@ mod tests {
         };
         let (base, storing) = (base_memory_bytes(2), 5);
         let least = known.memory.least_bytes(base + storing);
-        let arrays = |allowed| known.arrays(allowed, 2, storing).map_err(|failure| failure.message);
-        assert_eq!(arrays(None), Ok(Arrays::InMemory));
-        assert_eq!(arrays(Some(least)), Ok(Arrays::InFiles { budget: least }));
-        let refused = arrays(Some(least - 1)).unwrap_err();
+        let arrays = |allowed, share_bytes| {
+            let arrays = known.arrays(allowed, 2, storing, share_bytes);
+            arrays.map_err(|failure| failure.message)
+        };
+        assert_eq!(arrays(None, 2 << 30), Ok(Arrays::InMemory));
+        assert_eq!(arrays(Some(least), 2 << 30), Ok(Arrays::InFiles { budget: least }));
+        let refused = arrays(Some(least - 1), 2 << 30).unwrap_err();
         assert!(refused.contains(&format!("--memory {}MiB", least.div_ceil(1 << 20))), "{refused}");
     }
 }

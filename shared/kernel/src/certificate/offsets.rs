@@ -12,9 +12,9 @@ use ziggurat_planning::{
 
 use crate::{
     halo::{
-        arrays::fill,
+        arrays::{self, fill, zeros},
         codec::{Content, PackedStrip, STRIP},
-        partition::{HaloStrip, slices},
+        partition::{HaloStrip, Partition, slices},
         team::{ExchangeError, Team, is_own},
     },
     memory::{
@@ -48,8 +48,8 @@ impl Offsets {
         team: Option<&Team<'_>>,
     ) -> Result<Self, MemoryError> {
         let live = || memory.filled(0, live_len(step, |unit| is_own(team, unit)) as usize);
-        let all = [step.filled(memory, 0)?, step.filled(memory, 0)?];
-        Ok(Self { all, live: [live()?, live()?] })
+        let all = || zeros(memory, step, team.map(Team::partition));
+        Ok(Self { all: [all()?, all()?], live: [live()?, live()?] })
     }
 
     /// Sets all to their start before the first interval sweep of a proof.
@@ -72,9 +72,10 @@ impl Offsets {
         )
     }
 
-    /// The most bytes they take.
-    pub fn bytes(step: &ShardedStep<'_>) -> u64 {
-        4 * (step.positions() + live_len(step, |_| true) + 3 * PADDING as u64)
+    /// The most bytes that they take, or those of a member's part.
+    pub fn bytes(step: &ShardedStep<'_>, partition: Option<&Partition>) -> u64 {
+        let live = live_len(step, |unit| partition.is_none_or(|part| part.own[unit.0]));
+        2 * (arrays::bytes::<u16>(step, partition) + 2 * (live + PADDING as u64))
     }
 
     /// All of them, shard by shard.
@@ -137,7 +138,7 @@ mod tests {
                 Offsets::new(&Memory::anonymous(), &step, None).unwrap();
             let numbers = all.iter().flatten().chain(&live).map(|array| array.values().len());
             let taken = 2 * numbers.sum::<usize>() as u64;
-            let said = Offsets::bytes(&step);
+            let said = Offsets::bytes(&step, None);
             assert!(said >= taken && said < taken + taken / 16 + 1000, "{said}, not {taken}");
         }
     }

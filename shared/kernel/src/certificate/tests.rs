@@ -17,6 +17,7 @@ use crate::{
         problem::{Certified, Unproven},
     },
     fixtures::encoding_of,
+    halo::arrays::zeros,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::step::ShardedStep,
@@ -162,8 +163,8 @@ fn compare_with_candidates<T: Value>(game: &str, tier: Tier, residual: f64, boun
     let context = Context::new(&encoding, &tables, tier, |tier| &read[&tier]);
     let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 9));
     let simd = Simd::best();
-    let halves = step.filled(&memory, T::default()).unwrap();
-    let mut state = StepState::new(&memory, &step, halves, simd).unwrap();
+    let halves = zeros(&memory, &step, None).unwrap();
+    let mut state = StepState::new(&memory, &step, halves, simd, None).unwrap();
     while state.superstep(&context, (CycleSlot::FIRST, -100), None).unwrap() > residual {}
     let candidate_lists = std::mem::take(&mut state.candidate_lists);
     assert!(candidate_lists.words() > 0, "{game} {tier}");

@@ -11,6 +11,7 @@ use ziggurat_planning::{
 use crate::{
     coarse::{regions::Regions, sample::Sample},
     fixtures::encoding,
+    halo::arrays::zeros,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::{ranges::Orientation, step::ShardedStep},
@@ -105,8 +106,8 @@ fn with_solved_step(
     let read = |wanted| &*finals.iter().find(|(tier, _)| *tier == wanted).unwrap().1;
     let context = Context::new(&encoding, &tables, tier, |tier| read(tier));
     let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 12));
-    let values = step.filled(&memory, 0.0).unwrap();
-    let mut state = StepState::new(&memory, &step, values, Simd::best()).unwrap();
+    let values = zeros(&memory, &step, None).unwrap();
+    let mut state = StepState::new(&memory, &step, values, Simd::best(), None).unwrap();
     let mut superstep = || state.superstep(&context, (CycleSlot::FIRST, -100), None).unwrap();
     while superstep() > 1e-15 {}
     work(&encoding, &context, &mut state);

@@ -4,20 +4,54 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 use rayon::prelude::*;
+use ziggurat_encoding::Tier;
 
 use crate::{
     halo::{
         codec::Content,
-        partition::slices,
+        partition::{Partition, slices},
+        places::Places,
         team::{ExchangeError, Team, is_own},
     },
     memory::{
         array::Array,
-        budget::{self, enforce_budget},
+        budget::{self, Memory, MemoryError, enforce_budget},
     },
     shards::{ranges::Orientation, step::ShardedStep},
-    simd::value::Value,
+    simd::value::{PADDING, Value},
 };
+
+/// Arrays of zeros, one for each orientation; a team's member uses only its parts of them.
+///
+/// # Errors
+/// If there is no room for them.
+pub fn zeros<V: Pod + PartialEq + Send + Sync>(
+    memory: &Memory,
+    step: &ShardedStep<'_>,
+    partition: Option<&Partition>,
+) -> Result<Vec<Array<V>>, MemoryError> {
+    let orientations = step.tier.both().enumerate();
+    let zeros = orientations.map(|(i, tier)| {
+        let places = partition.map(|partition| &partition.places[i][..]);
+        memory.zeros(step.encoding.tier_len(tier) as usize, places)
+    });
+    zeros.collect()
+}
+
+/// The most bytes that such arrays take.
+pub fn bytes<V: Pod + PartialEq + Send + Sync>(
+    step: &ShardedStep<'_>,
+    partition: Option<&Partition>,
+) -> u64 {
+    let Some(Partition { places, .. }) = partition else {
+        return (step.positions() + 2 * PADDING as u64) * size_of::<V>() as u64;
+    };
+    let arrays = step.tier.both().zip(places);
+    let bytes_of = |(tier, places): (Tier, &Places)| {
+        Array::<V>::bytes_at(step.encoding.tier_len(tier) as usize, places)
+    };
+    arrays.map(bytes_of).sum()
+}
 
 /// Fills arrays, one for each orientation; for a team's member its units and its halo.
 pub fn fill<V: Pod + PartialEq + Send + Sync>(

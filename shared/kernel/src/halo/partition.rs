@@ -64,8 +64,10 @@ pub struct Partition {
     /// of values.
     pub sends: Vec<Vec<HaloStrip>>,
     pub receives: Vec<Vec<HaloStrip>>,
+    /// The places of the step's values that the member has: those of its own shards, and its halo. By orientation.
+    pub places: Vec<Places>,
     /// The places of the tiers that scoring leads to, by orientation, that are read.
-    finals: [Places; 2],
+    pub finals: [Places; 2],
 }
 
 impl Partition {
@@ -108,7 +110,10 @@ impl Partition {
         let own_shards: Vec<bool> = owners.iter().map(|&owner| owner == me).collect();
         let own = units.iter().map(|unit| own_shards[unit.shard.0]).collect();
         let (sends, receives) = (sends.collect(), receives.collect());
-        Self { own, own_shards, sends, receives, finals: mine.finals }
+        let mut part =
+            Self { own, own_shards, sends, receives, places: Vec::new(), finals: mine.finals };
+        part.places = part.places_in(step);
+        part
     }
 
     /// A part with so many own units, of which nothing but the halo is known.
@@ -118,8 +123,8 @@ impl Partition {
         sends: Vec<Vec<HaloStrip>>,
         receives: Vec<Vec<HaloStrip>>,
     ) -> Self {
-        let (own_shards, finals) = Default::default();
-        Self { own: vec![true; units], own_shards, sends, receives, finals }
+        let (own_shards, places, finals) = Default::default();
+        Self { own: vec![true; units], own_shards, sends, receives, places, finals }
     }
 
     /// Whether a shard is the member's.
@@ -132,23 +137,24 @@ impl Partition {
         self.receives.iter().flatten().map(|strip| strip.values.len() as u64).sum()
     }
 
-    /// The places of the step's values that the member knows when the step is solved, by orientation: those of
-    /// its own shards, and the halo.
-    pub(crate) fn known(&self, step: &ShardedStep<'_>) -> Vec<Places> {
-        let mut known = vec![Places::new(); step.tier.both().count()];
-        for (range, _) in step.ranges.iter().filter(|(range, _)| self.own[range.of.0]) {
-            known[range.orientation.index()].push(range.values.clone());
-        }
-        for strip in self.receives.iter().flatten() {
-            known[strip.orientation.index()].push(strip.values.clone());
-        }
-        known.iter_mut().for_each(|places| tidy(places, 0));
-        known
+    /// The positions that the member sweeps.
+    pub fn own_positions(&self, step: &ShardedStep<'_>) -> u64 {
+        let shards = (0..).map(ShardIndex).zip(&step.shards);
+        let own = shards.filter(|&(shard, _)| self.owns(shard));
+        own.map(|(_, shard)| shard.len()).sum()
     }
 
-    /// The parts of tiers that scoring leads to that the member reads, by orientation.
-    pub(crate) fn finals(&self) -> &[Places; 2] {
-        &self.finals
+    /// The places of the step's values that the member has, by orientation.
+    fn places_in(&self, step: &ShardedStep<'_>) -> Vec<Places> {
+        let mut all = vec![Places::new(); step.tier.both().count()];
+        for (range, _) in step.ranges.iter().filter(|(range, _)| self.own[range.of.0]) {
+            all[range.orientation.index()].push(range.values.clone());
+        }
+        for strip in self.receives.iter().flatten() {
+            all[strip.orientation.index()].push(strip.values.clone());
+        }
+        all.iter_mut().for_each(|places| tidy(places, 0));
+        all
     }
 }
 

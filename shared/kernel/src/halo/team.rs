@@ -2,8 +2,8 @@
 //! do).
 //!
 //! A member has whole arrays like a solver that is alone, of which it fills and reads only its own
-//! shards and its *halo*: the values that its sweeps read of the shards of others. (Pages that are never touched take
-//! no memory.) At the end of every wave each member has sent every other the changes of its shards in the other's
+//! shards and its *halo*: the values that its sweeps read of the shards of others. (Other
+//! [pages](crate::memory::array) take neither memory nor disk space.) At the end of every wave each member has sent every other the changes of its shards in the other's
 //! halo. The reads follow from the rules alone, so all members know those of all.
 
 use std::{

@@ -12,8 +12,10 @@
 use std::{
     cell::Cell,
     fs::File,
-    io::{self, Read},
+    io::{self, Read, Seek, SeekFrom},
+    ops::Range,
     path::{Path, PathBuf},
+    slice,
     sync::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -71,6 +73,8 @@ pub enum Arrays {
     InMemory,
     /// In memory, without such tables.
     Sparing,
+    /// The same, of each array only the pages that are used: for members of teams.
+    ByPage,
     /// In files, with at most so much in memory.
     InFiles {
         /// The memory of the whole process, in bytes.
@@ -91,8 +95,7 @@ pub struct Memory {
     pub(super) files: Option<Arc<Files>>,
     /// The thread that unmaps.
     watch: Option<JoinHandle<()>>,
-    /// Whether tables that only save time are left out.
-    is_sparing: bool,
+    arrays: Arrays,
 }
 
 /// The files of arrays, and which places in memory they are mapped to.
@@ -112,41 +115,36 @@ impl Memory {
     /// Those of [`Self::in_files`].
     pub fn new(arrays: Arrays, dir: &Path, threads: usize) -> io::Result<Self> {
         match arrays {
-            Arrays::InMemory => Ok(Self::anonymous()),
-            Arrays::Sparing => Ok(Self::sparing()),
             Arrays::InFiles { budget } => Self::in_files(dir, budget, threads),
+            _ => Ok(Self { files: None, watch: None, arrays }),
         }
     }
 
     /// Arrays are in memory.
     pub const fn anonymous() -> Self {
-        Self { files: None, watch: None, is_sparing: false }
-    }
-
-    /// Arrays are in memory, and there is no room for tables that only save time.
-    pub const fn sparing() -> Self {
-        Self { files: None, watch: None, is_sparing: true }
+        Self { files: None, watch: None, arrays: Arrays::InMemory }
     }
 
     /// Large arrays are in files in `dir`, which vanish with the process; with all else it holds,
-    /// the process is kept at about `limit_bytes`, where `threads` threads work on them.
+    /// the process is kept at about `budget` bytes, where `threads` threads work on them.
     ///
     /// # Errors
     /// If files cannot be made in `dir` and mapped, or the system does not tell how much a process holds.
-    pub fn in_files(dir: &Path, limit_bytes: u64, threads: usize) -> io::Result<Self> {
+    pub fn in_files(dir: &Path, budget: u64, threads: usize) -> io::Result<Self> {
         resident_bytes()?;
         let (mappings, ended) = Default::default();
-        let slack = (threads as u64 + 1) * BYTES_BETWEEN_CHECKS + limit_bytes / LATE_CHECKS;
-        let limit_bytes = limit_bytes.saturating_sub(slack);
+        let slack = (threads as u64 + 1) * BYTES_BETWEEN_CHECKS + budget / LATE_CHECKS;
+        let limit_bytes = budget.saturating_sub(slack);
         let files = Arc::new(Files { dir: dir.to_owned(), limit_bytes, mappings, ended });
         // A file system that cannot map files says so now.
-        files.map(PROBE_BYTES)?.bytes_mut().fill(1);
+        files.map(PROBE_BYTES, None)?.bytes_mut().fill(1);
         let watched = Arc::clone(&files);
         let watch =
             thread::Builder::new().name("memory".to_owned()).spawn(move || watched.watch())?;
         lock(&LIMITED).push(Arc::clone(&files));
         ANY_LIMITED.store(true, Ordering::Relaxed);
-        Ok(Self { files: Some(files), watch: Some(watch), is_sparing: true })
+        let arrays = Arrays::InFiles { budget };
+        Ok(Self { files: Some(files), watch: Some(watch), arrays })
     }
 
     /// Whether arrays are in files, of which the process holds only a part.
@@ -156,7 +154,12 @@ impl Memory {
 
     /// Whether tables that only save time are left out.
     pub fn is_sparing(&self) -> bool {
-        self.is_sparing
+        self.arrays != Arrays::InMemory
+    }
+
+    /// Whether arrays in memory are on small pages.
+    pub(super) fn is_by_page(&self) -> bool {
+        matches!(self.arrays, Arrays::ByPage | Arrays::InFiles { .. })
     }
 }
 
@@ -204,9 +207,16 @@ impl Drop for FileMap {
 }
 
 impl Files {
-    pub(super) fn map(self: &Arc<Self>, bytes: usize) -> io::Result<FileMap> {
+    /// Maps a file of so many bytes, of which these are used, or all.
+    pub(super) fn map(
+        self: &Arc<Self>,
+        bytes: usize,
+        used: Option<&[Range<u64>]>,
+    ) -> io::Result<FileMap> {
         let file = tempfile::tempfile_in(&self.dir)?;
-        reserve(&file, bytes as u64)?;
+        file.set_len(bytes as u64)?;
+        let all = 0..bytes as u64;
+        used.unwrap_or(slice::from_ref(&all)).iter().try_for_each(|used| reserve(&file, used))?;
         #[expect(unsafe_code)]
         // SAFETY: the file has no name, so nobody else changes it or cuts it off.
         let map = unsafe { MmapMut::map_mut(&file) }?;
@@ -288,10 +298,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Makes a file so many bytes long, with disk space for all of them, so that none is missing when
-/// they are written.
-fn reserve(file: &File, bytes: u64) -> io::Result<()> {
-    let reserved = retry_on_intr(|| fallocate(file, FallocateFlags::empty(), 0, bytes));
+/// Takes disk space for some bytes of a new file, so that none is missing when they are written.
+fn reserve(file: &File, bytes: &Range<u64>) -> io::Result<()> {
+    let count = bytes.end - bytes.start;
+    let reserved = retry_on_intr(|| fallocate(file, FallocateFlags::empty(), bytes.start, count));
     match reserved.map_err(Into::into) {
         // Some network file systems cannot reserve.
         Err(error) if is_lacking(&error) => write_zeros(file, bytes),
@@ -299,9 +309,10 @@ fn reserve(file: &File, bytes: u64) -> io::Result<()> {
     }
 }
 
-/// Fills a new file with so many zeros.
-fn write_zeros(mut file: &File, bytes: u64) -> io::Result<()> {
-    io::copy(&mut io::repeat(0).take(bytes), &mut file)?;
+/// Fills some bytes of a new file with zeros.
+fn write_zeros(mut file: &File, bytes: &Range<u64>) -> io::Result<()> {
+    file.seek(SeekFrom::Start(bytes.start))?;
+    io::copy(&mut io::repeat(0).take(bytes.end - bytes.start), &mut file)?;
     // A server may not say before that its disk is full.
     sync(file)
 }
@@ -366,10 +377,12 @@ mod tests {
     fn zeros_take_their_place_on_the_disk() {
         let file = tempfile::tempfile().unwrap();
         let bytes = (1 << 20) + 1;
-        write_zeros(&file, bytes).unwrap();
-        let metadata = file.metadata().unwrap();
-        assert_eq!(metadata.len(), bytes);
-        assert!(std::os::unix::fs::MetadataExt::blocks(&metadata) * 512 >= bytes);
+        let taken = || std::os::unix::fs::MetadataExt::blocks(&file.metadata().unwrap()) * 512;
+        write_zeros(&file, &(bytes / 2..bytes)).unwrap();
+        assert_eq!(file.metadata().unwrap().len(), bytes);
+        assert!((bytes / 2..bytes).contains(&taken()));
+        write_zeros(&file, &(0..bytes / 2)).unwrap();
+        assert!(taken() >= bytes);
     }
 
     #[test]

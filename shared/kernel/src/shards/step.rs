@@ -10,10 +10,7 @@ use ziggurat_planning::{
 };
 
 use crate::{
-    memory::{
-        array::Array,
-        budget::{Memory, MemoryError},
-    },
+    memory::array::Array,
     shards::{
         columns::{Number, Part},
         ranges::{Orientation, PIECE, RangeOf, ShardRange, UnitRange, in_order, split_off},
@@ -107,19 +104,6 @@ impl<'e> ShardedStep<'e> {
     /// The ranges of shards in the order of their values, with the number of their pieces.
     pub fn shard_ranges(&self) -> &[(ShardRange, usize)] {
         &self.shard_ranges
-    }
-
-    /// Arrays, one for each orientation, with the same value everywhere.
-    ///
-    /// # Errors
-    /// If there is no room for them.
-    pub fn filled<V: Pod + PartialEq + Send + Sync>(
-        &self,
-        memory: &Memory,
-        value: V,
-    ) -> Result<Vec<Array<V>>, MemoryError> {
-        let filled = |tier| memory.filled(value, self.encoding.tier_len(tier) as usize);
-        self.tier.both().map(filled).collect()
     }
 
     /// The ranges of units with their values in arrays, one for each orientation.

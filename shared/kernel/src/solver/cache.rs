@@ -38,12 +38,16 @@ impl SolvedTierCache {
     /// Gives up tiers that the step of a tier does not read, and everything if arrays are in files, since these
     /// end with the memory they were made in.
     pub(crate) fn retain_for(&mut self, tier: Tier, memory: &Memory) {
-        // A step under way may have been kept where its solution was expected.
-        let is_own = |other: Tier| tier.both().any(|own| own == other);
-        let is_read = |other: &Tier| other.level() + 1 >= tier.level() && !is_own(*other);
-        self.f32.retain(|tier, _| !memory.is_limited() && is_read(tier));
-        self.f64.retain(|tier, _| !memory.is_limited() && is_read(tier));
+        self.f32.retain(|&cached, _| !memory.is_limited() && is_kept_for(tier, cached));
+        self.f64.retain(|&cached, _| !memory.is_limited() && is_kept_for(tier, cached));
     }
+}
+
+/// Whether a cached tier is kept while the step of a tier is worked on.
+pub fn is_kept_for(tier: Tier, cached: Tier) -> bool {
+    // A step under way may have been kept where its solution was expected.
+    let is_own = tier.both().any(|own| own == cached);
+    cached.level() + 1 >= tier.level() && !is_own
 }
 
 #[cfg(test)]

@@ -50,7 +50,7 @@ impl<'a> Certifier<'a> {
             let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
             let values: u64 = kept.iter().map(|(_, bytes)| bytes).sum();
             let step = ShardedStep::new(encoding, tier, shards);
-            peak = peak.max(values + Offsets::bytes(&step));
+            peak = peak.max(values + Offsets::bytes(&step, None));
         }
         let settings = Settings { threads, ..Settings::new(Precision::F64) };
         peak + plan(encoding, &settings).memory.scratch_bytes
@@ -112,7 +112,7 @@ mod tests {
                 let shards = encoding.shards(tier, encoding.default_shard_positions(tier));
                 let values = 8 * (encoding.step_len(tier) + read);
                 let step = ShardedStep::new(&encoding, tier, shards);
-                let needed = values + Offsets::bytes(&step);
+                let needed = values + Offsets::bytes(&step, None);
                 assert!(announced >= needed, "{game} {tier}: {announced}, not {needed}");
             }
         }

@@ -235,8 +235,11 @@ impl<'a, T: AsTierValues> Executor<'a, T> {
         let mut candidate_lists = std::mem::take(&mut state.candidate_lists);
         let successors = std::mem::take(&mut state.successors);
         candidate_lists.widened();
-        let narrow = state.into_values().into_iter();
-        let values = narrow.map(|values| values.converted(inputs.memory));
+        let narrow = state.into_values().into_iter().enumerate();
+        let values = narrow.map(|(i, values)| {
+            let places = inputs.partition().map(|partition| &partition.places[i][..]);
+            values.converted(inputs.memory, places)
+        });
         let state = inputs.state(values.collect::<Result<_, _>>()?)?;
         let state = state.with_candidate_lists(candidate_lists).with_successors(successors);
         *stage = Stage::Sweeping(state);

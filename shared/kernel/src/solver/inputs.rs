@@ -8,7 +8,7 @@ use ziggurat_planning::{
 };
 
 use crate::{
-    halo::team::Team,
+    halo::{arrays::zeros, partition::Partition, team::Team},
     memory::{
         array::Array,
         budget::{Memory, MemoryError},
@@ -66,13 +66,17 @@ impl<'a, T: AsTierValues> StepInputs<'a, T> {
 
     /// The tiers that the step reads, in `f32`.
     pub fn warmup_finals(&self) -> Result<HashMap<Tier, Array<f32>>, MemoryError> {
-        let convert = |tier| Ok((tier, self.finals[&tier].values.converted(self.memory)?));
-        self.step.tier.reads().map(convert).collect()
+        let convert = |(i, tier): (usize, Tier)| {
+            let tier = tier.swap().after_score()?; // else a win
+            let places = self.partition().map(|partition| &partition.finals[i][..]);
+            Some(self.finals[&tier].values.converted(self.memory, places).map(|it| (tier, it)))
+        };
+        self.step.tier.both().enumerate().filter_map(convert).collect()
     }
 
     /// The state of the step before the first superstep.
     pub fn state<U: Value>(&self, values: Vec<Array<U>>) -> Result<StepState<'a, U>, MemoryError> {
-        StepState::new(self.memory, self.step, values, self.simd)
+        StepState::new(self.memory, self.step, values, self.simd, self.partition())
     }
 
     /// The same in `f32` where the step is to go on in `f64`.
@@ -84,7 +88,12 @@ impl<'a, T: AsTierValues> StepInputs<'a, T> {
 
     /// Room for the values of each orientation.
     pub fn room<U: Value>(&self) -> Result<Vec<Array<U>>, MemoryError> {
-        self.step.filled(self.memory, U::default())
+        zeros(self.memory, self.step, self.partition())
+    }
+
+    /// The parts of arrays that a team's member uses.
+    pub fn partition(&self) -> Option<&'a Partition> {
+        self.team.map(Team::partition)
     }
 }
 

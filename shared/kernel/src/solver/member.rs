@@ -15,12 +15,14 @@ use ziggurat_planning::{
 };
 
 use crate::{
+    certificate::offsets::Offsets,
     halo::{
+        arrays,
         partition::{MemberIndex, Partition},
         places::{Places, tidy, without},
         team::{Exchange, Team},
     },
-    memory::budget::Memory,
+    memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::{
         columns::Part,
@@ -29,13 +31,15 @@ use crate::{
     },
     simd::{dispatch::Simd, value::Value},
     solver::{
-        cache::{CachedTier, SolvedTierCache, Tiers},
+        cache::{CachedTier, SolvedTierCache, Tiers, is_kept_for},
         error::SolveError,
         executor::Executor,
         inputs::{Final, ResumeFrom, StepInputs},
         step_store::StepStoreError,
         values::AsTierValues,
     },
+    superstep::state::StepState,
+    sweep::elimination::validity::CandidateLists,
 };
 
 /// A member's task.
@@ -47,8 +51,6 @@ pub struct Assignment<'a> {
     pub settings: &'a Settings,
     /// Its tables.
     pub tables: &'a Tables,
-    /// Where arrays are.
-    pub memory: &'a Memory,
     /// The step's first tier.
     pub tier: Tier,
     /// For each of its shards the member that sweeps it.
@@ -106,20 +108,182 @@ pub trait Member {
 /// another number.
 pub type WorkOf<'a> = dyn FnMut(&mut dyn Member) -> Result<Option<u32>, SolveError> + 'a;
 
-/// Prepares a member and lets it `work`. The solved steps that it reads come from the cache, if they
-/// are there, else from `sources`; and they are cached for the next step, together with the solution of this one.
-///
-/// # Errors
-/// If there is no room, something cannot be read, others cannot be reached, or `work` fails.
-pub fn take_part(
-    assignment: &Assignment<'_>,
-    sources: &dyn Sources,
-    cache: &mut SolvedTierCache,
-    work: &mut WorkOf<'_>,
-) -> Result<(), SolveError> {
-    match assignment.settings.precision {
-        Precision::F32 => take_part_in::<f32>(assignment, sources, cache, work),
-        Precision::F64 => take_part_in::<f64>(assignment, sources, cache, work),
+/// A member's share of a step: its shards, and the halo of others that follows from them.
+pub struct Share<'a> {
+    assignment: Assignment<'a>,
+    step: ShardedStep<'a>,
+    partition: Partition,
+}
+
+impl<'a> Share<'a> {
+    /// That of a member with an assignment.
+    ///
+    /// # Panics
+    /// If there are not as many owners as shards, or they are no members.
+    pub fn new(assignment: Assignment<'a>) -> Self {
+        let Assignment { encoding, settings, tables, tier, owners, .. } = assignment;
+        let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
+        let members = (assignment.member, assignment.members);
+        let partition = Partition::new(&step, tables, owners, members);
+        Self { assignment, step, partition }
+    }
+
+    /// The most bytes that the arrays of the share take, [by page](crate::Arrays::ByPage), together with the solved
+    /// tiers of the cache that it may read.
+    pub fn bytes(&self, cache: &SolvedTierCache) -> u64 {
+        match self.assignment.settings.precision {
+            Precision::F32 => self.bytes_in(&cache.f32),
+            Precision::F64 => self.bytes_in(&cache.f64),
+        }
+    }
+
+    fn bytes_in<T: AsTierValues>(&self, cache: &Tiers<T>) -> u64 {
+        let Self { assignment, step, partition } = self;
+        let &Assignment { encoding, settings, tier, .. } = assignment;
+        let (threads, partition) = (settings.thread_count(), Some(partition));
+        let len = |tier| encoding.tier_len(tier) as usize;
+        let (mut read, mut narrow) = (HashMap::new(), 0);
+        for (tier, places) in self.finals() {
+            let known = cache.get(&tier).map_or(&[][..], |cached| &cached.known);
+            let mut all = [places, known].concat();
+            tidy(&mut all, 0);
+            narrow += Array::<f32>::bytes_at(len(tier), &all);
+            read.insert(tier, Array::<T>::bytes_at(len(tier), &all));
+        }
+        for (&tier, cached) in cache.iter().filter(|&(&cached, _)| is_kept_for(tier, cached)) {
+            let bytes = || Array::<T>::bytes_at(len(tier), &cached.known);
+            read.entry(tier).or_insert_with(bytes);
+        }
+        let sweeping = StepState::<T>::bytes(step, partition, threads);
+        let narrow = match settings.precision {
+            Precision::F32 => 0, // there is nothing narrower
+            Precision::F64 => StepState::<f32>::bytes(step, partition, threads) + narrow,
+        };
+        let proving = match settings.certified {
+            true => {
+                let swept = partition.map_or(0, |partition| partition.own_positions(step));
+                arrays::bytes::<T>(step, partition)
+                    + Offsets::bytes(step, partition)
+                    + CandidateLists::bytes(swept)
+            }
+            false => 0,
+        };
+        sweeping.max(narrow).max(proving) + read.values().sum::<u64>()
+    }
+
+    /// The tiers that scoring leads to, but for wins, with the places that are read.
+    fn finals(&self) -> impl Iterator<Item = (Tier, &Places)> {
+        let tiers = self.assignment.tier.both().zip(&self.partition.finals);
+        tiers.filter_map(|(tier, places)| Some((tier.swap().after_score()?, places)))
+    }
+
+    /// Prepares the member and lets it `work`. The solved steps that it reads come from the cache, if they
+    /// are there, else from `sources`; and they are cached for the next step, together with the solution of this one.
+    ///
+    /// # Errors
+    /// If there is no room, something cannot be read, others cannot be reached, or `work` fails.
+    pub fn take_part(
+        &self,
+        memory: &Memory,
+        sources: &dyn Sources,
+        cache: &mut SolvedTierCache,
+        work: &mut WorkOf<'_>,
+    ) -> Result<(), SolveError> {
+        match self.assignment.settings.precision {
+            Precision::F32 => self.take_part_in::<f32>(memory, sources, cache, work),
+            Precision::F64 => self.take_part_in::<f64>(memory, sources, cache, work),
+        }
+    }
+
+    fn take_part_in<T: AsTierValues>(
+        &self,
+        memory: &Memory,
+        sources: &dyn Sources,
+        cache: &mut SolvedTierCache,
+        work: &mut WorkOf<'_>,
+    ) -> Result<(), SolveError> {
+        let Self { assignment, step, partition } = self;
+        let &Assignment { encoding, tables, tier, place, .. } = assignment;
+        cache.retain_for(tier, memory);
+        let read = self.read_finals::<T>(memory, sources, T::tiers(cache))?;
+        let team = Team::new(partition, &step.waves, assignment.exchange);
+        let (simd, finals) = (Simd::best(), &read.finals);
+        let inputs = StepInputs { step, memory, tables, finals, simd, team: Some(&team) };
+        let begun = match place {
+            None => Executor::start(inputs, StepController::FIRST)?,
+            Some(place) => Executor::resume(inputs, place, &|parts| {
+                let all = parts.into_iter().map(|part| {
+                    let places = iter::once(0..part.data.count()).collect();
+                    (part, places)
+                });
+                sources.load(tier, all.collect())
+            })?,
+        };
+        let own_positions = partition.own_positions(step);
+        let mut at_work = AtWork { work: begun, team: &team, own_positions };
+        let solution = work(&mut at_work);
+        let values = at_work.work.into_values();
+        if memory.is_limited() {
+            return solution.map(drop);
+        }
+        let pieces = encoding.ruleset().pieces();
+        if solution.as_ref().is_ok_and(Option::is_some) && tier == Tier::new(pieces, pieces) {
+            *cache = SolvedTierCache::default(); // no step reads this one
+            return Ok(());
+        }
+        let cache = T::tiers(cache);
+        for (tier, Final { values, .. }) in read.finals {
+            let (solution, known) = read.known[&tier].clone();
+            cache.insert(tier, CachedTier { solution, values, known });
+        }
+        if let (Some(solution), Some(values)) = (solution?, values) {
+            for ((tier, values), known) in tier.both().zip(values).zip(&partition.places) {
+                cache.insert(tier, CachedTier { solution, values, known: known.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Reads the tiers that scoring leads to.
+    fn read_finals<T: AsTierValues>(
+        &self,
+        memory: &Memory,
+        sources: &dyn Sources,
+        cache: &mut Tiers<T>,
+    ) -> Result<Read<T>, SolveError> {
+        let Assignment { encoding, settings, .. } = self.assignment;
+        let mut read = Read { finals: HashMap::new(), known: HashMap::new() };
+        for (tier, places) in self.finals() {
+            let step = tier.first_of_step();
+            let solution = sources.solution(step);
+            let (mut values, mut known) = match cache.remove(&tier) {
+                Some(cache) if cache.solution == solution => (cache.values, cache.known),
+                _ => (memory.zeros(encoding.tier_len(tier) as usize, Some(places))?, Places::new()),
+            };
+            let missing = without(places, &known);
+            let last = Orientation::last(step.both().count());
+            let mut rest: &mut [T] = &mut values;
+            let mut parts = Vec::new();
+            let shards = shards(encoding, settings, step);
+            let of_tier = in_order((0..).map(ShardIndex).zip(&shards), last).into_iter();
+            for part in
+                of_tier.filter(|part| (part.orientation == Orientation::FIRST) == (tier == step))
+            {
+                let own = split_off(&mut rest, part.values.len());
+                let needed = within(&missing, &part.values);
+                if !needed.is_empty() {
+                    parts.push((part.part(Column::Values, T::data(own)), needed));
+                }
+            }
+            sources.load(step, parts)?;
+            let certificate = Some(Certificate { bound: sources.bound(step), sweeps: 0 });
+            let statistics = TierStatistics { certificate, ..TierStatistics::default() };
+            read.finals.insert(tier, Final { values, statistics });
+            known.extend(missing);
+            tidy(&mut known, 0);
+            read.known.insert(tier, (solution, known));
+        }
+        Ok(read)
     }
 }
 
@@ -129,110 +293,11 @@ struct AtWork<'a, T: Value> {
     own_positions: u64,
 }
 
-fn take_part_in<T: AsTierValues>(
-    assignment: &Assignment<'_>,
-    sources: &dyn Sources,
-    cache: &mut SolvedTierCache,
-    work: &mut WorkOf<'_>,
-) -> Result<(), SolveError> {
-    let &Assignment { encoding, settings, tables, memory, tier, owners, place, .. } = assignment;
-    cache.retain_for(tier, memory);
-    let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
-    let members = (assignment.member, assignment.members);
-    let partition = Partition::new(&step, tables, owners, members);
-    let read = read_finals::<T>(assignment, &partition, sources, T::tiers(cache))?;
-    let team = Team::new(&partition, &step.waves, assignment.exchange);
-    let (simd, finals) = (Simd::best(), &read.finals);
-    let inputs = StepInputs { step: &step, memory, tables, finals, simd, team: Some(&team) };
-    let shards = (0..).map(ShardIndex).zip(&step.shards);
-    let own = shards.filter(|&(shard, _)| partition.owns(shard));
-    let own_positions = own.map(|(_, shard)| shard.len()).sum();
-    let begun = match place {
-        None => Executor::start(inputs, StepController::FIRST)?,
-        Some(place) => Executor::resume(inputs, place, &|parts| {
-            let all = parts.into_iter().map(|part| {
-                let places = iter::once(0..part.data.count()).collect();
-                (part, places)
-            });
-            sources.load(tier, all.collect())
-        })?,
-    };
-    let mut at_work = AtWork { work: begun, team: &team, own_positions };
-    let solution = work(&mut at_work);
-    let values = at_work.work.into_values();
-    if memory.is_limited() {
-        return solution.map(drop);
-    }
-    let pieces = encoding.ruleset().pieces();
-    if solution.as_ref().is_ok_and(Option::is_some) && tier == Tier::new(pieces, pieces) {
-        *cache = SolvedTierCache::default(); // no step reads this one
-        return Ok(());
-    }
-    let cache = T::tiers(cache);
-    for (tier, Final { values, .. }) in read.finals {
-        let (solution, known) = read.known[&tier].clone();
-        cache.insert(tier, CachedTier { solution, values, known });
-    }
-    if let (Some(solution), Some(values)) = (solution?, values) {
-        let known = partition.known(&step);
-        for ((tier, values), known) in tier.both().zip(values).zip(known) {
-            cache.insert(tier, CachedTier { solution, values, known });
-        }
-    }
-    Ok(())
-}
-
 /// The solved tiers that a member reads.
 struct Read<T> {
     finals: HashMap<Tier, Final<T>>,
     /// Of which solution it is, and which places.
     known: HashMap<Tier, (u32, Places)>,
-}
-
-/// Reads the tiers that scoring leads to.
-fn read_finals<T: AsTierValues>(
-    assignment: &Assignment<'_>,
-    partition: &Partition,
-    sources: &dyn Sources,
-    cache: &mut Tiers<T>,
-) -> Result<Read<T>, SolveError> {
-    let &Assignment { encoding, settings, memory, .. } = assignment;
-    let mut read = Read { finals: HashMap::new(), known: HashMap::new() };
-    for (tier, places) in assignment.tier.both().zip(partition.finals()) {
-        if tier.just_moved == 1 {
-            continue; // wins
-        }
-        let tier = Tier::new(tier.just_moved - 1, tier.to_move);
-        let step = tier.first_of_step();
-        let solution = sources.solution(step);
-        let (mut values, mut known) = match cache.remove(&tier) {
-            Some(cache) if cache.solution == solution => (cache.values, cache.known),
-            _ => (memory.filled(T::default(), encoding.tier_len(tier) as usize)?, Places::new()),
-        };
-        let missing = without(places, &known);
-        let last = Orientation::last(step.both().count());
-        let mut rest: &mut [T] = &mut values;
-        let mut parts = Vec::new();
-        let shards = shards(encoding, settings, step);
-        let of_tier = in_order((0..).map(ShardIndex).zip(&shards), last).into_iter();
-        for part in
-            of_tier.filter(|part| (part.orientation == Orientation::FIRST) == (tier == step))
-        {
-            let own = split_off(&mut rest, part.values.len());
-            let needed = within(&missing, &part.values);
-            if !needed.is_empty() {
-                parts.push((part.part(Column::Values, T::data(own)), needed));
-            }
-        }
-        sources.load(step, parts)?;
-        let certificate = Some(Certificate { bound: sources.bound(step), sweeps: 0 });
-        let statistics = TierStatistics { certificate, ..TierStatistics::default() };
-        read.finals.insert(tier, Final { values, statistics });
-        known.extend(missing);
-        tidy(&mut known, 0);
-        read.known.insert(tier, (solution, known));
-    }
-    Ok(read)
 }
 
 /// The places within a range, counted from its start.
@@ -262,5 +327,66 @@ impl<T: AsTierValues> Member for AtWork<'_, T> {
 
     fn own_positions(&self) -> u64 {
         self.own_positions
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{fixtures::encoding, halo::team::ExchangeError, halo::team::HaloPart};
+
+    /// Nobody is asked.
+    struct Alone;
+
+    impl Exchange for Alone {
+        fn post(&self, _: MemberIndex, _: u32, _: HaloPart) -> Result<(), ExchangeError> {
+            unreachable!()
+        }
+
+        fn send(&self, _: MemberIndex, _: u32, _: HaloPart) -> Result<(), ExchangeError> {
+            unreachable!()
+        }
+
+        fn receive(&self, _: MemberIndex, _: u32) -> Result<HaloPart, ExchangeError> {
+            unreachable!()
+        }
+    }
+
+    #[test]
+    fn shares_of_larger_teams_take_less_memory() {
+        let (encoding, tier) = (encoding("blitz", 4), Tier::new(4, 4));
+        let settings = Settings { threads: 1, ..Settings::new(Precision::F64) };
+        let tables = Tables::new(&encoding);
+        let count = shards(&encoding, &settings, tier).len();
+        let bytes = |members: usize, cache: &SolvedTierCache| {
+            let owners: Vec<_> = (0..count).map(|shard| MemberIndex(shard % members)).collect();
+            let member = MemberIndex(0);
+            let (exchange, place) = (&Alone, None);
+            let share = Share::new(Assignment {
+                encoding: &encoding,
+                settings: &settings,
+                tables: &tables,
+                tier,
+                owners: &owners,
+                member,
+                members,
+                exchange,
+                place,
+            });
+            share.bytes(cache)
+        };
+        let none = SolvedTierCache::default();
+        let [alone, of_8, of_32] = [1, 8, 32].map(|members| bytes(members, &none));
+        let step = ShardedStep::new(&encoding, tier, shards(&encoding, &settings, tier));
+        let whole = StepState::<f64>::bytes(&step, None, 1);
+        let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
+        assert!((whole..whole + read + (1 << 20)).contains(&alone), "{alone}, not {whole}");
+        assert!(of_8 < alone * 3 / 5 && of_32 < of_8 * 4 / 5, "{of_32} < {of_8} < {alone}");
+
+        let mut cache = SolvedTierCache::default();
+        let values = Array::filled(0.0, 0);
+        let known = std::iter::once(0..1 << 20).collect();
+        cache.f64.insert(Tier::new(4, 3), CachedTier { solution: 1, values, known });
+        assert!(bytes(32, &cache) > of_32 + (1 << 22));
     }
 }

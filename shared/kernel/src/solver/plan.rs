@@ -61,6 +61,25 @@ impl SolveMemory {
         (self.scratch_bytes + LEAST_MAPPED_BYTES).min(self.sparing_bytes) + base_bytes
     }
 
+    /// The same of a member of a team, whose share of the step that it is at takes so many bytes
+    /// [by page](Arrays::ByPage).
+    pub fn arrays_of_member(
+        &self,
+        allowed: Option<u64>,
+        base_bytes: u64,
+        share_bytes: u64,
+    ) -> Option<Arrays> {
+        let by_page = share_bytes + self.scratch_bytes + base_bytes;
+        match self.arrays(allowed, base_bytes) {
+            None | Some(Arrays::InFiles { .. })
+                if allowed.is_some_and(|allowed| by_page <= allowed) =>
+            {
+                Some(Arrays::ByPage)
+            }
+            other => other,
+        }
+    }
+
     /// Where the arrays go of a process that may take so much memory (any, unless that is given) and holds so many bytes
     /// besides; nowhere if that is less than the least.
     pub fn arrays(&self, allowed: Option<u64>, base_bytes: u64) -> Option<Arrays> {
@@ -93,14 +112,14 @@ pub fn plan(encoding: &Encoding, settings: &Settings) -> Plan {
             let step = ShardedStep::new(encoding, tier, shards(encoding, settings, tier));
             // A step solved in `f32` first takes less, together with the final tiers in `f32`.
             let sweeping = match settings.precision {
-                Precision::F32 => StepState::<f32>::bytes(&step, threads),
-                Precision::F64 => StepState::<f64>::bytes(&step, threads),
+                Precision::F32 => StepState::<f32>::bytes(&step, None, threads),
+                Precision::F64 => StepState::<f64>::bytes(&step, None, threads),
             };
             let proving =
-                positions * size + Offsets::bytes(&step) + CandidateLists::bytes(positions);
+                positions * size + Offsets::bytes(&step, None) + CandidateLists::bytes(positions);
             let proving = if settings.certified { proving } else { 0 };
-            working += sweeping.max(proving);
-            let sparing = (sweeping - SuccessorTables::bytes(&step, threads)).max(proving);
+            working += (sweeping + SuccessorTables::bytes(&step, threads)).max(proving);
+            let sparing = sweeping.max(proving);
             without_tables += sparing;
             in_files += sparing - CandidateLists::bytes(positions); // there are no lists then
             samples += match settings.corrected_from.when(encoding, tier) {
@@ -181,8 +200,8 @@ mod tests {
                     let shards = shards(&encoding, &settings, tier);
                     let step = ShardedStep::new(&encoding, tier, shards);
                     let read: u64 = tier.reads().map(|tier| 8 * encoding.tier_len(tier)).sum();
-                    let sweeping = StepState::<f64>::bytes(&step, 2);
-                    let proof = Offsets::bytes(&step) + CandidateLists::bytes(positions);
+                    let sweeping = StepState::<f64>::bytes(&step, None, 2);
+                    let proof = Offsets::bytes(&step, None) + CandidateLists::bytes(positions);
                     let proving = if settings.certified { 8 * positions + proof } else { 0 };
                     let needed = read + sweeping.max(proving) + plan.memory.scratch_bytes;
                     assert!(plan.memory.sparing_bytes >= needed, "{game} {tier}: {needed}");

@@ -24,6 +24,7 @@ use ziggurat_planning::{
 };
 
 use crate::{
+    halo::arrays::zeros,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::{columns::Part, step::ShardedStep},
@@ -317,7 +318,7 @@ impl<'a, T: AsTierValues> Solver<'a, T> {
             self.surroundings.step_store.expect("without a step_store, finals are in memory");
         if let Found::Solved(statistics) = step_store.find(step)? {
             let sharded = self.sharded(step);
-            let mut values = sharded.filled(self.surroundings.memory, T::default())?;
+            let mut values = zeros(self.surroundings.memory, &sharded, None)?;
             match step_store.load(step, sharded.parts(Column::Values, &mut values)) {
                 Ok(()) => {
                     self.keep(step, values, statistics);

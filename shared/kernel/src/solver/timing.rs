@@ -14,6 +14,7 @@ use ziggurat_planning::{
 };
 
 use crate::{
+    halo::arrays::zeros,
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::step::ShardedStep,
@@ -57,8 +58,8 @@ pub fn time_supersteps_in<T: Value>(
     let context = Context::new(encoding, &tables, first, |tier| &finals[&tier]);
     let step = ShardedStep::new(encoding, first, shards(encoding, settings, first));
     let memory = Memory::anonymous();
-    let halves = step.filled(&memory, T::default())?;
-    let mut state = StepState::new(&memory, &step, halves, Simd::best())?;
+    let halves = zeros(&memory, &step, None)?;
+    let mut state = StepState::new(&memory, &step, halves, Simd::best(), None)?;
     pool.install(|| {
         CycleSlot::all()
             .cycle()

@@ -8,7 +8,8 @@ use crate::{
     coarse::{regions::Regions, sample::Sample},
     delta::extrapolation::{NO_QUANTA, Piece, Quanta},
     halo::{
-        arrays::for_own_parts,
+        arrays::{self, for_own_parts},
+        partition::Partition,
         team::{Team, is_own},
     },
     memory::{
@@ -50,7 +51,8 @@ pub struct StepState<'s, T: Value> {
 }
 
 impl<'s, T: Value> StepState<'s, T> {
-    /// The state before the first superstep, with the values of each orientation.
+    /// The state before the first superstep, with the values of each orientation, of which a team's member uses its own
+    /// parts.
     ///
     /// # Errors
     /// If there is no room for it.
@@ -59,11 +61,12 @@ impl<'s, T: Value> StepState<'s, T> {
         step: &'s ShardedStep<'s>,
         values: Vec<Array<T>>,
         simd: Simd,
+        partition: Option<&Partition>,
     ) -> Result<Self, MemoryError> {
         let live = (0..live_at_once(step, rayon::current_num_threads()))
             .map(|_| memory.filled(T::default(), live_len(step)))
             .collect::<Result<Vec<_>, _>>()?;
-        let vectors = (0..VECTORS).map(|_| step.filled(memory, 0));
+        let vectors = (0..VECTORS).map(|_| arrays::zeros(memory, step, partition));
         let vectors = vectors.collect::<Result<Vec<_>, _>>()?.try_into();
         // Where memory is scarce there is none for candidates.
         let listed = if memory.is_limited() { 0 } else { step.units.len() };
@@ -93,15 +96,16 @@ impl<'s, T: Value> StepState<'s, T> {
         self
     }
 
-    /// The most bytes the state of a step takes that so many threads work on.
-    pub fn bytes(step: &ShardedStep<'_>, threads: usize) -> u64 {
-        let (positions, padding) = (step.positions(), 2 * PADDING as u64);
-        let live = (live_len(step) + PADDING) * live_at_once(step, threads);
-        let values = (positions + live as u64 + padding) * size_of::<T>() as u64;
+    /// The most bytes that the state of a step, or of a member's part in it, takes that so many threads work on, without
+    /// successor tables.
+    pub fn bytes(step: &ShardedStep<'_>, partition: Option<&Partition>, threads: usize) -> u64 {
+        let live = (live_len(step) + PADDING) * live_at_once(step, threads) * size_of::<T>();
         let piece = size_of::<Quanta>() + size_of::<Piece<'_, T>>();
-        let pieces = step.pieces as u64;
-        let lists = CandidateLists::bytes(positions) + SuccessorTables::bytes(step, threads);
-        values + VECTORS as u64 * (positions + padding) + pieces * piece as u64 + lists
+        let swept = partition.map_or(step.positions(), |part| part.own_positions(step));
+        arrays::bytes::<T>(step, partition)
+            + VECTORS as u64 * arrays::bytes::<i8>(step, partition)
+            + (live + step.pieces * piece) as u64
+            + CandidateLists::bytes(swept)
     }
 
     /// The values of some units, piece by piece, in the order of the published values, each with the place of the range

@@ -11,6 +11,7 @@ use ziggurat_planning::{
 
 use crate::{
     fixtures::{encoding, encoding_of},
+    halo::arrays::{fill, zeros},
     memory::{array::Array, budget::Memory},
     moves::tables::Tables,
     shards::step::ShardedStep,
@@ -35,8 +36,9 @@ fn solve_skiriuk(
     let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 8));
     assert!(step.waves.len() > 2);
     let memory = Memory::anonymous();
-    let halves = step.filled(&memory, 0.5).unwrap();
-    let mut state = StepState::new(&memory, &step, halves, Simd::best()).unwrap();
+    let mut halves = zeros(&memory, &step, None).unwrap();
+    fill(&mut halves, 0.5, &step, None);
+    let mut state = StepState::new(&memory, &step, halves, Simd::best(), None).unwrap();
     let supersteps = iterate(&context, &mut state);
     (state.into_values()[0].values().to_vec(), supersteps)
 }
@@ -104,8 +106,8 @@ fn compare<T: Value>(
     let context = Context::new(&encoding, &tables, tier, |tier| &finals[&tier]);
     let step = ShardedStep::new(&encoding, tier, encoding.shards(tier, 1 << 10));
     let state = || {
-        let values = step.filled(&memory, T::default()).unwrap();
-        StepState::new(&memory, &step, values, simd).unwrap()
+        let values = zeros(&memory, &step, None).unwrap();
+        StepState::new(&memory, &step, values, simd, None).unwrap()
     };
     let states = &mut [state(), state()];
     without(&mut states[1]);

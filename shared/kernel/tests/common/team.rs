@@ -3,7 +3,6 @@
 use std::{
     collections::{BTreeMap, HashMap},
     fmt::Debug,
-    path::Path,
     sync::{
         Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering},
@@ -15,9 +14,9 @@ use std::{
 use xxhash_rust::xxh3::{xxh3_64, xxh3_64_with_seed};
 use ziggurat_encoding::{Encoding, Tier};
 use ziggurat_kernel::{
-    Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, MemberIndex, Memory,
-    Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, SolvedTierCache, Sources,
-    StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards, take_part,
+    Arrays, Assignment, Column, Exchange, ExchangeError, Goal, HaloPart, Member, MemberIndex,
+    Memory, Order, Outcome, PART_BYTES, Part, Places, ResumeFrom, Settings, Share, SolvedTierCache,
+    Sources, StepController, StepStoreError, Tables, TierStatistics, VECTORS, plan, shards,
 };
 
 /// The bytes of ranges of shards, by column.
@@ -39,8 +38,8 @@ pub struct Rules<'a> {
     pub owners: &'a (dyn Fn(Tier, usize, u32) -> (usize, Vec<MemberIndex>) + Sync),
     /// After how many orders an attempt is ended and begun anew from its last checkpoint.
     pub orders_of_attempt: u32,
-    /// Where the arrays of members are, and how many bytes of memory each of them may take; else they are in memory.
-    pub files: Option<(&'a Path, u64)>,
+    /// Where the arrays of members are.
+    pub arrays: Arrays,
 }
 
 /// The traffic of a solve.
@@ -245,20 +244,19 @@ impl Attempt<'_> {
         report: &mpsc::Sender<Report>,
     ) {
         let exchanged = self.exchanged;
-        let in_files =
-            |(place, budget)| Memory::in_files(place, budget, self.settings.threads).unwrap();
-        let assignment = Assignment {
+        let (arrays, dir) = (self.rules.arrays, std::env::temp_dir());
+        let memory = Memory::new(arrays, &dir, self.settings.threads).unwrap();
+        let share = Share::new(Assignment {
             encoding: self.encoding,
             settings: self.settings,
             tables: self.tables,
-            memory: &self.rules.files.map_or_else(Memory::anonymous, in_files),
             tier: self.tier,
             owners: &self.owners,
             member: channels.me,
             members: self.members,
             exchange: channels,
             place: self.place,
-        };
+        });
         let shelf = Shelf { step: self.tier, saved: self.saved, solved: self.solved };
         let mut work = |member: &mut dyn Member| {
             while let Ok(Some(order)) = next.recv() {
@@ -284,7 +282,7 @@ impl Attempt<'_> {
             report.send((Outcome::Done, Some(saved))).unwrap();
             Ok(Some(self.number))
         };
-        take_part(&assignment, &shelf, &mut cache.lock().unwrap(), &mut work).unwrap();
+        share.take_part(&memory, &shelf, &mut cache.lock().unwrap(), &mut work).unwrap();
     }
 }
 

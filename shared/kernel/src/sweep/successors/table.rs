@@ -139,7 +139,7 @@ mod tests {
     use ziggurat_encoding::Tier;
 
     use super::*;
-    use crate::fixtures::encoding;
+    use crate::{fixtures::encoding, memory::budget::Arrays};
 
     #[test]
     fn steps_of_dense_slabs_have_tables_unless_memory_is_short_or_they_are_large() {
@@ -155,7 +155,8 @@ mod tests {
         };
         let (has, bytes) = of("murray", Tier::new(3, 3), &memory);
         assert!(has && (1 << 28..MOST_BYTES_OF_STEP).contains(&bytes), "{bytes}");
-        for short in [limited, Memory::sparing()] {
+        let sparing = Memory::new(Arrays::Sparing, dir.path(), 1).unwrap();
+        for short in [limited, sparing] {
             assert!(!of("murray", Tier::new(3, 3), &short).0);
         }
         assert_eq!(of("murray", Tier::new(4, 4), &memory), (false, 0));
