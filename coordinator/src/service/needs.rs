@@ -1,7 +1,10 @@
 //! What a job takes of each worker that is there, as far as its shards are dealt out now.
 
 use ziggurat_files::size;
-use ziggurat_planning::{Precision, VECTORS};
+use ziggurat_planning::{
+    Precision, VECTORS,
+    placement::{deal, positions_of},
+};
 use ziggurat_rpc::proto::{PlanReply, WorkerNeeds, WorkerStatus};
 
 use super::{Alone, planning::Planned, status};
@@ -31,8 +34,28 @@ impl Here {
     }
 }
 
-/// What a job needs, and what is there. Every worker is promised as much memory as one process takes alone: it has room for
-/// the values of all others, too, of which it may have to keep any.
+/// Members read whole rows of slabs around the positions that moves lead to: by so much more, as measured
+/// (docs/experiments/scale.md, 1.3 to 2.1).
+const ROWS: f64 = 1.7;
+
+/// The part of the arrays of the largest step that each worker uses, about, given by their speeds: that of its shards, and
+/// of what these read.
+fn shares(planned: &Planned, speeds: &[f64], whole_step_positions: u64) -> Vec<f64> {
+    let Planned { plan, largest, .. } = planned;
+    let shards = &plan.steps[&largest.tier].shards;
+    let all = largest.positions();
+    if all < whole_step_positions {
+        return vec![1.0; speeds.len()]; // any of them solves it
+    }
+    let owners = deal(shards, speeds);
+    let halos = largest.halos(&owners, speeds.len());
+    let mut held: Vec<f64> = halos.into_iter().map(|halo| ROWS * halo).collect();
+    shards.iter().zip(owners).for_each(|(shard, owner)| held[owner] += positions_of(shard) as f64);
+    held.into_iter().map(|held| (held / all as f64).min(1.0)).collect()
+}
+
+/// What a job needs, and what is there. A worker takes memory for its share of the largest step, about. On its disk there
+/// is to be room for the arrays of all of it: it may be left alone with it.
 pub fn plan_reply(precision: Precision, planned: &Planned, here: Here) -> PlanReply {
     let Here { workers, speeds, whole_step_positions } = here;
     let value_bytes = precision.bytes() as u64;
@@ -42,8 +65,11 @@ pub fn plan_reply(precision: Precision, planned: &Planned, here: Here) -> PlanRe
     // Where nobody is there yet, it is as for one.
     let nobody = [WorkerStatus::default()];
     let whose = if workers.is_empty() { &nobody[..] } else { &workers };
-    let needs = whose.iter().zip(positions).map(|(worker, positions)| {
+    let shares = shares(planned, speeds, whole_step_positions);
+    let needs = whose.iter().zip(positions).zip(shares).map(|((worker, positions), share)| {
         let Alone { memory_bytes, least_memory_bytes, arrays_bytes } = planned.alone;
+        let spared = ((1.0 - share) * arrays_bytes as f64) as u64;
+        let memory_bytes = (memory_bytes - spared).max(least_memory_bytes);
         // Arrays have a place on the disk for all of a step where they do not fit the memory.
         let is_scarce = worker.memory_bytes > 0 && worker.memory_bytes < memory_bytes;
         let arrays_bytes = if is_scarce { arrays_bytes } else { 0 };
@@ -88,7 +114,7 @@ fn missing_of(worker: &WorkerStatus, needs: &WorkerNeeds) -> Vec<String> {
         ));
     } else if (1..*most).contains(memory_bytes) {
         missing.push(format!(
-            "worker {name} may take {} of memory, and up to {} would be used: what does not fit is kept in files, \
+            "worker {name} may take {} of memory, and its share takes about {}: what does not fit is kept in files, \
              which is slower",
             size(*memory_bytes),
             size(*most)
@@ -115,9 +141,9 @@ fn known_sum(mut numbers: impl Iterator<Item = u64>) -> u64 {
 mod tests {
     use std::sync::Arc;
 
-    use ziggurat_encoding::Encoding;
+    use ziggurat_encoding::{Encoding, Tier};
     use ziggurat_game::{Overrides, Ruleset};
-    use ziggurat_planning::Settings;
+    use ziggurat_planning::{Settings, model::units::StepUnits};
 
     use super::*;
     use crate::machine::JobPlan;
@@ -128,13 +154,15 @@ mod tests {
         let blitz = Ruleset::builtin("blitz").unwrap().with(&overrides).unwrap();
         let encoding = Encoding::new(&blitz).unwrap();
         let positions = encoding.undecided();
-        let plan = Arc::new(JobPlan::new(encoding, Settings::new(Precision::F64)));
+        let (settings, tier) = (Settings::new(Precision::F64), Tier::new(4, 4));
+        let largest = Arc::new(StepUnits::new(&encoding, &settings, tier, 1 << 12));
+        let plan = Arc::new(JobPlan::new(encoding, settings));
         let alone = Alone {
             memory_bytes: 101_000_000,
             least_memory_bytes: 1_000_000,
             arrays_bytes: 100_000_000,
         };
-        Planned { plan, positions, alone }
+        Planned { plan, largest, positions, alone }
     }
 
     fn worker(name: &str, memory_bytes: u64, free_disk_bytes: u64) -> WorkerStatus {
@@ -174,6 +202,21 @@ mod tests {
         // Arrays that do not fit the memory are on the disk.
         let [tiny, _, full] = &tight.needs[..] else { panic!("three workers need something") };
         assert!(tiny.disk_bytes > full.disk_bytes + 99_000_000);
+    }
+
+    #[test]
+    fn a_worker_takes_memory_for_its_share_unless_it_solves_whole_steps() {
+        let of = |workers: usize, whole_step_positions| {
+            let speeds = vec![1.0; workers];
+            let workers = (0..workers).map(|_| worker("any", 0, 0)).collect();
+            let here = Here { workers, speeds, whole_step_positions };
+            let needs = plan_reply(Precision::F64, &planned(), here).needs.into_iter();
+            needs.map(|needs| needs.memory_bytes).max().unwrap()
+        };
+        let [alone, of_8, of_64] = [1, 8, 64].map(|workers| of(workers, 0));
+        assert_eq!(alone, 101_000_000);
+        assert!(of_8 < alone && of_64 < of_8 / 2 && of_64 > alone / 64, "{of_64} < {of_8}");
+        assert_eq!(of(64, u64::MAX), alone);
     }
 
     #[test]

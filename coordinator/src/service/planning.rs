@@ -13,7 +13,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use ziggurat_encoding::Encoding;
 use ziggurat_game::Ruleset;
-use ziggurat_planning::{MOST_SHARDS, Settings};
+use ziggurat_planning::{MOST_SHARDS, Settings, model::units::StepUnits, steps};
 use ziggurat_rpc::convert::cut;
 
 use super::{Alone, MemoryAlone};
@@ -25,10 +25,15 @@ const MOST_POSITIONS: u64 = 1 << 40;
 /// Plans that are made at the same time.
 const AT_ONCE: usize = 4;
 
+/// Positions of the largest step that are sampled to know what members read of each other.
+const SAMPLES: u64 = 1 << 12;
+
 /// A job's plan, and what one process would need for it.
 #[derive(Clone, Debug)]
 pub struct Planned {
     pub plan: Arc<JobPlan>,
+    /// The largest step.
+    pub largest: Arc<StepUnits>,
     pub positions: u64,
     pub alone: Alone,
 }
@@ -94,9 +99,12 @@ impl Planner {
         let settings = spec.settings();
         check_shards(&encoding, &settings, cancelled)?;
         let alone = (self.memory_alone)(&encoding, &settings);
+        let largest = steps(&encoding).into_iter().max_by_key(|&step| encoding.step_len(step));
+        let largest = largest.expect("there is a step");
+        let largest = Arc::new(StepUnits::new(&encoding, &settings, largest, SAMPLES));
         let plan = JobPlan::unless(encoding, settings, || cancelled.is_cancelled());
         let plan = Arc::new(plan.ok_or_else(hung_up)?);
-        let planned = Planned { plan, positions, alone };
+        let planned = Planned { plan, largest, positions, alone };
         *last() = Some((spec.clone(), planned.clone()));
         Ok(planned)
     }

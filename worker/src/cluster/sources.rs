@@ -105,7 +105,7 @@ impl Saved {
         let wanted = Wanted { save: place.save, column, shard, range };
         let me = self.worker.local_checkpoints.identity();
         let holder = place.owners.get(shard as usize).and_then(|&i| place.holders.get(i as usize));
-        let mut problem = match self.load_locally(wanted, &mut data)? {
+        let mut problem = match self.load_locally(wanted, &mut data, places)? {
             Local::Here => return Ok(()),
             Local::Damaged(problem) => problem,
             Local::Missing => match holder {
@@ -130,19 +130,24 @@ impl Saved {
             }
         }
         match store {
-            Some(store) => self.load_from_store(&store, wanted, &mut data),
+            Some(store) => self.load_from_store(&store, wanted, &mut data, places),
             None => Err(problem),
         }
     }
 
-    fn load_locally(&self, wanted: Wanted, data: &mut Data<'_>) -> Result<Local, StepStoreError> {
+    fn load_locally(
+        &self,
+        wanted: Wanted,
+        data: &mut Data<'_>,
+        places: &[Range<usize>],
+    ) -> Result<Local, StepStoreError> {
         let Wanted { save, column, shard, range } = wanted;
         let checkpoints = &self.worker.local_checkpoints;
         if checkpoints.find(save, column, (shard, range)).is_none() {
             return Ok(Local::Missing);
         }
-        let part = Part { column, shard, range, data: data.again() };
-        match checkpoints.load(save, part) {
+        let load = |data: Data<'_>| checkpoints.load(save, Part { column, shard, range, data });
+        match data.read_at(places, load) {
             Ok(()) => {
                 self.worker.moved.add(data.bytes().len());
                 Ok(Local::Here)
@@ -194,13 +199,17 @@ impl Saved {
         store: &CheckpointStore,
         wanted: Wanted,
         data: &mut Data<'_>,
+        places: &[Range<usize>],
     ) -> Result<(), StepStoreError> {
         let Wanted { save, column, shard, range } = wanted;
         let key = key(save.job, save.step, column, shard, range).at(Epoch(save.epoch));
         let (width, to) = (data.width(), data.bytes_mut());
         match self.runtime.block_on(store.get(key, save.incarnation, width)) {
             Ok(numbers) if numbers.len() == to.len() => {
-                to.copy_from_slice(&numbers);
+                for place in places {
+                    let bytes = place.start * width..place.end * width;
+                    to[bytes.clone()].copy_from_slice(&numbers[bytes]);
+                }
                 self.worker.moved.add(numbers.len());
                 Ok(())
             }

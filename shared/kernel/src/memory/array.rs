@@ -4,7 +4,10 @@
 //! Of an array of which only some places are used, only the pages of these take memory, or disk space; where that counts,
 //! they are small.
 
-use std::ops::{Deref, DerefMut, Range};
+use std::{
+    ops::{Deref, DerefMut, Range},
+    slice,
+};
 
 use bytemuck::Pod;
 use memmap2::MmapMut;
@@ -21,8 +24,8 @@ pub struct Array<T> {
     storage: Storage<T>,
 }
 
-/// How many values are looked at together for whether they are used: no more than a page has.
-const UNUSED: usize = 512;
+/// How many values are looked at together for whether they are used.
+const UNUSED: usize = 4 << 10;
 
 #[derive(Debug)]
 enum Storage<T> {
@@ -77,8 +80,8 @@ impl<T: Pod + PartialEq + Send + Sync> Array<T> {
         self
     }
 
-    /// The same values in another type, of which only some places, or all, are used. Zeros are left as they are, so that
-    /// room that was never used takes no memory.
+    /// The same values in another type, at some places, or all. Zeros are left as they are, so that room that was never
+    /// used takes no memory.
     ///
     /// # Errors
     /// If there is no room for them.
@@ -90,13 +93,19 @@ impl<T: Pod + PartialEq + Send + Sync> Array<T> {
     where
         T: Value,
     {
-        let mut array = memory.zeros(self.values().len(), places)?;
-        array.par_chunks_mut(UNUSED).zip(self.par_chunks(UNUSED)).for_each(|(to, from)| {
-            if from.iter().any(|&value| value != T::default()) {
-                to.iter_mut().zip(from).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
-            }
-            budget::enforce_budget();
-        });
+        let len = self.values().len();
+        let mut array = memory.zeros(len, places)?;
+        let all = 0..len;
+        for place in places.unwrap_or(slice::from_ref(&all)) {
+            let place = place.start.min(len)..place.end.min(len);
+            let (to, from) = (&mut array[place.clone()], &self[place]);
+            to.par_chunks_mut(UNUSED).zip(from.par_chunks(UNUSED)).for_each(|(to, from)| {
+                if from.iter().any(|&value| value != T::default()) {
+                    to.iter_mut().zip(from).for_each(|(to, from)| *to = U::from_f64(from.to_f64()));
+                }
+                budget::enforce_budget();
+            });
+        }
         Ok(array)
     }
 
@@ -141,12 +150,13 @@ impl Memory {
     }
 }
 
-/// The bytes of the pages that some places of `len` values, in order, are on; what is behind the values is left out.
+/// The bytes of the pages that some places of `len` values, in order, are on, with the values behind a place that are read
+/// together with its last ones; what is behind all values is left out.
 fn pages<T>(len: usize, places: &[Range<usize>]) -> Vec<Range<u64>> {
     let (page, size) = (rustix::param::page_size() as u64, size_of::<T>() as u64);
     let mut pages: Vec<Range<u64>> = Vec::new();
     for place in places {
-        let bytes = [place.start, place.end].map(|at| at.min(len) as u64 * size);
+        let bytes = [place.start, place.end + PADDING].map(|at| at.min(len) as u64 * size);
         let (start, end) = (bytes[0] / page * page, bytes[1].next_multiple_of(page));
         match pages.last_mut() {
             Some(last) if start <= last.end => last.end = last.end.max(end),

@@ -68,7 +68,7 @@ pub struct Assignment<'a> {
 /// Reads checkpoints and solutions.
 pub trait Sources {
     /// Reads parts of a step: of the one that is worked on its checkpoint, of those it reads
-    /// the solution. Of each, these places are needed, which are in order, without overlaps; all others may be
+    /// the solution. Of each, these places are needed, which are in order, without overlaps; all others are
     /// left as they are.
     ///
     /// # Errors
@@ -147,7 +147,7 @@ impl<'a> Share<'a> {
             let known = cache.get(&tier).map_or(&[][..], |cached| &cached.known);
             let mut all = [places, known].concat();
             tidy(&mut all, 0);
-            narrow += Array::<f32>::bytes_at(len(tier), &all);
+            narrow += Array::<f32>::bytes_at(len(tier), places);
             read.insert(tier, Array::<T>::bytes_at(len(tier), &all));
         }
         for (&tier, cached) in cache.iter().filter(|&(&cached, _)| is_kept_for(tier, cached)) {
