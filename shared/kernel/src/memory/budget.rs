@@ -27,7 +27,7 @@ use std::{
 use memmap2::MmapMut;
 use rayon::prelude::*;
 use rustix::{
-    fs::{FallocateFlags, fallocate},
+    fs::{FallocateFlags, FsWord, fallocate, fstatfs},
     io::retry_on_intr,
 };
 use thiserror::Error;
@@ -47,6 +47,9 @@ const LATE_CHECKS: u64 = 8;
 
 /// The size of a probe whether files can be mapped.
 const PROBE_BYTES: usize = 4096;
+
+/// The type of file systems in memory.
+const TMPFS_MAGIC: FsWord = 0x0102_1994;
 
 /// The memories with a limit. The memory of a process is one, so there is one list of them.
 static LIMITED: Mutex<Vec<Arc<Files>>> = Mutex::new(Vec::new());
@@ -207,7 +210,8 @@ impl Drop for FileMap {
 }
 
 impl Files {
-    /// Maps a file of so many bytes, of which these are used, or all.
+    /// Maps a file of so many bytes, of which these are used, or all. Sweeps may look at others, too. That takes no disk
+    /// space, but in a file system in memory it does: there all bytes are used.
     pub(super) fn map(
         self: &Arc<Self>,
         bytes: usize,
@@ -216,6 +220,7 @@ impl Files {
         let file = tempfile::tempfile_in(&self.dir)?;
         file.set_len(bytes as u64)?;
         let all = 0..bytes as u64;
+        let used = used.filter(|_| !is_in_memory(&file));
         used.unwrap_or(slice::from_ref(&all)).iter().try_for_each(|used| reserve(&file, used))?;
         #[expect(unsafe_code)]
         // SAFETY: the file has no name, so nobody else changes it or cuts it off.
@@ -296,6 +301,11 @@ pub fn fill<T: Copy + Send + Sync>(values: &mut [T], value: T) {
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether a file is of a file system in memory.
+pub(super) fn is_in_memory(file: &File) -> bool {
+    fstatfs(file).is_ok_and(|of| of.f_type == TMPFS_MAGIC)
 }
 
 /// Takes disk space for some bytes of a new file, so that none is missing when they are written.
