@@ -159,15 +159,10 @@ impl<'a> Share<'a> {
             Precision::F32 => 0, // there is nothing narrower
             Precision::F64 => StepState::<f32>::bytes(step, partition, threads) + narrow,
         };
-        let proving = match settings.certified {
-            true => {
-                let swept = partition.map_or(0, |partition| partition.own_positions(step));
-                arrays::bytes::<T>(step, partition)
-                    + Offsets::bytes(step, partition)
-                    + CandidateLists::bytes(swept)
-            }
-            false => 0,
-        };
+        let proving = arrays::bytes::<T>(step, partition)
+            + Offsets::bytes(step, partition)
+            + CandidateLists::bytes(self.partition.own_positions(step));
+        let proving = if settings.certified { proving } else { 0 };
         sweeping.max(narrow).max(proving) + read.values().sum::<u64>()
     }
 
